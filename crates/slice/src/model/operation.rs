@@ -1,0 +1,70 @@
+//! Operations of an interface.
+
+use super::{DefinitionId, Metadata, Type};
+use crate::diagnostic::Span;
+
+/// `idempotent string greet(string name, out int length) throws Rejected;`
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// Whether it may be retried; on the wire, whether its mode is 2 instead of 0.
+    pub is_idempotent: bool,
+    /// What it returns; `None` for `void`.
+    pub returns: Option<Returned>,
+    /// All parameters in order of declaration, in-parameters before out-parameters.
+    pub parameters: Vec<Parameter>,
+    /// The exceptions of its `throws` clause, in order, each once.
+    pub throws: Vec<DefinitionId>,
+    /// Metadata in front of it.
+    pub metadata: Vec<Metadata>,
+    /// Its doc comment.
+    pub doc: Option<String>,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+impl Operation {
+    /// The in-parameters, in order.
+    pub fn inputs(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| !parameter.is_out)
+    }
+
+    /// The out-parameters, in order.
+    pub fn outputs(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| parameter.is_out)
+    }
+
+    /// Whether only a twoway invocation makes sense: something comes back.
+    pub fn returns_data(&self) -> bool {
+        self.returns.is_some() || self.outputs().next().is_some() || !self.throws.is_empty()
+    }
+}
+
+/// The return value of an operation.
+#[derive(Debug, Clone)]
+pub struct Returned {
+    /// Its type.
+    pub r#type: Type,
+    /// The tag of an optional return value.
+    pub tag: Option<i32>,
+}
+
+/// A parameter of an operation.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub r#type: Type,
+    /// Whether it travels from the servant to the caller.
+    pub is_out: bool,
+    /// The tag of an optional parameter.
+    pub tag: Option<i32>,
+    /// Metadata in front of it.
+    pub metadata: Vec<Metadata>,
+    /// Its doc comment (`@param` of the operation's comment, or a comment in front of it).
+    pub doc: Option<String>,
+    /// Where its name stands.
+    pub span: Span,
+}
