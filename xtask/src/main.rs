@@ -1,2 +1,61 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask`: the tasks of this repository, the same for a developer and for `.ci/run`.
+//!
+//! This file reads the command line and names the tasks; each task lives in a file of its own. Only the standard
+//! library is used, so that the first `cargo xtask` of a fresh machine compiles in a second.
+
+mod command;
+mod fuzz;
+mod gate;
+mod packages;
+mod tally;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(usage) => {
+            eprintln!("error: {usage}\n\n{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the task that `words` name; `Ok(false)` if it ran and failed, `Err` if the words make no sense.
+fn run(words: &[&str]) -> Result<bool, String> {
+    match words {
+        [] | ["help" | "-h" | "--help"] => {
+            println!("{HELP}");
+            Ok(true)
+        }
+        ["test"] => Ok(gate::test()),
+        ["install"] => Ok(packages::install()),
+        ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
+        [name] => gate::single(name).ok_or_else(|| format!("no task is named `{name}`")),
+        [name, rest @ ..] => Err(format!(
+            "task `{name}` takes no arguments, got `{}`",
+            rest.join(" ")
+        )),
+    }
+}
+
+const HELP: &str = "\
+cargo xtask TASK
+
+  test         everything that must hold: install, fmt, lint, docs, deny, build, tests, examples
+  fuzz-smoke   runs each fuzz target for two minutes (--seconds N for another time)
+
+Single steps of `test`:
+  install      installs the Debian packages that the interop tests need, or says what is missing
+  fmt          rustfmt finds nothing to change
+  lint         clippy without a warning
+  docs         rustdoc without a warning
+  deny         licences and sources of the dependencies; notes advisories
+  build        builds the workspace in the profile that the tests use
+  tests        all tests of the workspace, examples among them
+  examples     only the examples, each pair of programs";

@@ -1,0 +1,162 @@
+//! The gate: the steps of `cargo xtask test`, each of which is also a task of its own.
+
+use std::time::Duration;
+
+use crate::command::{cargo, succeeds, succeeds_reading, succeeds_within};
+use crate::packages;
+use crate::tally::Tally;
+use crate::tools::CARGO_DENY;
+
+/// Runs everything that must hold, and ends with one line that counts tests and steps.
+///
+/// A step that fails does not keep the others from running; only without the packages nothing runs, because the
+/// interop tests would then say little about the code.
+pub(crate) fn test() -> bool {
+    let mut tally = Tally::default();
+    tally.count(packages::install());
+    if tally.failed == 0 {
+        STEPS.iter().for_each(|step| tally.add(step.run()));
+    }
+    finish(tally)
+}
+
+/// Runs the step named `name`, if there is one.
+pub(crate) fn single(name: &str) -> Option<bool> {
+    let step = STEPS
+        .iter()
+        .chain([&EXAMPLES])
+        .find(|step| step.name == name)?;
+    Some(finish(step.run()))
+}
+
+fn finish(mut tally: Tally) -> bool {
+    for skip in &tally.skips {
+        eprintln!("skipped: {skip}");
+    }
+    if !tally.skips.is_empty() && std::env::var("CI").is_ok_and(|ci| ci == "true") {
+        eprintln!("error: CI=true asks for every peer, so a skip is a failure");
+        tally.refuse_skips();
+    }
+    println!("{tally}");
+    tally.failed == 0
+}
+
+/// One step of the gate.
+struct Step {
+    name: &'static str,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Passes or fails as a whole.
+    Check(fn() -> bool),
+    /// Runs tests with these arguments to `cargo test`, each counted by itself.
+    Tests(&'static [&'static str]),
+}
+
+impl Step {
+    fn run(&self) -> Tally {
+        eprintln!("\n== {}", self.name);
+        let tally = match self.kind {
+            Kind::Check(check) => checked(check()),
+            Kind::Tests(arguments) => tested(arguments),
+        };
+        if tally.failed > 0 {
+            eprintln!(
+                "error: step `{0}` failed; alone: cargo xtask {0}",
+                self.name
+            );
+        }
+        tally
+    }
+}
+
+fn checked(passed: bool) -> Tally {
+    let mut tally = Tally::default();
+    tally.count(passed);
+    tally
+}
+
+fn tested(arguments: &[&str]) -> Tally {
+    let mut tally = Tally::default();
+    let words = [&["test"], arguments, &["--no-fail-fast"]].concat();
+    let succeeded = succeeds_reading(&mut cargo(&words), |line| tally.read(line));
+    tally.settle(succeeded);
+    tally
+}
+
+fn format_is_settled() -> bool {
+    succeeds(&mut cargo(&["fmt", "--all", "--check"]))
+}
+
+fn clippy_is_silent() -> bool {
+    succeeds(&mut cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn docs_build_without_warning() -> bool {
+    let mut docs = cargo(&["doc", "--workspace", "--no-deps"]);
+    succeeds(docs.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Licences, bans and sources must hold. Advisories are shown and do not fail the gate: they come from a database
+/// that may be out of reach, and they change without a change of ours (see `docs/adr/0004-advisories-are-noted.md`).
+fn dependencies_are_allowed() -> bool {
+    let Some(mut check) = CARGO_DENY.command(&["check", "licenses", "bans", "sources"]) else {
+        return false;
+    };
+    let allowed = succeeds(&mut check);
+    let advisories = CARGO_DENY.command(&["check", "advisories"]);
+    if !advisories.is_some_and(|mut check| succeeds_within(ADVISORIES_LIMIT, &mut check)) {
+        eprintln!(
+            "note: advisories were not checked or found something, see above; this fails nothing"
+        );
+    }
+    allowed
+}
+
+fn workspace_builds() -> bool {
+    succeeds(&mut cargo(&["build", "--workspace", "--all-targets"]))
+}
+
+const STEPS: [Step; 6] = [
+    Step {
+        name: "fmt",
+        kind: Kind::Check(format_is_settled),
+    },
+    Step {
+        name: "lint",
+        kind: Kind::Check(clippy_is_silent),
+    },
+    Step {
+        name: "docs",
+        kind: Kind::Check(docs_build_without_warning),
+    },
+    Step {
+        name: "deny",
+        kind: Kind::Check(dependencies_are_allowed),
+    },
+    Step {
+        name: "build",
+        kind: Kind::Check(workspace_builds),
+    },
+    Step {
+        name: "tests",
+        kind: Kind::Tests(&["--workspace"]),
+    },
+];
+
+/// Not among [`STEPS`] because `tests` runs it too.
+const EXAMPLES: Step = Step {
+    name: "examples",
+    kind: Kind::Tests(&["--package", "floe-tests", "--test", "examples"]),
+};
+
+/// Enough to fetch the database of advisories over a slow line.
+const ADVISORIES_LIMIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,89 @@
+//! The Debian packages that the interop tests need: which are missing, and installing them where that is allowed.
+
+use std::process::Command;
+
+use crate::command::{command, first_line, succeeds, succeeds_silently};
+
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler.
+const PACKAGES: [&str; 8] = [
+    "zeroc-ice-all-dev",
+    "python3-zeroc-ice",
+    "zeroc-icebox",
+    "libzeroc-icestorm3.7",
+    "zeroc-glacier2",
+    "zeroc-ice-utils",
+    "zeroc-ice-compilers",
+    "g++",
+];
+
+/// Makes all packages be there; says what to type and gives false when it may not install them.
+pub(crate) fn install() -> bool {
+    let missing = missing();
+    if missing.is_empty() {
+        return true;
+    }
+    eprintln!("missing packages: {}", missing.join(" "));
+    match privilege() {
+        Some(prefix) => install_with(prefix, &missing),
+        None => explain(
+            &missing,
+            "neither root nor sudo without a password is available here",
+        ),
+    }
+}
+
+fn install_with(prefix: &[&str], packages: &[&str]) -> bool {
+    let update = ["apt-get", "update", "--quiet"];
+    let install = [
+        "apt-get",
+        "install",
+        "--yes",
+        "--quiet",
+        "--no-install-recommends",
+    ];
+    let noninteractive = ["env", "DEBIAN_FRONTEND=noninteractive"];
+    succeeds(&mut joined(&[prefix, &update]));
+    succeeds(&mut joined(&[prefix, &noninteractive, &install, packages]));
+    let still_missing = missing();
+    still_missing.is_empty() || explain(&still_missing, "apt-get did not install them")
+}
+
+/// Says what is missing and what to type; always false.
+fn explain(packages: &[&str], reason: &str) -> bool {
+    eprintln!("error: the interop tests need packages that are not installed, and {reason}; type:");
+    eprintln!(
+        "  sudo apt-get update && sudo apt-get install --yes {}",
+        packages.join(" ")
+    );
+    eprintln!("(Debian 12 has them all; elsewhere see CONTRIBUTING.md)");
+    false
+}
+
+/// The packages of [`PACKAGES`] that dpkg does not know as installed.
+fn missing() -> Vec<&'static str> {
+    PACKAGES
+        .into_iter()
+        .filter(|package| !is_installed(package))
+        .collect()
+}
+
+fn is_installed(package: &str) -> bool {
+    let query = ["--show", "--showformat=${Status}", package];
+    let status = first_line(&mut command("dpkg-query", &query));
+    status.is_some_and(|status| status == "install ok installed")
+}
+
+/// What to put before a command that needs root: nothing, `sudo`, or `None` if it cannot be had without a prompt.
+fn privilege() -> Option<&'static [&'static str]> {
+    let root = first_line(&mut command("id", &["-u"])).is_some_and(|id| id == "0");
+    let sudo = || succeeds_silently(&mut command("sudo", &["-n", "true"]));
+    match root {
+        true => Some(&[]),
+        false => sudo().then_some(&["sudo", "-n"]),
+    }
+}
+
+fn joined(parts: &[&[&str]]) -> Command {
+    let words = parts.concat();
+    command(words[0], &words[1..])
+}

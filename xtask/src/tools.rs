@@ -1,0 +1,83 @@
+//! Cargo extensions that tasks use, installed once into a cache folder of this user.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::command::{cargo, succeeds, succeeds_silently};
+use crate::workspace;
+
+/// A cargo extension, at the version that was tried with the toolchain of this repository.
+pub(crate) struct Tool {
+    /// The package, which is also the name of its program.
+    pub(crate) package: &'static str,
+    /// The version that is installed when none is there.
+    pub(crate) version: &'static str,
+}
+
+/// Checks licences, sources and advisories of the dependencies.
+pub(crate) const CARGO_DENY: Tool = Tool {
+    package: "cargo-deny",
+    version: "0.20.2",
+};
+
+/// Builds and runs the targets in `fuzz/`.
+pub(crate) const CARGO_FUZZ: Tool = Tool {
+    package: "cargo-fuzz",
+    version: "0.13.2",
+};
+
+impl Tool {
+    /// A `cargo <extension> <arguments>` command, after installing the tool if it is missing.
+    ///
+    /// Any version that the developer has installed is taken. `None` if it is missing and cannot be installed.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Option<Command> {
+        if !self.is_there() && !self.install() {
+            eprintln!(
+                "error: {0} is missing; type: cargo install --locked {0}",
+                self.package
+            );
+            return None;
+        }
+        let mut command = self.with_path(cargo(&[self.subcommand()]));
+        command.args(arguments);
+        Some(command)
+    }
+
+    fn is_there(&self) -> bool {
+        succeeds_silently(&mut self.with_path(cargo(&[self.subcommand(), "--version"])))
+    }
+
+    fn install(&self) -> bool {
+        let root = tools_dir().display().to_string();
+        let words = [
+            "install",
+            "--locked",
+            "--root",
+            &root,
+            "--version",
+            self.version,
+            self.package,
+        ];
+        succeeds(&mut cargo(&words))
+    }
+
+    /// `cargo-deny` is run as `cargo deny`.
+    fn subcommand(&self) -> &'static str {
+        self.package
+            .strip_prefix("cargo-")
+            .expect("every tool is a cargo extension")
+    }
+
+    fn with_path(&self, mut command: Command) -> Command {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = env::split_paths(&path).chain([tools_dir().join("bin")]);
+        let joined = env::join_paths(folders).expect("folders of PATH hold no separator");
+        command.env("PATH", joined);
+        command
+    }
+}
+
+fn tools_dir() -> PathBuf {
+    workspace::cache_dir().join("tools")
+}
