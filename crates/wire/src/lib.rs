@@ -1,1 +1,17 @@
-//! placeholder
+//! The Ice protocol and encoding: bytes to meaning and back.
+//!
+//! Pure: bytes and a time go in; bytes, events and a deadline come out. No socket, no clock, no
+//! async, no randomness. The runtime (package `floe`) moves the bytes.
+//!
+//! - [`encoding`]: values, in encodings 1.0 and 1.1
+//! - [`message`]: the header and the five protocol messages
+//! - [`reference`]: what a proxy holds, as text and as bytes
+//! - [`connection`]: a connection as a state machine
+
+pub mod encoding;
+pub mod reference;
+
+pub use encoding::{
+    Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode, EncodeError, Encoder,
+    EncodingVersion, ProtocolVersion,
+};

@@ -1,0 +1,238 @@
+//! Reading values from a slice.
+
+use std::any::Any;
+
+use super::{Decode, DecodeError, DecodeErrorKind, Encapsulation, EncodingVersion};
+
+/// Reads encoded values from a slice, never beyond its end.
+#[derive(Clone)]
+pub struct Decoder<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    /// Added to positions in errors: where `bytes` starts in what the reader of an error sees.
+    origin: usize,
+    encoding: EncodingVersion,
+    context: Option<&'a (dyn Any + Send + Sync)>,
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder over the payload of an encapsulation, or over fields of a message.
+    pub fn new(bytes: &'a [u8], encoding: EncodingVersion) -> Self {
+        Self {
+            bytes,
+            position: 0,
+            origin: 0,
+            encoding,
+            context: None,
+        }
+    }
+
+    /// The same decoder with a context for values that need one: proxies are bound to the
+    /// communicator that they find here.
+    #[must_use]
+    pub fn with_context(mut self, context: &'a (dyn Any + Send + Sync)) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// The context given by [`Decoder::with_context`].
+    pub fn context(&self) -> Option<&'a (dyn Any + Send + Sync)> {
+        self.context
+    }
+
+    /// The encoding of the encapsulation that is being read.
+    pub fn encoding(&self) -> EncodingVersion {
+        self.encoding
+    }
+
+    /// Bytes not read yet.
+    pub fn remaining(&self) -> usize {
+        self.bytes.len() - self.position
+    }
+
+    /// Bytes read so far.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`].
+    pub fn get<T: Decode>(&mut self) -> Result<T, DecodeError> {
+        T::decode(self)
+    }
+
+    /// Reads `len` raw bytes.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`].
+    pub fn bytes(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
+        let rest = &self.bytes[self.position..];
+        let Some(taken) = rest.get(..len) else {
+            let kind = DecodeErrorKind::EndOfData {
+                needed: len,
+                remaining: rest.len(),
+            };
+            return Err(self.error(what, kind));
+        };
+        self.position += len;
+        Ok(taken)
+    }
+
+    /// Reads a fixed number of bytes.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`].
+    pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
+        let rest = &self.bytes[self.position..];
+        let Some(taken) = rest.first_chunk::<N>() else {
+            let kind = DecodeErrorKind::EndOfData {
+                needed: N,
+                remaining: rest.len(),
+            };
+            return Err(self.error(what, kind));
+        };
+        self.position += N;
+        Ok(*taken)
+    }
+
+    /// Reads one byte.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`].
+    pub fn byte(&mut self, what: &'static str) -> Result<u8, DecodeError> {
+        self.array::<1>(what).map(|[byte]| byte)
+    }
+
+    /// Reads a fixed 32-bit integer.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`].
+    pub fn int(&mut self, what: &'static str) -> Result<i32, DecodeError> {
+        self.array(what).map(i32::from_le_bytes)
+    }
+
+    /// Reads a size; the five-byte form is accepted for small values too.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`], [`DecodeErrorKind::NegativeSize`].
+    pub fn size(&mut self, what: &'static str) -> Result<usize, DecodeError> {
+        match self.byte(what)? {
+            255 => self.len(what),
+            size => Ok(usize::from(size)),
+        }
+    }
+
+    /// Reads the size of a sequence of elements of at least `min_wire_len` bytes, and checks that
+    /// so many elements can follow.
+    ///
+    /// # Errors
+    /// As [`Decoder::size`].
+    pub fn count(&mut self, min_wire_len: usize, what: &'static str) -> Result<usize, DecodeError> {
+        let start = self.position;
+        let count = self.size(what)?;
+        let needed = count.saturating_mul(min_wire_len.max(1));
+        if needed > self.remaining() {
+            let remaining = self.remaining();
+            self.position = start;
+            return Err(self.error(what, DecodeErrorKind::EndOfData { needed, remaining }));
+        }
+        Ok(count)
+    }
+
+    /// Reads a fixed 32-bit length that must not be negative.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`], [`DecodeErrorKind::NegativeSize`].
+    pub fn len(&mut self, what: &'static str) -> Result<usize, DecodeError> {
+        let len = self.int(what)?;
+        usize::try_from(len).map_err(|_| self.error(what, DecodeErrorKind::NegativeSize(len)))
+    }
+
+    /// Reads a string without copying it.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`], [`DecodeErrorKind::NegativeSize`],
+    /// [`DecodeErrorKind::InvalidUtf8`].
+    pub fn str(&mut self, what: &'static str) -> Result<&'a str, DecodeError> {
+        let len = self.size(what)?;
+        let start = self.position;
+        let bytes = self.bytes(len, what)?;
+        std::str::from_utf8(bytes).map_err(|error| DecodeError {
+            kind: DecodeErrorKind::InvalidUtf8,
+            what,
+            offset: self.origin + start + error.valid_up_to(),
+        })
+    }
+
+    /// Reads an encapsulation without opening it.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`], or [`DecodeErrorKind::InvalidValue`] for a size below 6.
+    pub fn encapsulation(&mut self) -> Result<Encapsulation<'a>, DecodeError> {
+        Encapsulation::read(self)
+    }
+
+    /// A decoder for the payload of an encapsulation found at the current position.
+    ///
+    /// # Errors
+    /// As [`Decoder::encapsulation`], and [`DecodeErrorKind::UnsupportedEncoding`].
+    pub fn open_encapsulation(&mut self) -> Result<Decoder<'a>, DecodeError> {
+        let context = self.context;
+        let start = self.origin + self.position;
+        let encapsulation = self.encapsulation()?;
+        let mut inner = encapsulation.decoder()?;
+        inner.origin = start + super::ENCAPSULATION_HEADER_LEN;
+        inner.context = context;
+        Ok(inner)
+    }
+
+    /// Ends the reading of an encapsulation's payload: skips tagged values nobody asked for (1.1)
+    /// and checks that nothing else is left. In 1.0 one surplus byte is tolerated, as Ice does.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::TrailingBytes`], or what makes a tagged value unreadable.
+    pub fn finish(mut self) -> Result<(), DecodeError> {
+        if self.encoding == EncodingVersion::V1_0 {
+            return match self.remaining() {
+                0 | 1 => Ok(()),
+                count => Err(self.error(
+                    "end of encapsulation",
+                    DecodeErrorKind::TrailingBytes(count),
+                )),
+            };
+        }
+        super::tagged::skip_rest(&mut self)
+    }
+
+    /// Ends the reading of something that has no tagged values.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::TrailingBytes`].
+    pub fn finish_exact(self, what: &'static str) -> Result<(), DecodeError> {
+        match self.remaining() {
+            0 => Ok(()),
+            count => Err(self.error(what, DecodeErrorKind::TrailingBytes(count))),
+        }
+    }
+
+    /// An error at the current position.
+    pub fn error(&self, what: &'static str, kind: DecodeErrorKind) -> DecodeError {
+        DecodeError {
+            kind,
+            what,
+            offset: self.origin + self.position,
+        }
+    }
+}
+
+impl std::fmt::Debug for Decoder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder")
+            .field("position", &self.position)
+            .field("remaining", &self.remaining())
+            .field("encoding", &self.encoding)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,74 @@
+//! Encapsulations: a payload with its length and encoding version.
+
+use super::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
+
+/// Bytes in front of the payload: a 32-bit length and the encoding version.
+pub const ENCAPSULATION_HEADER_LEN: usize = 6;
+
+/// An unopened encapsulation.
+///
+/// ```text
+/// 0      4          6
+/// | size | encoding | payload ...
+/// ```
+///
+/// `size` counts all bytes, its own included, so it is never below 6.
+///
+/// Source: Ice manual, "Data Encoding for Encapsulations".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Encapsulation<'a> {
+    /// Encoding of the payload.
+    pub encoding: EncodingVersion,
+    /// The encoded values.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Encapsulation<'a> {
+    /// Reads an encapsulation that stands alone.
+    ///
+    /// # Errors
+    /// As [`Decoder::encapsulation`], and [`DecodeErrorKind::TrailingBytes`].
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
+        let encapsulation = Self::read(&mut decoder)?;
+        decoder.finish_exact("encapsulation")?;
+        Ok(encapsulation)
+    }
+
+    /// A decoder for the payload.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::UnsupportedEncoding`].
+    pub fn decoder(&self) -> Result<Decoder<'a>, DecodeError> {
+        let decoder = Decoder::new(self.payload, self.encoding);
+        if self.encoding.is_supported() {
+            Ok(decoder)
+        } else {
+            Err(decoder.error(
+                "encapsulation",
+                DecodeErrorKind::UnsupportedEncoding(self.encoding),
+            ))
+        }
+    }
+
+    /// The header of an encapsulation with a payload of `payload_len` bytes.
+    pub fn header(encoding: EncodingVersion, payload_len: u32) -> [u8; ENCAPSULATION_HEADER_LEN] {
+        let [a, b, c, d] = (payload_len + ENCAPSULATION_HEADER_LEN as u32).to_le_bytes();
+        [a, b, c, d, encoding.major, encoding.minor]
+    }
+
+    pub(super) fn read(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
+        let start = decoder.clone();
+        let size = decoder.int("encapsulation size")?;
+        let encoding = decoder.get::<EncodingVersion>()?;
+        let Some(payload_len) = usize::try_from(size)
+            .ok()
+            .and_then(|size| size.checked_sub(ENCAPSULATION_HEADER_LEN))
+        else {
+            let kind = DecodeErrorKind::InvalidValue(i64::from(size));
+            return Err(start.error("encapsulation size", kind));
+        };
+        let payload = decoder.bytes(payload_len, "encapsulation")?;
+        Ok(Self { encoding, payload })
+    }
+}

@@ -1,0 +1,128 @@
+//! Appending values to a buffer.
+
+use super::{Encode, EncodeError, EncodingVersion};
+
+/// Appends encoded values to a buffer.
+///
+/// Encoding itself cannot be interrupted; what cannot be encoded is remembered, and
+/// [`Encoder::finish`] tells the first such value. Bytes written after it have no meaning.
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    buffer: &'a mut Vec<u8>,
+    encoding: EncodingVersion,
+    error: Option<EncodeError>,
+}
+
+impl<'a> Encoder<'a> {
+    /// An encoder that appends to `buffer`.
+    pub fn new(buffer: &'a mut Vec<u8>, encoding: EncodingVersion) -> Self {
+        Self {
+            buffer,
+            encoding,
+            error: None,
+        }
+    }
+
+    /// The encoding of the encapsulation that is being written.
+    pub fn encoding(&self) -> EncodingVersion {
+        self.encoding
+    }
+
+    /// Length of the whole buffer, bytes before this encoder's included.
+    pub fn position(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Appends a value.
+    pub fn put<T: Encode + ?Sized>(&mut self, value: &T) {
+        value.encode(self);
+    }
+
+    /// Appends raw bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Appends one byte.
+    pub fn byte(&mut self, byte: u8) {
+        self.buffer.push(byte);
+    }
+
+    /// Appends a fixed 32-bit integer.
+    pub fn int(&mut self, value: i32) {
+        self.bytes(&value.to_le_bytes());
+    }
+
+    /// Appends a size: one byte below 255, else `FF` and a 32-bit integer.
+    ///
+    /// Source: Ice manual, "Basic Data Encoding". Vectors: `tests/vectors/sizes.json`.
+    pub fn size(&mut self, size: usize) {
+        if size < 255 {
+            self.byte(size as u8);
+        } else {
+            let size = self.checked_len("sequence", size);
+            self.byte(255);
+            self.int(size);
+        }
+    }
+
+    /// Appends a string: its size in bytes, then its UTF-8.
+    pub fn string(&mut self, text: &str) {
+        self.size(text.len());
+        self.bytes(text.as_bytes());
+    }
+
+    /// Appends `len` zeros and returns them for filling.
+    pub fn reserve(&mut self, len: usize) -> &mut [u8] {
+        let start = self.buffer.len();
+        self.buffer.resize(start + len, 0);
+        &mut self.buffer[start..]
+    }
+
+    /// Appends a placeholder for a 32-bit length and returns its position for [`Encoder::end_len`].
+    pub fn begin_len(&mut self) -> usize {
+        let position = self.position();
+        self.int(0);
+        position
+    }
+
+    /// Fills a placeholder with the number of bytes from `from` up to now.
+    pub fn end_len(&mut self, placeholder: usize, from: usize) {
+        let len = self.checked_len("encapsulation", self.position() - from);
+        self.buffer[placeholder..placeholder + 4].copy_from_slice(&len.to_le_bytes());
+    }
+
+    /// Appends an encapsulation with what `body` writes, in the given encoding.
+    pub fn encapsulation(
+        &mut self,
+        encoding: EncodingVersion,
+        body: impl FnOnce(&mut Encoder<'_>),
+    ) {
+        let outer = std::mem::replace(&mut self.encoding, encoding);
+        let start = self.begin_len();
+        self.put(&encoding);
+        body(self);
+        self.end_len(start, start);
+        self.encoding = outer;
+    }
+
+    /// Remembers that a value could not be encoded; the first one counts.
+    pub fn fail(&mut self, error: EncodeError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// Ends the encoding.
+    ///
+    /// # Errors
+    /// The first value that had no encoding.
+    pub fn finish(self) -> Result<(), EncodeError> {
+        self.error.map_or(Ok(()), Err)
+    }
+
+    fn checked_len(&mut self, what: &'static str, len: usize) -> i32 {
+        i32::try_from(len).unwrap_or_else(|_| {
+            self.fail(EncodeError::TooLong { what, len });
+            0
+        })
+    }
+}

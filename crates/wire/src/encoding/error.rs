@@ -1,0 +1,116 @@
+//! What can be wrong with bytes, or with a value that is to become bytes.
+
+use std::fmt;
+
+use super::EncodingVersion;
+
+/// Bytes that are not the encoding of what was expected.
+///
+/// In the parameters of a request it becomes reply status 5 and the connection lives on; in a
+/// message's own fields it is fatal for the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError {
+    /// What is wrong.
+    pub kind: DecodeErrorKind,
+    /// What was being decoded: a Slice type or a field of the protocol.
+    pub what: &'static str,
+    /// Byte at which it went wrong, counted from the start of the message or encapsulation payload.
+    pub offset: usize,
+}
+
+/// What is wrong with the bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// The value needs more bytes than there are.
+    EndOfData {
+        /// Bytes that the value needs, as far as is known.
+        needed: usize,
+        /// Bytes that remain.
+        remaining: usize,
+    },
+    /// A size or count below zero.
+    NegativeSize(i32),
+    /// A string that is not UTF-8.
+    InvalidUtf8,
+    /// A number that names no enumerator.
+    UnknownEnumerator(i32),
+    /// A number outside the values that the protocol gives a meaning.
+    InvalidValue(i64),
+    /// Bytes left over after the last value.
+    TrailingBytes(usize),
+    /// An encapsulation in an encoding that we do not know.
+    UnsupportedEncoding(EncodingVersion),
+    /// The encoding uses a feature of the language that this release does not support.
+    NotSupported(&'static str),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "cannot decode {} at byte {}: {}",
+            self.what, self.offset, self.kind
+        )
+    }
+}
+
+impl fmt::Display for DecodeErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EndOfData { needed, remaining } => {
+                write!(f, "expected {needed} more bytes, {remaining} are left")
+            }
+            Self::NegativeSize(size) => write!(f, "expected a size of at least 0, got {size}"),
+            Self::InvalidUtf8 => f.write_str("expected UTF-8 text"),
+            Self::UnknownEnumerator(value) => write!(f, "no enumerator has the value {value}"),
+            Self::InvalidValue(value) => write!(f, "unexpected value {value}"),
+            Self::TrailingBytes(count) => write!(f, "{count} bytes are left after the last value"),
+            Self::UnsupportedEncoding(version) => {
+                write!(f, "encoding {version} is not supported, 1.0 and 1.1 are")
+            }
+            Self::NotSupported(feature) => write!(f, "{feature} are not yet supported"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// A value that has no encoding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// A string, sequence or message longer than the 2,147,483,647 that a size can say.
+    TooLong {
+        /// What is too long.
+        what: &'static str,
+        /// Its length.
+        len: usize,
+    },
+    /// A proxy that is bound to a connection: it means nothing to anybody else.
+    FixedProxy,
+    /// An enumerator that the type of the enumeration cannot carry.
+    InvalidEnumerator(i32),
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { what, len } => {
+                write!(
+                    f,
+                    "cannot encode a {what} of length {len}: the most is {}",
+                    i32::MAX
+                )
+            }
+            Self::FixedProxy => {
+                f.write_str("cannot encode a fixed proxy: it is only valid on its connection")
+            }
+            Self::InvalidEnumerator(value) => {
+                write!(f, "cannot encode {value}: it is no enumerator")
+            }
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}

@@ -1,0 +1,63 @@
+//! Dictionaries: a size, then keys and values in turn.
+//!
+//! A sorted map makes the bytes of a value always the same. When a peer sends a key twice, the
+//! last value counts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, Hash};
+
+use super::{Decode, DecodeError, Decoder, Encode, Encoder};
+
+impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encode_entries(self.len(), self.iter(), encoder);
+    }
+}
+
+impl<K: Decode + Ord, V: Decode> Decode for BTreeMap<K, V> {
+    const MIN_WIRE_LEN: usize = 1;
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let mut map = Self::new();
+        for _ in 0..entry_count::<K, V>(decoder)? {
+            let key = K::decode(decoder)?;
+            map.insert(key, V::decode(decoder)?);
+        }
+        Ok(map)
+    }
+}
+
+impl<K: Encode, V: Encode, S: BuildHasher> Encode for HashMap<K, V, S> {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encode_entries(self.len(), self.iter(), encoder);
+    }
+}
+
+impl<K: Decode + Hash + Eq, V: Decode, S: BuildHasher + Default> Decode for HashMap<K, V, S> {
+    const MIN_WIRE_LEN: usize = 1;
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let mut map = Self::default();
+        for _ in 0..entry_count::<K, V>(decoder)? {
+            let key = K::decode(decoder)?;
+            map.insert(key, V::decode(decoder)?);
+        }
+        Ok(map)
+    }
+}
+
+fn encode_entries<'a, K: Encode + 'a, V: Encode + 'a>(
+    count: usize,
+    entries: impl Iterator<Item = (&'a K, &'a V)>,
+    encoder: &mut Encoder<'_>,
+) {
+    encoder.size(count);
+    for (key, value) in entries {
+        key.encode(encoder);
+        value.encode(encoder);
+    }
+}
+
+fn entry_count<K: Decode, V: Decode>(decoder: &mut Decoder<'_>) -> Result<usize, DecodeError> {
+    decoder.count(K::MIN_WIRE_LEN + V::MIN_WIRE_LEN, "dictionary")
+}

@@ -1,0 +1,101 @@
+//! The Ice encoding, versions 1.0 and 1.1: values to bytes and back.
+//!
+//! [`Encoder`] appends to a caller's buffer, [`Decoder`] reads from a slice; [`Encode`] and
+//! [`Decode`] are what a Slice type implements. All integers are little-endian and nothing is
+//! aligned. Messages and what surrounds a value on the wire live in `message/`.
+
+mod decoder;
+mod encapsulation;
+mod encoder;
+mod enumeration;
+mod error;
+mod exception;
+mod map;
+mod primitive;
+mod sequence;
+mod tagged;
+mod version;
+
+pub use decoder::Decoder;
+pub use encapsulation::{ENCAPSULATION_HEADER_LEN, Encapsulation};
+pub use encoder::Encoder;
+pub use enumeration::EnumWidth;
+pub use error::{DecodeError, DecodeErrorKind, EncodeError};
+pub use exception::{ExceptionReader, ExceptionWriter};
+pub use tagged::TagFormat;
+pub use version::{EncodingVersion, ProtocolVersion};
+
+/// A value that has an encoding.
+pub trait Encode {
+    /// Appends the value.
+    fn encode(&self, encoder: &mut Encoder<'_>);
+
+    /// Appends the elements of a sequence, without the size in front.
+    ///
+    /// Fixed-size numbers override it to move the whole sequence at once.
+    fn encode_elements(elements: &[Self], encoder: &mut Encoder<'_>)
+    where
+        Self: Sized,
+    {
+        for element in elements {
+            element.encode(encoder);
+        }
+    }
+}
+
+/// A value that can be read from its encoding.
+pub trait Decode: Sized {
+    /// The least number of bytes that a value takes on the wire, in any encoding.
+    ///
+    /// Sequences check it against the bytes that remain before they allocate.
+    const MIN_WIRE_LEN: usize;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the offset at which the bytes stop making sense.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError>;
+
+    /// Reads `count` elements of a sequence; the caller has checked `count` against the bytes left.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`].
+    fn decode_elements(decoder: &mut Decoder<'_>, count: usize) -> Result<Vec<Self>, DecodeError> {
+        let mut elements = Vec::with_capacity(count);
+        for _ in 0..count {
+            elements.push(Self::decode(decoder)?);
+        }
+        Ok(elements)
+    }
+}
+
+/// A type whose value may be absent on the wire: proxies (and classes, once they are supported).
+///
+/// It gives `Option<T>` its encoding, `None` being the nil value.
+pub trait Nilable: Sized {
+    /// The least number of bytes that a value takes: that of the nil value.
+    const NIL_WIRE_LEN: usize;
+
+    /// Appends a value, or nil.
+    fn encode_nilable(value: Option<&Self>, encoder: &mut Encoder<'_>);
+
+    /// Reads a value, or nil.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`].
+    fn decode_nilable(decoder: &mut Decoder<'_>) -> Result<Option<Self>, DecodeError>;
+}
+
+impl<T: Nilable> Encode for Option<T> {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        T::encode_nilable(self.as_ref(), encoder);
+    }
+}
+
+impl<T: Nilable> Decode for Option<T> {
+    const MIN_WIRE_LEN: usize = T::NIL_WIRE_LEN;
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        T::decode_nilable(decoder)
+    }
+}
