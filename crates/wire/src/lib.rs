@@ -8,7 +8,9 @@
 //! - [`reference`]: what a proxy holds, as text and as bytes
 //! - [`connection`]: a connection as a state machine
 
+pub mod connection;
 pub mod encoding;
+pub mod message;
 pub mod reference;
 
 pub use encoding::{

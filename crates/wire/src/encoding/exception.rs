@@ -10,6 +10,31 @@ const HAS_INDIRECTION_TABLE: u8 = 0x08;
 const HAS_SIZE: u8 = 0x10;
 const IS_LAST: u8 = 0x20;
 
+/// An exception declared in Slice.
+pub trait UserException: std::error::Error + Sized {
+    /// Its type id: `::Module::Name`.
+    const TYPE_ID: &'static str;
+
+    /// Writes the slice of this type and then those of its bases.
+    fn encode_slices(&self, writer: &mut ExceptionWriter<'_, '_>);
+
+    /// Reads the slice of this type, at which the reader stands, and then those of its bases.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if a slice is malformed.
+    fn decode_slices(reader: &mut ExceptionReader<'_>) -> Result<Self, DecodeError>;
+}
+
+/// The formats of a user exception in encoding 1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExceptionFormat {
+    /// Without sizes: a receiver that does not know the type cannot read any of it.
+    Compact,
+    /// With the size of each slice: a receiver skips the types that it does not know.
+    #[default]
+    Sliced,
+}
+
 /// Writes a user exception, slice by slice.
 ///
 /// ```text
@@ -21,22 +46,22 @@ const IS_LAST: u8 = 0x20;
 #[derive(Debug)]
 pub struct ExceptionWriter<'e, 'b> {
     encoder: &'e mut Encoder<'b>,
-    is_sliced: bool,
+    format: ExceptionFormat,
 }
 
 impl<'e, 'b> ExceptionWriter<'e, 'b> {
-    /// Starts an exception. `is_sliced` chooses the sliced format of encoding 1.1, in which a
-    /// receiver can skip types that it does not know; 1.0 is always sliced.
-    pub fn new(encoder: &'e mut Encoder<'b>, is_sliced: bool) -> Self {
+    /// Starts an exception; encoding 1.0 is always sliced, whatever the `format`.
+    pub fn new(encoder: &'e mut Encoder<'b>, format: ExceptionFormat) -> Self {
         if encoder.encoding() == EncodingVersion::V1_0 {
             encoder.byte(0);
         }
-        Self { encoder, is_sliced }
+        Self { encoder, format }
     }
 
     /// Writes the slice of one type.
     pub fn slice(&mut self, type_id: &str, is_last: bool, members: impl FnOnce(&mut Encoder<'_>)) {
-        let has_size = self.is_sliced || self.encoder.encoding() == EncodingVersion::V1_0;
+        let has_size = self.format == ExceptionFormat::Sliced
+            || self.encoder.encoding() == EncodingVersion::V1_0;
         if self.encoder.encoding() != EncodingVersion::V1_0 {
             let last = if is_last { IS_LAST } else { 0 };
             let size = if has_size { HAS_SIZE } else { 0 };

@@ -21,7 +21,7 @@ pub use encapsulation::{ENCAPSULATION_HEADER_LEN, Encapsulation};
 pub use encoder::Encoder;
 pub use enumeration::EnumWidth;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
-pub use exception::{ExceptionReader, ExceptionWriter};
+pub use exception::{ExceptionFormat, ExceptionReader, ExceptionWriter, UserException};
 pub use tagged::TagFormat;
 pub use version::{EncodingVersion, ProtocolVersion};
 

@@ -1,0 +1,276 @@
+//! A connection as a state machine, without I/O: messages go in, events and bytes come out.
+//!
+//! ```text
+//! client:  Validating --ValidateConnection--> Active
+//! server:  Active (writes ValidateConnection at once)
+//!
+//! Active --close--> Draining --last dispatch and reply done--> Closing (CloseConnection written)
+//! any    --CloseConnection from the peer--> Closed
+//! any    --fail--> Closed
+//! ```
+//!
+//! The driver reads bytes, splits them with [`Message::split`] and gives each message to
+//! [`Connection::handle_message`]; it writes whatever the machine appends to an output buffer, in
+//! order. Requests in flight carry a token of the driver's, which comes back with the reply.
+
+mod in_flight;
+#[cfg(test)]
+mod tests;
+
+use in_flight::InFlight;
+
+use crate::encoding::DecodeError;
+use crate::message::{
+    CLOSE_CONNECTION, IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType,
+    ProtocolError, RequestId, VALIDATE_CONNECTION,
+};
+
+/// Which end of the connection this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It connected, and waits to be validated before it sends.
+    Client,
+    /// It accepted, and validates.
+    Server,
+}
+
+/// What a message means for the driver.
+#[derive(Debug)]
+pub enum Event<T> {
+    /// The server is ready: requests may be sent from now on.
+    Validated,
+    /// Dispatch this; if it is twoway, call [`Connection::handle_dispatched`] when its reply has
+    /// been appended to the output.
+    Request(IncomingRequest),
+    /// Dispatch these in order.
+    Batch(IncomingBatch),
+    /// A request has been answered.
+    Reply(T, IncomingReply),
+    /// Nothing to do: a heartbeat, a reply to a request that was given up, or a request that came
+    /// after the decision to close.
+    Nothing,
+    /// The peer closes gracefully: none of the requests still in flight was executed.
+    Closed(Vec<T>),
+}
+
+/// The state machine; `T` is the driver's token for a request in flight.
+#[derive(Debug)]
+pub struct Connection<T> {
+    role: Role,
+    state: State,
+    in_flight: InFlight<T>,
+    dispatch_count: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Validating,
+    Active,
+    /// No new request in or out; replies of both directions are still due.
+    Draining,
+    /// CloseConnection is written: nothing may follow it.
+    Closing,
+    Closed,
+}
+
+/// The connection takes no new request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotActive;
+
+impl<T> Connection<T> {
+    /// A new connection. A server's first bytes are appended to `output`.
+    pub fn new(role: Role, output: &mut Vec<u8>) -> Self {
+        let state = match role {
+            Role::Client => State::Validating,
+            Role::Server => {
+                output.extend_from_slice(&VALIDATE_CONNECTION);
+                State::Active
+            }
+        };
+        Self {
+            role,
+            state,
+            in_flight: InFlight::default(),
+            dispatch_count: 0,
+        }
+    }
+
+    /// Which end this is.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Whether requests may be sent.
+    pub fn is_active(&self) -> bool {
+        self.state == State::Active
+    }
+
+    /// Whether nothing may be read or written any more.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Whether CloseConnection has been written, so that only the peer's end of stream is due.
+    pub fn is_closing(&self) -> bool {
+        self.state == State::Closing
+    }
+
+    /// Number of requests whose replies are due.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Number of twoway requests of the peer whose replies are due.
+    pub fn dispatching(&self) -> usize {
+        self.dispatch_count
+    }
+
+    /// Registers a twoway request and gives its id; the caller appends the message to the output.
+    ///
+    /// # Errors
+    /// [`NotActive`], with the token back.
+    pub fn start_twoway(&mut self, token: T) -> Result<RequestId, (NotActive, T)> {
+        if self.is_active() {
+            Ok(self.in_flight.insert(token))
+        } else {
+            Err((NotActive, token))
+        }
+    }
+
+    /// Gives up a request: its reply, should it come, is ignored.
+    pub fn cancel(&mut self, id: RequestId, output: &mut Vec<u8>) -> Option<T> {
+        let token = self.in_flight.remove(id);
+        self.close_if_drained(output);
+        token
+    }
+
+    /// A message arrived.
+    ///
+    /// # Errors
+    /// [`ProtocolError`]: the connection must be dropped; call [`Connection::fail`].
+    pub fn handle_message(
+        &mut self,
+        message: &Message,
+        output: &mut Vec<u8>,
+    ) -> Result<Event<T>, ProtocolError> {
+        let kind = message.header.message_type;
+        let malformed = |error: DecodeError| ProtocolError::Malformed {
+            message: kind,
+            error,
+        };
+        if self.state == State::Validating && kind != MessageType::ValidateConnection {
+            let expected = "a ValidateConnection message before any other";
+            return Err(ProtocolError::Unexpected {
+                message: kind,
+                expected,
+            });
+        }
+        match kind {
+            MessageType::ValidateConnection => self.handle_validate(message),
+            MessageType::CloseConnection => self.handle_close(message),
+            MessageType::Request => {
+                let request = IncomingRequest::parse(message).map_err(malformed)?;
+                Ok(self.accept_request(request))
+            }
+            MessageType::BatchRequest => {
+                let batch = IncomingBatch::parse(message).map_err(malformed)?;
+                Ok(if self.is_active() {
+                    Event::Batch(batch)
+                } else {
+                    Event::Nothing
+                })
+            }
+            MessageType::Reply => {
+                let reply = IncomingReply::parse(message).map_err(malformed)?;
+                Ok(self.accept_reply(reply, output))
+            }
+        }
+    }
+
+    /// The reply to a twoway request of the peer has been appended to the output.
+    pub fn handle_dispatched(&mut self, output: &mut Vec<u8>) {
+        self.dispatch_count = self.dispatch_count.saturating_sub(1);
+        self.close_if_drained(output);
+    }
+
+    /// Starts a graceful close: no new requests; CloseConnection is appended to `output` as soon as
+    /// every reply of either direction is through.
+    pub fn close(&mut self, output: &mut Vec<u8>) {
+        match self.state {
+            State::Active => {
+                self.state = State::Draining;
+                self.close_if_drained(output);
+            }
+            State::Validating => self.state = State::Closed,
+            State::Draining | State::Closing | State::Closed => {}
+        }
+    }
+
+    /// The transport is gone or the peer broke the protocol: the tokens of the requests that may
+    /// have been executed. After CloseConnection was written there are none.
+    pub fn fail(&mut self) -> Vec<T> {
+        self.state = State::Closed;
+        self.in_flight.drain()
+    }
+
+    fn accept_request(&mut self, request: IncomingRequest) -> Event<T> {
+        if !self.is_active() {
+            return Event::Nothing;
+        }
+        if !request.id().is_oneway() {
+            self.dispatch_count += 1;
+        }
+        Event::Request(request)
+    }
+
+    fn accept_reply(&mut self, reply: IncomingReply, output: &mut Vec<u8>) -> Event<T> {
+        let Some(token) = self.in_flight.remove(reply.id()) else {
+            return Event::Nothing;
+        };
+        self.close_if_drained(output);
+        Event::Reply(token, reply)
+    }
+
+    fn handle_validate(&mut self, message: &Message) -> Result<Event<T>, ProtocolError> {
+        no_body(message)?;
+        if self.state == State::Validating {
+            self.state = State::Active;
+            return Ok(Event::Validated);
+        }
+        Ok(Event::Nothing)
+    }
+
+    fn handle_close(&mut self, message: &Message) -> Result<Event<T>, ProtocolError> {
+        no_body(message)?;
+        self.state = State::Closed;
+        Ok(Event::Closed(self.in_flight.drain()))
+    }
+
+    fn close_if_drained(&mut self, output: &mut Vec<u8>) {
+        if self.state == State::Draining && self.dispatch_count == 0 && self.in_flight.len() == 0 {
+            output.extend_from_slice(&CLOSE_CONNECTION);
+            self.state = State::Closing;
+        }
+    }
+}
+
+/// Checks that a message is its header alone.
+fn no_body(message: &Message) -> Result<(), ProtocolError> {
+    use crate::encoding::DecodeErrorKind;
+    use crate::message::HEADER_LEN;
+
+    let extra = message.header.size - HEADER_LEN;
+    if extra == 0 {
+        return Ok(());
+    }
+    let kind = DecodeErrorKind::TrailingBytes(extra);
+    let error = DecodeError {
+        kind,
+        what: "message",
+        offset: HEADER_LEN,
+    };
+    Err(ProtocolError::Malformed {
+        message: message.header.message_type,
+        error,
+    })
+}

@@ -1,0 +1,226 @@
+//! Tests of the connection's state machine.
+
+use bytes::BytesMut;
+
+use super::{Connection, Event, Role};
+use crate::encoding::EncodingVersion;
+use crate::message::{
+    BatchWriter, CLOSE_CONNECTION, Context, MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType,
+    OperationMode, Outcome, ProtocolError, RequestHeader, RequestId, VALIDATE_CONNECTION, reply,
+};
+use crate::reference::Identity;
+
+fn message(bytes: &[u8]) -> Message {
+    Message::split(&mut BytesMut::from(bytes), MESSAGE_SIZE_MAX_DEFAULT)
+        .expect("a good header")
+        .expect("a whole message")
+}
+
+fn request(id: RequestId) -> Vec<u8> {
+    let identity = Identity {
+        name: "o".into(),
+        category: String::new(),
+    };
+    let header = RequestHeader {
+        identity: &identity,
+        facet: "",
+        operation: "op",
+        mode: OperationMode::Normal,
+        context: &Context::new(),
+    };
+    let mut bytes = Vec::new();
+    header
+        .write(&mut bytes, id, EncodingVersion::V1_1, |_| ())
+        .expect("it has an encoding");
+    bytes
+}
+
+fn reply_to(id: RequestId) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    reply::write_returned(&mut bytes, id, EncodingVersion::V1_1, |_| ()).expect("empty");
+    bytes
+}
+
+fn validated_client() -> Connection<&'static str> {
+    let mut output = Vec::new();
+    let mut client = Connection::new(Role::Client, &mut output);
+    assert!(
+        output.is_empty(),
+        "a client must not send before it is validated"
+    );
+    let event = client.handle_message(&message(&VALIDATE_CONNECTION), &mut output);
+    assert!(matches!(event, Ok(Event::Validated)));
+    client
+}
+
+#[test]
+fn a_server_validates_at_once() {
+    let mut output = Vec::new();
+    let server = Connection::<()>::new(Role::Server, &mut output);
+    assert!(server.is_active());
+    assert_eq!(output, VALIDATE_CONNECTION);
+}
+
+#[test]
+fn a_client_sends_nothing_before_it_is_validated() {
+    let mut client = Connection::new(Role::Client, &mut Vec::new());
+    assert!(client.start_twoway("early").is_err());
+}
+
+#[test]
+fn any_first_message_but_validate_is_refused() {
+    let mut client = Connection::<()>::new(Role::Client, &mut Vec::new());
+    let error = client.handle_message(&message(&request(RequestId(1))), &mut Vec::new());
+    assert!(matches!(
+        error,
+        Err(ProtocolError::Unexpected {
+            message: MessageType::Request,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn replies_find_their_requests_in_any_order() {
+    let mut client = validated_client();
+    let first = client.start_twoway("first").unwrap();
+    let second = client.start_twoway("second").unwrap();
+    assert_eq!((first, second), (RequestId(1), RequestId(2)));
+    for (id, token) in [(second, "second"), (first, "first")] {
+        match client.handle_message(&message(&reply_to(id)), &mut Vec::new()) {
+            Ok(Event::Reply(found, reply)) => {
+                assert_eq!(found, token);
+                assert!(matches!(reply.outcome(), Ok(Outcome::Returned(_))));
+            }
+            other => panic!("expected a reply, got {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn late_reply_to_a_cancelled_request_is_ignored() {
+    let mut client = validated_client();
+    let id = client.start_twoway("given up").unwrap();
+    assert_eq!(client.cancel(id, &mut Vec::new()), Some("given up"));
+    let event = client.handle_message(&message(&reply_to(id)), &mut Vec::new());
+    assert!(matches!(event, Ok(Event::Nothing)));
+}
+
+#[test]
+fn close_waits_for_the_replies_of_both_directions() {
+    let mut output = Vec::new();
+    let mut connection = validated_client();
+    let id = connection.start_twoway("mine").unwrap();
+    let theirs = connection.handle_message(&message(&request(RequestId(7))), &mut output);
+    assert!(matches!(theirs, Ok(Event::Request(_))));
+
+    connection.close(&mut output);
+    assert!(connection.start_twoway("late").is_err());
+    assert!(output.is_empty());
+    connection
+        .handle_message(&message(&reply_to(id)), &mut output)
+        .unwrap();
+    assert!(output.is_empty(), "a dispatch is still running");
+    connection.handle_dispatched(&mut output);
+    assert_eq!(output, CLOSE_CONNECTION);
+    assert!(connection.is_closing());
+}
+
+#[test]
+fn requests_after_the_decision_to_close_are_discarded() {
+    let mut connection = validated_client();
+    connection.close(&mut Vec::new());
+    let event = connection.handle_message(&message(&request(RequestId(1))), &mut Vec::new());
+    assert!(matches!(event, Ok(Event::Nothing)));
+    assert_eq!(connection.dispatching(), 0);
+}
+
+#[test]
+fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
+    let mut client = validated_client();
+    client.start_twoway("a").unwrap();
+    client.start_twoway("b").unwrap();
+    match client.handle_message(&message(&CLOSE_CONNECTION), &mut Vec::new()) {
+        Ok(Event::Closed(tokens)) => assert_eq!(tokens, ["a", "b"]),
+        other => panic!("expected a close, got {other:?}"),
+    }
+    assert!(client.is_closed());
+}
+
+#[test]
+fn a_heartbeat_is_no_event() {
+    let mut client = validated_client();
+    let event = client.handle_message(&message(&VALIDATE_CONNECTION), &mut Vec::new());
+    assert!(matches!(event, Ok(Event::Nothing)));
+}
+
+#[test]
+fn a_batch_gives_its_requests_in_order() {
+    let mut batch = BatchWriter::default();
+    assert_eq!(batch.finish(), None);
+    let identity = Identity {
+        name: "o".into(),
+        category: "c".into(),
+    };
+    for operation in ["a", "b", "c"] {
+        let header = RequestHeader {
+            identity: &identity,
+            facet: "f",
+            operation,
+            mode: OperationMode::Normal,
+            context: &Context::from([("k".into(), "v".into())]),
+        };
+        batch
+            .push(&header, EncodingVersion::V1_1, |encoder| {
+                encoder.put(&7_i32)
+            })
+            .unwrap();
+    }
+    let bytes = batch.finish().expect("three requests");
+    let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
+    match server.handle_message(&message(&bytes), &mut Vec::new()) {
+        Ok(Event::Batch(batch)) => {
+            let requests: Vec<_> = batch.collect();
+            let operations: Vec<_> = requests.iter().map(|request| request.operation()).collect();
+            assert_eq!(operations, ["a", "b", "c"]);
+            assert!(
+                requests
+                    .iter()
+                    .all(|r| r.identity() == identity && r.facet() == "f")
+            );
+            assert_eq!(requests[0].context()["k"], "v");
+        }
+        other => panic!("expected a batch, got {other:?}"),
+    }
+}
+
+#[test]
+fn a_batch_count_that_cannot_fit_is_refused() {
+    let mut bytes = BatchWriter::default();
+    let identity = Identity {
+        name: "o".into(),
+        category: String::new(),
+    };
+    bytes.push_event(&identity, "", b"\x01x\x00\x00\x06\x00\x00\x00\x01\x01");
+    let mut bytes = bytes.finish().unwrap();
+    bytes[14..18].copy_from_slice(&i32::MAX.to_le_bytes());
+    let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
+    let error = server.handle_message(&message(&bytes), &mut Vec::new());
+    assert!(matches!(error, Err(ProtocolError::Malformed { .. })));
+}
+
+#[test]
+fn an_event_is_forwarded_byte_for_byte() {
+    use crate::message::{IncomingRequest, forward_request};
+    let original = message(&request(RequestId(9)));
+    let incoming = IncomingRequest::parse(&original).unwrap();
+    let mut forwarded = Vec::new();
+    forward_request(
+        &mut forwarded,
+        RequestId(9),
+        &incoming.identity(),
+        "",
+        &incoming.event(),
+    );
+    assert_eq!(forwarded, original.bytes);
+}

@@ -1,0 +1,6 @@
+//! Contexts: text that travels with a request beside its parameters.
+
+use std::collections::BTreeMap;
+
+/// Keys and values that a caller sends along with a request.
+pub type Context = BTreeMap<String, String>;

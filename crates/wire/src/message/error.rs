@@ -1,0 +1,84 @@
+//! How a peer can break the protocol.
+
+use std::fmt;
+
+use super::MessageType;
+use crate::encoding::{DecodeError, EncodingVersion, ProtocolVersion};
+
+/// A violation of the protocol: the connection on which it arrives is closed at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The first four bytes of a message are not `IceP`: the peer does not speak this protocol.
+    BadMagic([u8; 4]),
+    /// A version of the protocol that we do not speak.
+    UnsupportedProtocol(ProtocolVersion),
+    /// A version of the encoding of message headers that we do not know.
+    UnsupportedProtocolEncoding(EncodingVersion),
+    /// A message smaller than its own header, or below zero.
+    SizeTooSmall(i32),
+    /// A message above the limit.
+    SizeTooLarge {
+        /// Its size in bytes, header included.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A message type outside 0 to 4.
+    UnknownMessageType(u8),
+    /// A compressed message.
+    CompressionNotSupported,
+    /// A message that may not come now.
+    Unexpected {
+        /// What came.
+        message: MessageType,
+        /// What may come.
+        expected: &'static str,
+    },
+    /// A message whose fields make no sense.
+    Malformed {
+        /// What came.
+        message: MessageType,
+        /// What is wrong with it.
+        error: DecodeError,
+    },
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadMagic(magic) => write!(
+                f,
+                "expected a message that starts with 49 63 65 50 (\"IceP\"), got {:02x} {:02x} {:02x} {:02x}: \
+                 the peer does not speak the Ice protocol",
+                magic[0], magic[1], magic[2], magic[3]
+            ),
+            Self::UnsupportedProtocol(version) => {
+                write!(f, "expected protocol 1.0, got {version}")
+            }
+            Self::UnsupportedProtocolEncoding(version) => {
+                write!(f, "expected protocol encoding 1.0, got {version}")
+            }
+            Self::SizeTooSmall(size) => {
+                write!(f, "expected a message of at least 14 bytes, its header says {size}")
+            }
+            Self::SizeTooLarge { size, limit } => write!(
+                f,
+                "expected a message of at most {limit} bytes, its header says {size}: \
+                 raise the message size limit on this side if the message is legitimate"
+            ),
+            Self::UnknownMessageType(kind) => {
+                write!(f, "expected a message type from 0 to 4, got {kind}")
+            }
+            Self::CompressionNotSupported => {
+                f.write_str("got a compressed message: compression is not yet supported, turn it off at the peer")
+            }
+            Self::Unexpected { message, expected } => {
+                write!(f, "expected {expected}, got a {message} message")
+            }
+            Self::Malformed { message, error } => write!(f, "malformed {message} message: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ProtocolError {}

@@ -1,0 +1,171 @@
+//! The header that every protocol message starts with.
+
+use std::fmt;
+
+use super::ProtocolError;
+use crate::encoding::{EncodingVersion, ProtocolVersion};
+
+/// Length of the header in bytes.
+pub const HEADER_LEN: usize = 14;
+
+/// Default limit of a message's size in bytes, header included: 1 MiB, as in Ice.
+pub const MESSAGE_SIZE_MAX_DEFAULT: usize = 1024 * 1024;
+
+/// The whole message that a server sends first, and that either side sends as a heartbeat.
+pub const VALIDATE_CONNECTION: [u8; HEADER_LEN] = header(MessageType::ValidateConnection, 14);
+
+/// The whole message that ends a connection gracefully.
+pub const CLOSE_CONNECTION: [u8; HEADER_LEN] = header(MessageType::CloseConnection, 14);
+
+const MAGIC: [u8; 4] = *b"IceP";
+
+/// Header of a protocol message: 14 bytes, integers little-endian.
+///
+/// ```text
+/// 0       4          6          8      9             10     14
+/// | magic | protocol | encoding | type | compression | size |
+/// ```
+///
+/// `size` counts bytes and includes the header, so it is never below [`HEADER_LEN`].
+///
+/// Source: Ice manual, "Protocol Messages". Vectors: `tests/vectors/messages.json`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// What the body is.
+    pub message_type: MessageType,
+    /// 0: not compressed; 1: not compressed, but the reply may be; 2: compressed.
+    pub compression: u8,
+    /// Length of the whole message in bytes.
+    pub size: usize,
+}
+
+impl Header {
+    /// Reads and checks a header. `size_max` is the limit of a message in bytes.
+    ///
+    /// # Errors
+    /// [`ProtocolError`], fatal for the connection.
+    pub fn decode(bytes: &[u8; HEADER_LEN], size_max: usize) -> Result<Self, ProtocolError> {
+        let [
+            m0,
+            m1,
+            m2,
+            m3,
+            p0,
+            p1,
+            e0,
+            e1,
+            kind,
+            compression,
+            s0,
+            s1,
+            s2,
+            s3,
+        ] = *bytes;
+        if [m0, m1, m2, m3] != MAGIC {
+            return Err(ProtocolError::BadMagic([m0, m1, m2, m3]));
+        }
+        if [p0, p1] != [1, 0] {
+            return Err(ProtocolError::UnsupportedProtocol(ProtocolVersion::new(
+                p0, p1,
+            )));
+        }
+        if [e0, e1] != [1, 0] {
+            let version = EncodingVersion::new(e0, e1);
+            return Err(ProtocolError::UnsupportedProtocolEncoding(version));
+        }
+        let message_type = MessageType::from_byte(kind)?;
+        let size = i32::from_le_bytes([s0, s1, s2, s3]);
+        let size = usize::try_from(size)
+            .ok()
+            .filter(|size| *size >= HEADER_LEN)
+            .ok_or(ProtocolError::SizeTooSmall(size))?;
+        if size > size_max {
+            return Err(ProtocolError::SizeTooLarge {
+                size,
+                limit: size_max,
+            });
+        }
+        Ok(Self {
+            message_type,
+            compression,
+            size,
+        })
+    }
+}
+
+/// The five messages of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MessageType {
+    /// An invocation.
+    Request,
+    /// Several oneway invocations.
+    BatchRequest,
+    /// The answer to a twoway invocation.
+    Reply,
+    /// First message of a server, and heartbeat.
+    ValidateConnection,
+    /// Last message of whoever closes gracefully.
+    CloseConnection,
+}
+
+impl MessageType {
+    const fn from_byte(byte: u8) -> Result<Self, ProtocolError> {
+        match byte {
+            0 => Ok(Self::Request),
+            1 => Ok(Self::BatchRequest),
+            2 => Ok(Self::Reply),
+            3 => Ok(Self::ValidateConnection),
+            4 => Ok(Self::CloseConnection),
+            other => Err(ProtocolError::UnknownMessageType(other)),
+        }
+    }
+}
+
+impl fmt::Display for MessageType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Request => "Request",
+            Self::BatchRequest => "BatchRequest",
+            Self::Reply => "Reply",
+            Self::ValidateConnection => "ValidateConnection",
+            Self::CloseConnection => "CloseConnection",
+        })
+    }
+}
+
+/// Starts a message: its header with a size that [`end_message`] fills in. Returns its position.
+pub(super) fn begin_message(buffer: &mut Vec<u8>, message_type: MessageType) -> usize {
+    let start = buffer.len();
+    buffer.extend_from_slice(&header(message_type, 0));
+    start
+}
+
+/// Fills in the size of the message that started at `start`.
+///
+/// A size that does not fit is left at 0; the caller has its length checked by the connection's
+/// limit, which is never above what fits.
+pub(super) fn end_message(buffer: &mut [u8], start: usize) {
+    let size = i32::try_from(buffer.len() - start).unwrap_or(0);
+    buffer[start + 10..start + HEADER_LEN].copy_from_slice(&size.to_le_bytes());
+}
+
+const fn header(message_type: MessageType, size: i32) -> [u8; HEADER_LEN] {
+    let [s0, s1, s2, s3] = size.to_le_bytes();
+    let [m0, m1, m2, m3] = MAGIC;
+    [
+        m0,
+        m1,
+        m2,
+        m3,
+        1,
+        0,
+        1,
+        0,
+        message_type as u8,
+        0,
+        s0,
+        s1,
+        s2,
+        s3,
+    ]
+}

@@ -1,0 +1,49 @@
+//! Finding whole messages in what a connection has read.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{HEADER_LEN, Header, ProtocolError};
+
+/// A whole message as it arrived, header checked, body not yet.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// Its header.
+    pub header: Header,
+    /// All its bytes, header included.
+    pub bytes: Bytes,
+}
+
+impl Message {
+    /// Takes the first message off the front of `input`, without copying it; `None` if more bytes
+    /// must come first.
+    ///
+    /// The header is checked as soon as it is there, so that a bad or oversized message is refused
+    /// before its body has been waited for.
+    ///
+    /// # Errors
+    /// [`ProtocolError`], fatal for the connection.
+    pub fn split(input: &mut BytesMut, size_max: usize) -> Result<Option<Self>, ProtocolError> {
+        let Some(header) = input.first_chunk::<HEADER_LEN>() else {
+            return Ok(None);
+        };
+        let header = Header::decode(header, size_max)?;
+        if header.compression == 2 {
+            return Err(ProtocolError::CompressionNotSupported);
+        }
+        if input.len() < header.size {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            header,
+            bytes: input.split_to(header.size).freeze(),
+        }))
+    }
+
+    /// How many bytes `input` must hold before the next message can be taken off it.
+    pub fn needed(input: &[u8], size_max: usize) -> usize {
+        input
+            .first_chunk::<HEADER_LEN>()
+            .and_then(|header| Header::decode(header, size_max).ok())
+            .map_or(HEADER_LEN, |header| header.size)
+    }
+}

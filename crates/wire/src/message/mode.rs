@@ -1,0 +1,44 @@
+//! Operation modes.
+
+use crate::encoding::{Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder};
+
+/// Whether a request may be sent again after a failure that leaves its execution in doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum OperationMode {
+    /// At most once.
+    #[default]
+    Normal,
+    /// As often as needed; the older of two spellings, which Ice 3.7 still sends.
+    Nonmutating,
+    /// As often as needed.
+    Idempotent,
+}
+
+impl OperationMode {
+    /// Whether the request may be repeated.
+    pub const fn is_idempotent(self) -> bool {
+        !matches!(self, Self::Normal)
+    }
+}
+
+impl Encode for OperationMode {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.byte(*self as u8);
+    }
+}
+
+impl Decode for OperationMode {
+    const MIN_WIRE_LEN: usize = 1;
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        match decoder.byte("operation mode")? {
+            0 => Ok(Self::Normal),
+            1 => Ok(Self::Nonmutating),
+            2 => Ok(Self::Idempotent),
+            other => Err(decoder.error(
+                "operation mode",
+                DecodeErrorKind::InvalidValue(i64::from(other)),
+            )),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Replies.
+
+use bytes::Bytes;
+
+use super::header::{begin_message, end_message};
+use super::{HEADER_LEN, Message, MessageType, RequestId, SystemException};
+use crate::encoding::{
+    DecodeError, Decoder, EncodeError, Encoder, EncodingVersion, ExceptionFormat, ExceptionWriter,
+};
+
+const STATUS_OK: u8 = 0;
+const STATUS_USER_EXCEPTION: u8 = 1;
+
+/// How an invocation ended at the peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The operation returned: the encapsulation with its results.
+    Returned(Bytes),
+    /// The servant threw an exception declared in Slice: the encapsulation with it.
+    UserException(Bytes),
+    /// The peer's runtime answered in place of the servant.
+    System(SystemException),
+}
+
+/// A reply as it arrived.
+#[derive(Debug, Clone)]
+pub struct IncomingReply {
+    id: RequestId,
+    bytes: Bytes,
+}
+
+impl IncomingReply {
+    /// Checks the fields of a Reply message that come before its data.
+    ///
+    /// # Errors
+    /// [`DecodeError`], fatal for the connection.
+    pub fn parse(message: &Message) -> Result<Self, DecodeError> {
+        let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
+        decoder.bytes(HEADER_LEN, "header")?;
+        let id = RequestId(decoder.int("request id")?);
+        decoder.byte("reply status")?;
+        Ok(Self {
+            id,
+            bytes: message.bytes.clone(),
+        })
+    }
+
+    /// The request that it answers.
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// What it says.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if the data does not fit the status: the invocation fails, the connection
+    /// lives on.
+    pub fn outcome(&self) -> Result<Outcome, DecodeError> {
+        const DATA: usize = HEADER_LEN + 5;
+        let status = self.bytes[HEADER_LEN + 4];
+        let mut decoder = Decoder::new(&self.bytes, EncodingVersion::V1_0);
+        decoder.bytes(DATA, "reply")?;
+        let outcome = match status {
+            STATUS_OK | STATUS_USER_EXCEPTION => {
+                decoder.encapsulation()?;
+                let encapsulation = self.bytes.slice(DATA..decoder.position());
+                if status == STATUS_OK {
+                    Outcome::Returned(encapsulation)
+                } else {
+                    Outcome::UserException(encapsulation)
+                }
+            }
+            _ => Outcome::System(SystemException::decode_body(status, &mut decoder)?),
+        };
+        decoder.finish_exact("reply")?;
+        Ok(outcome)
+    }
+}
+
+/// Appends a Reply message with results. On error the buffer is as before.
+///
+/// # Errors
+/// [`EncodeError`] if a result has no encoding.
+pub fn write_returned(
+    buffer: &mut Vec<u8>,
+    id: RequestId,
+    encoding: EncodingVersion,
+    results: impl FnOnce(&mut Encoder<'_>),
+) -> Result<(), EncodeError> {
+    write(buffer, id, STATUS_OK, |encoder| {
+        encoder.encapsulation(encoding, results)
+    })
+}
+
+/// Appends a Reply message with a user exception. On error the buffer is as before.
+///
+/// # Errors
+/// [`EncodeError`] if a member has no encoding.
+pub fn write_user_exception(
+    buffer: &mut Vec<u8>,
+    id: RequestId,
+    encoding: EncodingVersion,
+    format: ExceptionFormat,
+    slices: impl FnOnce(&mut ExceptionWriter<'_, '_>),
+) -> Result<(), EncodeError> {
+    write(buffer, id, STATUS_USER_EXCEPTION, |encoder| {
+        encoder.encapsulation(encoding, |encoder| {
+            slices(&mut ExceptionWriter::new(encoder, format))
+        });
+    })
+}
+
+/// Appends a Reply message whose data has been encoded elsewhere.
+///
+/// # Errors
+/// [`EncodeError`] if a text is too long for its size.
+pub fn write_outcome(
+    buffer: &mut Vec<u8>,
+    id: RequestId,
+    outcome: &Outcome,
+) -> Result<(), EncodeError> {
+    match outcome {
+        Outcome::Returned(bytes) => write(buffer, id, STATUS_OK, |encoder| encoder.bytes(bytes)),
+        Outcome::UserException(bytes) => write(buffer, id, STATUS_USER_EXCEPTION, |encoder| {
+            encoder.bytes(bytes)
+        }),
+        Outcome::System(exception) => write(buffer, id, exception.status(), |encoder| {
+            exception.encode_body(encoder)
+        }),
+    }
+}
+
+fn write(
+    buffer: &mut Vec<u8>,
+    id: RequestId,
+    status: u8,
+    data: impl FnOnce(&mut Encoder<'_>),
+) -> Result<(), EncodeError> {
+    let start = begin_message(buffer, MessageType::Reply);
+    let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+    encoder.int(id.0);
+    encoder.byte(status);
+    data(&mut encoder);
+    let written = encoder.finish();
+    if written.is_err() {
+        buffer.truncate(start);
+    } else {
+        end_message(buffer, start);
+    }
+    written
+}

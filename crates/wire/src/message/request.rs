@@ -1,0 +1,324 @@
+//! Requests.
+
+use std::fmt;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::header::{begin_message, end_message};
+use super::system_exception::{decode_facet, encode_facet};
+use super::{Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
+use crate::encoding::{
+    Decode, DecodeError, Decoder, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion,
+};
+use crate::reference::Identity;
+
+/// Number of a request on its connection: 0 for oneway, else positive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub i32);
+
+impl RequestId {
+    /// The id of requests that get no reply.
+    pub const ONEWAY: Self = Self(0);
+
+    /// Whether no reply is sent.
+    pub const fn is_oneway(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a request says besides its parameters.
+///
+/// ```text
+/// | identity: name, category | facet: 0 or 1 | operation | mode | context | parameters |
+/// ```
+///
+/// Source: Ice manual, "Protocol Messages".
+#[derive(Debug, Clone, Copy)]
+pub struct RequestHeader<'a> {
+    /// The object.
+    pub identity: &'a Identity,
+    /// The facet; empty for the default facet.
+    pub facet: &'a str,
+    /// The operation.
+    pub operation: &'a str,
+    /// Whether it may be repeated.
+    pub mode: OperationMode,
+    /// What travels beside the parameters.
+    pub context: &'a Context,
+}
+
+impl RequestHeader<'_> {
+    /// Appends a whole Request message. On error the buffer is as before.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a parameter has no encoding.
+    pub fn write(
+        &self,
+        buffer: &mut Vec<u8>,
+        id: RequestId,
+        encoding: EncodingVersion,
+        parameters: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), EncodeError> {
+        let start = begin_message(buffer, MessageType::Request);
+        buffer.extend_from_slice(&id.0.to_le_bytes());
+        let written = self.write_body(buffer, encoding, parameters);
+        if written.is_err() {
+            buffer.truncate(start);
+        } else {
+            end_message(buffer, start);
+        }
+        written
+    }
+
+    /// Appends a request's body, as it stands in a Request and, several times, in a BatchRequest.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a parameter has no encoding; what is in the buffer then has no meaning.
+    pub fn write_body(
+        &self,
+        buffer: &mut Vec<u8>,
+        encoding: EncodingVersion,
+        parameters: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), EncodeError> {
+        let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+        self.identity.encode(&mut encoder);
+        encode_facet(self.facet, &mut encoder);
+        encoder.string(self.operation);
+        self.mode.encode(&mut encoder);
+        self.context.encode(&mut encoder);
+        encoder.encapsulation(encoding, parameters);
+        encoder.finish()
+    }
+}
+
+/// Appends a Request message for another target around the [`IncomingRequest::event`] of a request
+/// that came from elsewhere: operation, mode, context and parameters travel unopened.
+pub fn forward_request(
+    buffer: &mut Vec<u8>,
+    id: RequestId,
+    identity: &Identity,
+    facet: &str,
+    event: &[u8],
+) {
+    let start = begin_message(buffer, MessageType::Request);
+    buffer.extend_from_slice(&id.0.to_le_bytes());
+    write_target(buffer, identity, facet);
+    buffer.extend_from_slice(event);
+    end_message(buffer, start);
+}
+
+pub(super) fn write_target(buffer: &mut Vec<u8>, identity: &Identity, facet: &str) {
+    let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+    identity.encode(&mut encoder);
+    encode_facet(facet, &mut encoder);
+}
+
+/// A request as it arrived: fields checked, nothing copied, parameters unopened.
+///
+/// A clone shares the bytes.
+#[derive(Clone)]
+pub struct IncomingRequest {
+    bytes: Bytes,
+    id: RequestId,
+    name: Field,
+    category: Field,
+    facet: Field,
+    /// Where the operation's size stands, in front of its text.
+    event_start: u32,
+    operation: Field,
+    mode: OperationMode,
+    context: Field,
+    parameters: Field,
+    encoding: EncodingVersion,
+}
+
+/// A range of bytes of a message; messages are at most 2 GiB long.
+#[derive(Clone, Copy)]
+struct Field {
+    start: u32,
+    end: u32,
+}
+
+impl IncomingRequest {
+    /// Checks the fields of a Request message.
+    ///
+    /// # Errors
+    /// [`DecodeError`], fatal for the connection.
+    pub fn parse(message: &Message) -> Result<Self, DecodeError> {
+        let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
+        decoder.bytes(HEADER_LEN, "header")?;
+        let id = RequestId(decoder.int("request id")?);
+        let request = Self::parse_body(&message.bytes, &mut decoder, id)?;
+        decoder.finish_exact("request")?;
+        Ok(request)
+    }
+
+    /// Checks the fields of the body at which `decoder` stands; `bytes` is what it reads from.
+    pub(super) fn parse_body(
+        bytes: &Bytes,
+        decoder: &mut Decoder<'_>,
+        id: RequestId,
+    ) -> Result<Self, DecodeError> {
+        let name = text(decoder, |decoder| decoder.str("identity name"))?;
+        let category = text(decoder, |decoder| decoder.str("identity category"))?;
+        let facet = text(decoder, decode_facet)?;
+        let event_start = decoder.position() as u32;
+        let operation = text(decoder, |decoder| decoder.str("operation"))?;
+        let mode = decoder.get()?;
+        let context_start = decoder.position();
+        check_context(decoder)?;
+        let parameters_start = decoder.position();
+        let parameters = decoder.encapsulation()?;
+        Ok(Self {
+            bytes: bytes.clone(),
+            id,
+            name,
+            category,
+            facet,
+            event_start,
+            operation,
+            mode,
+            context: Field::new(context_start, parameters_start),
+            parameters: Field::new(parameters_start, decoder.position()),
+            encoding: parameters.encoding,
+        })
+    }
+
+    /// Number of the request on its connection.
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// Name of the object.
+    pub fn name(&self) -> &str {
+        self.text(self.name)
+    }
+
+    /// Category of the object.
+    pub fn category(&self) -> &str {
+        self.text(self.category)
+    }
+
+    /// The object, as an owned value.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            name: self.name().to_owned(),
+            category: self.category().to_owned(),
+        }
+    }
+
+    /// The facet; empty for the default facet.
+    pub fn facet(&self) -> &str {
+        self.text(self.facet)
+    }
+
+    /// The operation.
+    pub fn operation(&self) -> &str {
+        self.text(self.operation)
+    }
+
+    /// Whether it may be repeated.
+    pub fn mode(&self) -> OperationMode {
+        self.mode
+    }
+
+    /// Encoding of the parameters, which a reply must use too.
+    pub fn encoding(&self) -> EncodingVersion {
+        self.encoding
+    }
+
+    /// What travels beside the parameters, decoded anew at each call.
+    pub fn context(&self) -> Context {
+        let mut decoder = Decoder::new(&self.bytes[self.context.range()], EncodingVersion::V1_0);
+        Context::decode(&mut decoder).expect("the context was checked when the request was parsed")
+    }
+
+    /// The parameters with their encapsulation header, sharing the message's bytes.
+    pub fn parameters(&self) -> Bytes {
+        self.bytes.slice(self.parameters.range())
+    }
+
+    /// The parameters' encapsulation, borrowed.
+    pub fn encapsulation(&self) -> Encapsulation<'_> {
+        let range = self.parameters.range();
+        let payload =
+            &self.bytes[range.start + crate::encoding::ENCAPSULATION_HEADER_LEN..range.end];
+        Encapsulation {
+            encoding: self.encoding,
+            payload,
+        }
+    }
+
+    /// Operation, mode, context and parameters as they stand on the wire: what
+    /// [`forward_request`] sends on to another target. Shares the message's bytes.
+    pub fn event(&self) -> Bytes {
+        self.bytes
+            .slice(self.event_start as usize..self.parameters.end as usize)
+    }
+
+    /// The target, for an answer that says it does not exist.
+    pub fn target(&self) -> RequestFailed {
+        RequestFailed {
+            identity: self.identity(),
+            facet: self.facet().to_owned(),
+            operation: self.operation().to_owned(),
+        }
+    }
+
+    fn text(&self, field: Field) -> &str {
+        std::str::from_utf8(&self.bytes[field.range()])
+            .expect("text fields were checked when the request was parsed")
+    }
+}
+
+impl Field {
+    fn new(start: usize, end: usize) -> Self {
+        Self {
+            start: start as u32,
+            end: end as u32,
+        }
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// Reads a string and remembers where its text stands.
+fn text<'a>(
+    decoder: &mut Decoder<'a>,
+    read: impl FnOnce(&mut Decoder<'a>) -> Result<&'a str, DecodeError>,
+) -> Result<Field, DecodeError> {
+    let text = read(decoder)?;
+    let end = decoder.position();
+    Ok(Field::new(end - text.len(), end))
+}
+
+fn check_context(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+    for _ in 0..decoder.count(2, "context")? {
+        decoder.str("context key")?;
+        decoder.str("context value")?;
+    }
+    Ok(())
+}
+
+impl fmt::Debug for IncomingRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IncomingRequest")
+            .field("id", &self.id)
+            .field("identity", &self.identity())
+            .field("facet", &self.facet())
+            .field("operation", &self.operation())
+            .field("mode", &self.mode)
+            .field("encoding", &self.encoding)
+            .field("parameters_len", &self.parameters.range().len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,197 @@
+//! Failures that the peer's runtime reports instead of a result.
+
+use std::fmt;
+
+use crate::encoding::{Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder};
+use crate::reference::Identity;
+
+/// What the peer's runtime answered instead of running the operation, or when that failed.
+///
+/// Source: Ice manual, "Protocol Messages". Vectors: `tests/vectors/replies.json`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SystemException {
+    /// No object has this identity (status 2).
+    ObjectNotExist(RequestFailed),
+    /// The object has no such facet (status 3).
+    FacetNotExist(RequestFailed),
+    /// The object has no such operation (status 4).
+    OperationNotExist(RequestFailed),
+    /// The runtime of the server failed, for example to decode the parameters (status 5).
+    UnknownLocalException(String),
+    /// The servant threw an exception that the operation does not declare (status 6).
+    UnknownUserException(String),
+    /// The servant failed in another way (status 7).
+    UnknownException(String),
+    /// Any other status; only Ice 3.8 knows those above 7.
+    Other {
+        /// The status, 8 or above.
+        status: u8,
+        /// What the server says of it.
+        message: String,
+    },
+}
+
+/// The target that a request did not find.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct RequestFailed {
+    /// The object.
+    pub identity: Identity,
+    /// The facet; empty for the default facet.
+    pub facet: String,
+    /// The operation.
+    pub operation: String,
+}
+
+impl RequestFailed {
+    /// Takes what is empty from `other`: a servant need not repeat what the request says.
+    #[must_use]
+    pub fn or(mut self, other: &Self) -> Self {
+        if self.identity.name.is_empty() {
+            self.identity.clone_from(&other.identity);
+            if self.facet.is_empty() {
+                self.facet.clone_from(&other.facet);
+            }
+        }
+        if self.operation.is_empty() {
+            self.operation.clone_from(&other.operation);
+        }
+        self
+    }
+}
+
+impl SystemException {
+    /// The status byte of the reply.
+    pub fn status(&self) -> u8 {
+        match self {
+            Self::ObjectNotExist(_) => 2,
+            Self::FacetNotExist(_) => 3,
+            Self::OperationNotExist(_) => 4,
+            Self::UnknownLocalException(_) => 5,
+            Self::UnknownUserException(_) => 6,
+            Self::UnknownException(_) => 7,
+            Self::Other { status, .. } => *status,
+        }
+    }
+
+    /// Fills what a servant left empty with the target of its request.
+    #[must_use]
+    pub fn with_target(self, target: &RequestFailed) -> Self {
+        match self {
+            Self::ObjectNotExist(failed) => Self::ObjectNotExist(failed.or(target)),
+            Self::FacetNotExist(failed) => Self::FacetNotExist(failed.or(target)),
+            Self::OperationNotExist(failed) => Self::OperationNotExist(failed.or(target)),
+            other => other,
+        }
+    }
+
+    pub(super) fn encode_body(&self, encoder: &mut Encoder<'_>) {
+        match self {
+            Self::ObjectNotExist(failed)
+            | Self::FacetNotExist(failed)
+            | Self::OperationNotExist(failed) => failed.encode(encoder),
+            Self::UnknownLocalException(message)
+            | Self::UnknownUserException(message)
+            | Self::UnknownException(message)
+            | Self::Other { message, .. } => encoder.string(message),
+        }
+    }
+
+    pub(super) fn decode_body(status: u8, decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(match status {
+            2 => Self::ObjectNotExist(decoder.get()?),
+            3 => Self::FacetNotExist(decoder.get()?),
+            4 => Self::OperationNotExist(decoder.get()?),
+            5 => Self::UnknownLocalException(decoder.get()?),
+            6 => Self::UnknownUserException(decoder.get()?),
+            7 => Self::UnknownException(decoder.get()?),
+            _ => Self::Other {
+                status,
+                message: decoder.get()?,
+            },
+        })
+    }
+}
+
+/// A decoding failure in a servant's parameters is reported as status 5.
+impl From<DecodeError> for SystemException {
+    fn from(error: DecodeError) -> Self {
+        Self::UnknownLocalException(error.to_string())
+    }
+}
+
+impl Encode for RequestFailed {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        self.identity.encode(encoder);
+        encode_facet(&self.facet, encoder);
+        encoder.string(&self.operation);
+    }
+}
+
+impl Decode for RequestFailed {
+    const MIN_WIRE_LEN: usize = 4;
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            identity: decoder.get()?,
+            facet: decode_facet(decoder)?.to_owned(),
+            operation: decoder.get()?,
+        })
+    }
+}
+
+/// Appends a facet as the protocol has it: a sequence of no string or one.
+pub(super) fn encode_facet(facet: &str, encoder: &mut Encoder<'_>) {
+    if facet.is_empty() {
+        encoder.size(0);
+    } else {
+        encoder.size(1);
+        encoder.string(facet);
+    }
+}
+
+/// Reads a facet without copying it.
+pub(super) fn decode_facet<'a>(decoder: &mut Decoder<'a>) -> Result<&'a str, DecodeError> {
+    match decoder.count(1, "facet")? {
+        0 => Ok(""),
+        1 => decoder.str("facet"),
+        more => Err(decoder.error("facet", DecodeErrorKind::InvalidValue(more as i64))),
+    }
+}
+
+impl fmt::Display for SystemException {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ObjectNotExist(failed) => write!(f, "object does not exist: {failed}"),
+            Self::FacetNotExist(failed) => write!(f, "facet does not exist: {failed}"),
+            Self::OperationNotExist(failed) => write!(f, "operation does not exist: {failed}"),
+            Self::UnknownLocalException(message) => write!(f, "the server failed: {message}"),
+            Self::UnknownUserException(message) => {
+                write!(
+                    f,
+                    "the server threw an exception that the operation does not declare: {message}"
+                )
+            }
+            Self::UnknownException(message) => write!(f, "the servant failed: {message}"),
+            Self::Other { status, message } => {
+                write!(f, "the server answered with status {status}: {message}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for RequestFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "identity \"")?;
+        if !self.identity.category.is_empty() {
+            write!(f, "{}/", self.identity.category)?;
+        }
+        write!(f, "{}\"", self.identity.name)?;
+        if !self.facet.is_empty() {
+            write!(f, ", facet \"{}\"", self.facet)?;
+        }
+        write!(f, ", operation \"{}\"", self.operation)
+    }
+}
+
+impl std::error::Error for SystemException {}
