@@ -171,8 +171,8 @@ fn a_batch_gives_its_requests_in_order() {
             context: &Context::from([("k".into(), "v".into())]),
         };
         batch
-            .push(&header, EncodingVersion::V1_1, |encoder| {
-                encoder.put(&7_i32)
+            .push(&header, |e| {
+                e.encapsulation(EncodingVersion::V1_1, |e| e.put(&7_i32))
             })
             .unwrap();
     }
@@ -201,7 +201,9 @@ fn a_batch_count_that_cannot_fit_is_refused() {
         name: "o".into(),
         category: String::new(),
     };
-    bytes.push_event(&identity, "", b"\x01x\x00\x00\x06\x00\x00\x00\x01\x01");
+    bytes
+        .push_event(&identity, "", b"\x01x\x00\x00\x06\x00\x00\x00\x01\x01")
+        .unwrap();
     let mut bytes = bytes.finish().unwrap();
     bytes[14..18].copy_from_slice(&i32::MAX.to_le_bytes());
     let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());

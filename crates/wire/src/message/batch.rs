@@ -23,32 +23,35 @@ pub struct BatchWriter {
 }
 
 impl BatchWriter {
-    /// Adds a request; on error the batch is as before.
+    /// Adds a request whose parameters, encapsulation header included, are what `encapsulation`
+    /// writes; on error the batch is as before.
     ///
     /// # Errors
-    /// [`EncodeError`] if a parameter has no encoding.
+    /// [`EncodeError`] if a parameter has no encoding, or if the message gets longer than its size
+    /// can say.
     pub fn push(
         &mut self,
         header: &RequestHeader<'_>,
-        encoding: EncodingVersion,
-        parameters: impl FnOnce(&mut Encoder<'_>),
+        encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
-        let start = self.begin();
-        let written = header.write_body(&mut self.buffer, encoding, parameters);
-        if written.is_err() {
-            self.buffer.truncate(start);
-        } else {
-            self.count += 1;
-        }
-        written
+        self.add(|buffer| header.write_body(buffer, encapsulation))
     }
 
     /// Adds a request for `identity` around the [`IncomingRequest::event`] of another.
-    pub fn push_event(&mut self, identity: &Identity, facet: &str, event: &[u8]) {
-        self.begin();
-        write_target(&mut self.buffer, identity, facet);
-        self.buffer.extend_from_slice(event);
-        self.count += 1;
+    ///
+    /// # Errors
+    /// [`EncodeError`] if the message gets longer than its size can say.
+    pub fn push_event(
+        &mut self,
+        identity: &Identity,
+        facet: &str,
+        event: &[u8],
+    ) -> Result<(), EncodeError> {
+        self.add(|buffer| {
+            write_target(buffer, identity, facet);
+            buffer.extend_from_slice(event);
+            Ok(())
+        })
     }
 
     /// Number of requests.
@@ -72,18 +75,30 @@ impl BatchWriter {
         }
         let mut message = std::mem::take(&mut self.buffer);
         message[HEADER_LEN..REQUESTS_START].copy_from_slice(&self.count.to_le_bytes());
-        end_message(&mut message, 0);
         self.count = 0;
+        end_message(&mut message, 0).expect("the length is checked with each request added");
         Some(message)
     }
 
-    /// Makes sure that there is a header; returns where the next request starts.
-    fn begin(&mut self) -> usize {
+    fn add(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
         if self.buffer.is_empty() {
             begin_message(&mut self.buffer, MessageType::BatchRequest);
             self.buffer.extend_from_slice(&[0; 4]);
         }
-        self.buffer.len()
+        let start = self.buffer.len();
+        let mut written = write(&mut self.buffer);
+        let len = self.buffer.len();
+        if len > i32::MAX as usize {
+            written = Err(EncodeError::TooLong { what: "batch", len });
+        }
+        match written {
+            Ok(()) => self.count += 1,
+            Err(_) => self.buffer.truncate(start),
+        }
+        written
     }
 }
 

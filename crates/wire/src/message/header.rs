@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::ProtocolError;
-use crate::encoding::{EncodingVersion, ProtocolVersion};
+use crate::encoding::{EncodeError, EncodingVersion, ProtocolVersion};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 14;
@@ -140,13 +140,18 @@ pub(super) fn begin_message(buffer: &mut Vec<u8>, message_type: MessageType) -> 
     start
 }
 
-/// Fills in the size of the message that started at `start`.
-///
-/// A size that does not fit is left at 0; the caller has its length checked by the connection's
-/// limit, which is never above what fits.
-pub(super) fn end_message(buffer: &mut [u8], start: usize) {
-    let size = i32::try_from(buffer.len() - start).unwrap_or(0);
+/// Fills in the size of the message that started at `start`; if it is too long, takes it off again.
+pub(super) fn end_message(buffer: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
+    let len = buffer.len() - start;
+    let Ok(size) = i32::try_from(len) else {
+        buffer.truncate(start);
+        return Err(EncodeError::TooLong {
+            what: "message",
+            len,
+        });
+    };
     buffer[start + 10..start + HEADER_LEN].copy_from_slice(&size.to_le_bytes());
+    Ok(())
 }
 
 const fn header(message_type: MessageType, size: i32) -> [u8; HEADER_LEN] {

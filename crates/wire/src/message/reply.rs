@@ -141,11 +141,9 @@ fn write(
     encoder.int(id.0);
     encoder.byte(status);
     data(&mut encoder);
-    let written = encoder.finish();
+    let written = encoder.finish().and_then(|()| end_message(buffer, start));
     if written.is_err() {
         buffer.truncate(start);
-    } else {
-        end_message(buffer, start);
     }
     written
 }

@@ -66,26 +66,38 @@ impl RequestHeader<'_> {
         encoding: EncodingVersion,
         parameters: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
+        self.write_with(buffer, id, |encoder| {
+            encoder.encapsulation(encoding, parameters)
+        })
+    }
+
+    /// Appends a whole Request message whose parameters, encapsulation header included, are what
+    /// `encapsulation` writes. On error the buffer is as before.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a parameter has no encoding.
+    pub fn write_with(
+        &self,
+        buffer: &mut Vec<u8>,
+        id: RequestId,
+        encapsulation: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), EncodeError> {
         let start = begin_message(buffer, MessageType::Request);
         buffer.extend_from_slice(&id.0.to_le_bytes());
-        let written = self.write_body(buffer, encoding, parameters);
+        let written = self
+            .write_body(buffer, encapsulation)
+            .and_then(|()| end_message(buffer, start));
         if written.is_err() {
             buffer.truncate(start);
-        } else {
-            end_message(buffer, start);
         }
         written
     }
 
     /// Appends a request's body, as it stands in a Request and, several times, in a BatchRequest.
-    ///
-    /// # Errors
-    /// [`EncodeError`] if a parameter has no encoding; what is in the buffer then has no meaning.
-    pub fn write_body(
+    pub(super) fn write_body(
         &self,
         buffer: &mut Vec<u8>,
-        encoding: EncodingVersion,
-        parameters: impl FnOnce(&mut Encoder<'_>),
+        encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
         let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
         self.identity.encode(&mut encoder);
@@ -93,25 +105,28 @@ impl RequestHeader<'_> {
         encoder.string(self.operation);
         self.mode.encode(&mut encoder);
         self.context.encode(&mut encoder);
-        encoder.encapsulation(encoding, parameters);
+        encapsulation(&mut encoder);
         encoder.finish()
     }
 }
 
 /// Appends a Request message for another target around the [`IncomingRequest::event`] of a request
 /// that came from elsewhere: operation, mode, context and parameters travel unopened.
+///
+/// # Errors
+/// [`EncodeError`] if the message gets longer than its size can say.
 pub fn forward_request(
     buffer: &mut Vec<u8>,
     id: RequestId,
     identity: &Identity,
     facet: &str,
     event: &[u8],
-) {
+) -> Result<(), EncodeError> {
     let start = begin_message(buffer, MessageType::Request);
     buffer.extend_from_slice(&id.0.to_le_bytes());
     write_target(buffer, identity, facet);
     buffer.extend_from_slice(event);
-    end_message(buffer, start);
+    end_message(buffer, start)
 }
 
 pub(super) fn write_target(buffer: &mut Vec<u8>, identity: &Identity, facet: &str) {
