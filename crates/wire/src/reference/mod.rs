@@ -1,5 +1,87 @@
 //! What a proxy holds: identity, facet, mode, versions, and where to find the object.
+//!
+//! [`Reference`] is the noun; `codec` turns it to bytes and back, `text` and `print` to a
+//! stringified proxy and back. Local settings of a proxy (timeouts, contexts, caching) are not
+//! part of it: they are never transmitted and belong to the runtime.
 
+mod codec;
+mod endpoint;
+mod error;
+mod escape;
 mod identity;
+mod mode;
+mod print;
+mod scanner;
+mod text;
 
+pub use endpoint::{
+    DEFAULT_TIMEOUT_MS, Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint,
+    WsEndpoint,
+};
+pub use error::ParseReferenceError;
+pub use escape::ToStringMode;
 pub use identity::Identity;
+pub use mode::InvocationMode;
+pub use print::Style;
+pub use text::{ParseDefaults, ParsedReference, parse_endpoints};
+
+use crate::encoding::{EncodingVersion, ProtocolVersion};
+
+/// What a proxy refers to, and how it asks.
+///
+/// A nil proxy is `None::<Reference>`; a reference whose identity has no name is encoded as nil.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reference {
+    /// Name of the object.
+    pub identity: Identity,
+    /// Which of the object's facets; empty for the default one.
+    pub facet: String,
+    /// How invocations are sent.
+    pub mode: InvocationMode,
+    /// Only secure endpoints may be used. Ice 3.8 ignores it.
+    pub secure: bool,
+    /// The protocol that the object speaks; carried unchanged, even when it is not ours.
+    pub protocol: ProtocolVersion,
+    /// The encoding for parameters; carried unchanged, even when it is not ours.
+    pub encoding: EncodingVersion,
+    /// Where the object is.
+    pub target: Target,
+}
+
+impl Reference {
+    /// A twoway reference to the default facet, in protocol 1.0 and encoding 1.1.
+    pub fn new(identity: Identity, target: Target) -> Self {
+        Self {
+            identity,
+            facet: String::new(),
+            mode: InvocationMode::Twoway,
+            secure: false,
+            protocol: ProtocolVersion::V1_0,
+            encoding: EncodingVersion::V1_1,
+            target,
+        }
+    }
+
+    /// The endpoints of a direct reference; none for any other.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        match &self.target {
+            Target::Direct(endpoints) => endpoints,
+            Target::Indirect { .. } | Target::WellKnown => &[],
+        }
+    }
+}
+
+/// Where the object of a reference is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+    /// At any of these endpoints. An empty list is encoded as [`Target::WellKnown`].
+    Direct(Vec<Endpoint>),
+    /// In an adapter that a locator knows.
+    Indirect {
+        /// Name of the adapter or of its replica group; an empty one is encoded as
+        /// [`Target::WellKnown`].
+        adapter_id: String,
+    },
+    /// Where a locator says, asked by identity.
+    WellKnown,
+}

@@ -1,0 +1,145 @@
+//! Endpoints as bytes.
+//!
+//! ```text
+//! | type: short | encapsulation { body of the type } |
+//! ```
+//!
+//! The encapsulation is in the encoding of the stream, an opaque one in its own.
+
+use super::{Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, WsEndpoint};
+use crate::encoding::{
+    Decode, DecodeError, DecodeErrorKind, Decoder, ENCAPSULATION_HEADER_LEN, Encode, Encoder,
+    EncodingVersion, ProtocolVersion,
+};
+
+/// An endpoint with an empty body.
+pub(in crate::reference) const MIN_ENDPOINT_LEN: usize = 2 + ENCAPSULATION_HEADER_LEN;
+
+impl Encode for Endpoint {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&self.type_code());
+        if let Self::Opaque(opaque) = self {
+            encoder.encapsulation(opaque.encoding, |body| body.bytes(&opaque.bytes));
+        } else {
+            encoder.encapsulation(encoder.encoding(), |body| encode_body(self, body));
+        }
+    }
+}
+
+impl Decode for Endpoint {
+    const MIN_WIRE_LEN: usize = MIN_ENDPOINT_LEN;
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let type_code = decoder.get()?;
+        let mut ahead = decoder.clone();
+        let unopened = ahead.encapsulation()?;
+        match Protocol::from_type_code(type_code) {
+            Some(protocol) if unopened.encoding.is_supported() => {
+                decode_body(protocol, decoder.open_encapsulation()?)
+            }
+            _ => {
+                *decoder = ahead;
+                Ok(Self::Opaque(OpaqueEndpoint {
+                    type_code,
+                    encoding: unopened.encoding,
+                    bytes: unopened.payload.to_vec(),
+                }))
+            }
+        }
+    }
+}
+
+/// Reads the whole payload of an endpoint's encapsulation.
+pub(super) fn decode_body(
+    protocol: Protocol,
+    mut body: Decoder<'_>,
+) -> Result<Endpoint, DecodeError> {
+    let endpoint = match protocol {
+        Protocol::Tcp => Endpoint::Tcp(decode_tcp(&mut body)?),
+        Protocol::Ssl => Endpoint::Ssl(decode_tcp(&mut body)?),
+        Protocol::Ws => Endpoint::Ws(decode_ws(&mut body)?),
+        Protocol::Wss => Endpoint::Wss(decode_ws(&mut body)?),
+        Protocol::Udp => Endpoint::Udp(decode_udp(&mut body)?),
+    };
+    body.finish_exact("end of endpoint")?;
+    Ok(endpoint)
+}
+
+fn encode_body(endpoint: &Endpoint, body: &mut Encoder<'_>) {
+    match endpoint {
+        Endpoint::Tcp(tcp) | Endpoint::Ssl(tcp) => encode_tcp(tcp, body),
+        Endpoint::Ws(ws) | Endpoint::Wss(ws) => {
+            encode_tcp(&ws.tcp, body);
+            body.string(&ws.resource);
+        }
+        Endpoint::Udp(udp) => encode_udp(udp, body),
+        Endpoint::Opaque(opaque) => body.bytes(&opaque.bytes),
+    }
+}
+
+fn encode_tcp(tcp: &TcpEndpoint, body: &mut Encoder<'_>) {
+    body.string(&tcp.host);
+    body.int(i32::from(tcp.port));
+    body.int(tcp.timeout.to_wire());
+    body.put(&tcp.compress);
+}
+
+fn decode_tcp(body: &mut Decoder<'_>) -> Result<TcpEndpoint, DecodeError> {
+    Ok(TcpEndpoint {
+        host: body.str("endpoint host")?.to_owned(),
+        port: decode_port(body)?,
+        timeout: decode_timeout(body)?,
+        compress: body.get()?,
+        source_address: None,
+    })
+}
+
+fn decode_ws(body: &mut Decoder<'_>) -> Result<WsEndpoint, DecodeError> {
+    Ok(WsEndpoint {
+        tcp: decode_tcp(body)?,
+        resource: body.str("endpoint resource")?.to_owned(),
+    })
+}
+
+fn encode_udp(udp: &UdpEndpoint, body: &mut Encoder<'_>) {
+    body.string(&udp.host);
+    body.int(i32::from(udp.port));
+    if body.encoding() == EncodingVersion::V1_0 {
+        body.put(&ProtocolVersion::V1_0);
+        body.put(&EncodingVersion::V1_0);
+    }
+    body.put(&udp.compress);
+}
+
+fn decode_udp(body: &mut Decoder<'_>) -> Result<UdpEndpoint, DecodeError> {
+    let host = body.str("endpoint host")?.to_owned();
+    let port = decode_port(body)?;
+    if body.encoding() == EncodingVersion::V1_0 {
+        // Versions that the receiver speaks; always 1.0 and 1.0, and without effect.
+        body.get::<ProtocolVersion>()?;
+        body.get::<EncodingVersion>()?;
+    }
+    Ok(UdpEndpoint {
+        compress: body.get()?,
+        ..UdpEndpoint::new(host, port)
+    })
+}
+
+fn decode_port(body: &mut Decoder<'_>) -> Result<u16, DecodeError> {
+    int_within(body, "endpoint port", |port| u16::try_from(port).ok())
+}
+
+fn decode_timeout(body: &mut Decoder<'_>) -> Result<Timeout, DecodeError> {
+    int_within(body, "endpoint timeout", Timeout::from_wire)
+}
+
+fn int_within<T>(
+    body: &mut Decoder<'_>,
+    what: &'static str,
+    convert: impl FnOnce(i32) -> Option<T>,
+) -> Result<T, DecodeError> {
+    let start = body.clone();
+    let value = body.int(what)?;
+    let kind = DecodeErrorKind::InvalidValue(i64::from(value));
+    convert(value).ok_or_else(|| start.error(what, kind))
+}

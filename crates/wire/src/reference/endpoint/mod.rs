@@ -1,0 +1,107 @@
+//! A way to reach an adapter.
+//!
+//! A type per kind of endpoint, a file each; `codec` turns them to bytes and back, `print` and
+//! `parse` to text and back. A kind that we do not know is an [`OpaqueEndpoint`] and is carried unchanged.
+
+mod base64;
+mod codec;
+mod opaque;
+mod parse;
+mod print;
+mod protocol;
+mod tcp;
+mod token;
+mod udp;
+
+pub use opaque::OpaqueEndpoint;
+pub use protocol::Protocol;
+pub use tcp::{DEFAULT_TIMEOUT_MS, TcpEndpoint, Timeout, WsEndpoint};
+pub use udp::UdpEndpoint;
+
+pub(super) use codec::MIN_ENDPOINT_LEN;
+pub(super) use parse::{Role, parse_list};
+pub(super) use print::write_endpoint;
+
+/// A way to reach an adapter.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Endpoint {
+    /// A TCP connection.
+    Tcp(TcpEndpoint),
+    /// TLS over TCP.
+    Ssl(TcpEndpoint),
+    /// A WebSocket.
+    Ws(WsEndpoint),
+    /// A WebSocket over TLS.
+    Wss(WsEndpoint),
+    /// Datagrams, to one receiver or to a multicast group.
+    Udp(UdpEndpoint),
+    /// Anything else, bluetooth and iAP included.
+    Opaque(OpaqueEndpoint),
+}
+
+impl Endpoint {
+    /// A TCP endpoint with the default timeout.
+    pub fn tcp(host: impl Into<String>, port: u16) -> Self {
+        Self::Tcp(TcpEndpoint::new(host, port))
+    }
+
+    /// The protocol, unless it is one that we do not know.
+    pub const fn protocol(&self) -> Option<Protocol> {
+        match self {
+            Self::Tcp(_) => Some(Protocol::Tcp),
+            Self::Ssl(_) => Some(Protocol::Ssl),
+            Self::Ws(_) => Some(Protocol::Ws),
+            Self::Wss(_) => Some(Protocol::Wss),
+            Self::Udp(_) => Some(Protocol::Udp),
+            Self::Opaque(_) => None,
+        }
+    }
+
+    /// The number of its type on the wire.
+    pub const fn type_code(&self) -> i16 {
+        match self {
+            Self::Tcp(_) => Protocol::Tcp.type_code(),
+            Self::Ssl(_) => Protocol::Ssl.type_code(),
+            Self::Ws(_) => Protocol::Ws.type_code(),
+            Self::Wss(_) => Protocol::Wss.type_code(),
+            Self::Udp(_) => Protocol::Udp.type_code(),
+            Self::Opaque(opaque) => opaque.type_code,
+        }
+    }
+
+    /// What `tcp`, `ssl`, `ws` and `wss` have in common.
+    pub const fn as_tcp(&self) -> Option<&TcpEndpoint> {
+        match self {
+            Self::Tcp(tcp) | Self::Ssl(tcp) => Some(tcp),
+            Self::Ws(ws) | Self::Wss(ws) => Some(&ws.tcp),
+            Self::Udp(_) | Self::Opaque(_) => None,
+        }
+    }
+
+    /// The host as written; empty if the text left it out, `None` for an opaque endpoint.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Udp(udp) => Some(&udp.host),
+            _ => self.as_tcp().map(|tcp| tcp.host.as_str()),
+        }
+    }
+
+    /// The port, `None` for an opaque endpoint.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Self::Udp(udp) => Some(udp.port),
+            _ => self.as_tcp().map(|tcp| tcp.port),
+        }
+    }
+
+    /// Whether it carries datagrams and not a stream.
+    pub const fn is_datagram(&self) -> bool {
+        matches!(self, Self::Udp(_))
+    }
+
+    /// Whether what it carries is encrypted.
+    pub const fn is_secure(&self) -> bool {
+        matches!(self, Self::Ssl(_) | Self::Wss(_))
+    }
+}

@@ -1,0 +1,284 @@
+//! Endpoints from text.
+//!
+//! Source: observed, proxies given to Ice 3.7.8. Unlike Ice, an option's argument may be quoted
+//! with either kind of quote, and may be empty or start with a dash when it is.
+
+use std::slice::Iter;
+use std::str::FromStr;
+
+use super::base64;
+use super::codec::decode_body;
+use super::token::{Token, Tokens, split};
+use super::{Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, WsEndpoint};
+use crate::encoding::{Decoder, EncodingVersion};
+use crate::reference::scanner::parse_version;
+use crate::reference::{ParseDefaults, ParseReferenceError};
+
+/// What the endpoints are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::reference) enum Role {
+    /// To connect to. A wildcard is no address; endpoints of unknown protocols are skipped.
+    Proxy,
+    /// To listen on. `*` stands for all interfaces; every endpoint must be understood.
+    Adapter,
+}
+
+/// A single endpoint; `*` is accepted as its host.
+impl FromStr for Endpoint {
+    type Err = ParseReferenceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (endpoints, _) = parse_list(text, 0, Role::Adapter, &ParseDefaults::default())?;
+        let count = endpoints.len();
+        let mut endpoints = endpoints.into_iter();
+        match (endpoints.next(), count) {
+            (Some(endpoint), 1) => Ok(endpoint),
+            _ => Err(ParseReferenceError::new(0, "a single endpoint", text)),
+        }
+    }
+}
+
+/// Parses endpoints separated by `:`; also returns those that were skipped, as they were written.
+///
+/// `text` starts at byte `offset` of what the reader of an error sees.
+pub(in crate::reference) fn parse_list(
+    text: &str,
+    offset: usize,
+    role: Role,
+    defaults: &ParseDefaults,
+) -> Result<(Vec<Endpoint>, Vec<String>), ParseReferenceError> {
+    let mut endpoints = Vec::new();
+    let mut skipped = Vec::new();
+    let mut first_unknown = None;
+    for part in split(text, offset)? {
+        match parse_one(&part, role, defaults)? {
+            Ok(endpoint) => endpoints.push(endpoint),
+            Err(unknown) if role == Role::Adapter => return Err(unknown),
+            Err(unknown) => {
+                skipped.push(part.source.to_owned());
+                first_unknown.get_or_insert(unknown);
+            }
+        }
+    }
+    match first_unknown {
+        Some(unknown) if endpoints.is_empty() => Err(unknown),
+        _ => Ok((endpoints, skipped)),
+    }
+}
+
+/// The inner error says that the protocol is not known.
+type Known<T> = Result<T, ParseReferenceError>;
+
+fn parse_one(
+    part: &Tokens<'_>,
+    role: Role,
+    defaults: &ParseDefaults,
+) -> Result<Known<Endpoint>, ParseReferenceError> {
+    let Some((name, arguments)) = part.tokens.split_first() else {
+        let error = ParseReferenceError::new(part.end, "an endpoint", "");
+        return Err(error.help("quote an address that contains `:`, as in `-h \"::1\"`"));
+    };
+    let mut options = Options {
+        tokens: arguments.iter(),
+        end: part.end,
+        role,
+    };
+    if name.text == "opaque" {
+        return parse_opaque(&mut options).map(Ok);
+    }
+    let protocol = match name.text.as_str() {
+        "default" => Some(defaults.protocol),
+        name => Protocol::from_name(name),
+    };
+    let Some(protocol) = protocol else {
+        let expected = "tcp, ssl, ws, wss, udp, opaque or default";
+        return Ok(Err(ParseReferenceError::new(
+            name.offset,
+            expected,
+            &name.text,
+        )));
+    };
+    let endpoint = match protocol {
+        Protocol::Tcp => Endpoint::Tcp(parse_tcp(&mut options, defaults, None)?),
+        Protocol::Ssl => Endpoint::Ssl(parse_tcp(&mut options, defaults, None)?),
+        Protocol::Ws => Endpoint::Ws(parse_ws(&mut options, defaults)?),
+        Protocol::Wss => Endpoint::Wss(parse_ws(&mut options, defaults)?),
+        Protocol::Udp => Endpoint::Udp(parse_udp(&mut options, defaults)?),
+    };
+    Ok(Ok(endpoint))
+}
+
+fn parse_tcp(
+    options: &mut Options<'_>,
+    defaults: &ParseDefaults,
+    mut resource: Option<&mut String>,
+) -> Result<TcpEndpoint, ParseReferenceError> {
+    let mut tcp = TcpEndpoint {
+        timeout: defaults.timeout,
+        ..TcpEndpoint::new(defaults.host.as_str(), 0)
+    };
+    while let Some(option) = options.next()? {
+        match (option.text.as_str(), &mut resource) {
+            ("-h", _) => tcp.host = options.host(option)?,
+            ("-p", _) => tcp.port = options.number(option, PORT)?,
+            ("-t", _) => tcp.timeout = options.timeout(option)?,
+            ("-z", _) => tcp.compress = true,
+            ("--sourceAddress", _) => {
+                tcp.source_address = Some(options.number(option, IP_ADDRESS)?);
+            }
+            ("-r", Some(resource)) => **resource = options.value(option)?.text.clone(),
+            ("-r", None) => {
+                return Err(unknown(option, "-h, -p, -t, -z or --sourceAddress")
+                    .help("a resource needs the protocol ws or wss"));
+            }
+            (_, None) => return Err(unknown(option, "-h, -p, -t, -z or --sourceAddress")),
+            (_, Some(_)) => return Err(unknown(option, "-h, -p, -t, -z, -r or --sourceAddress")),
+        }
+    }
+    Ok(tcp)
+}
+
+fn parse_ws(
+    options: &mut Options<'_>,
+    defaults: &ParseDefaults,
+) -> Result<WsEndpoint, ParseReferenceError> {
+    let mut resource = WsEndpoint::DEFAULT_RESOURCE.to_owned();
+    let tcp = parse_tcp(options, defaults, Some(&mut resource))?;
+    Ok(WsEndpoint { tcp, resource })
+}
+
+fn parse_udp(
+    options: &mut Options<'_>,
+    defaults: &ParseDefaults,
+) -> Result<UdpEndpoint, ParseReferenceError> {
+    let mut udp = UdpEndpoint::new(defaults.host.as_str(), 0);
+    while let Some(option) = options.next()? {
+        match option.text.as_str() {
+            "-h" => udp.host = options.host(option)?,
+            "-p" => udp.port = options.number(option, PORT)?,
+            "-z" => udp.compress = true,
+            "-c" => udp.connect = true,
+            "--sourceAddress" => udp.source_address = Some(options.number(option, IP_ADDRESS)?),
+            "--interface" => udp.interface = Some(options.value(option)?.text.clone()),
+            "--ttl" => udp.ttl = Some(options.number(option, "a number of hops from 0 to 255")?),
+            // Written by releases before 3.3; without effect since.
+            "-v" | "-e" => {
+                options.version(option)?;
+            }
+            _ => {
+                let known = "-h, -p, -z, -c, --interface, --ttl or --sourceAddress";
+                return Err(unknown(option, known));
+            }
+        }
+    }
+    Ok(udp)
+}
+
+fn parse_opaque(options: &mut Options<'_>) -> Result<Endpoint, ParseReferenceError> {
+    let mut type_code = None;
+    let mut encoding = EncodingVersion::V1_0;
+    let mut value = None;
+    while let Some(option) = options.next()? {
+        match option.text.as_str() {
+            "-t" if type_code.is_none() => type_code = Some(options.number(option, TYPE)?),
+            "-e" => encoding = options.version(option)?,
+            "-v" if value.is_none() => value = Some(options.base64(option)?),
+            _ => return Err(unknown(option, "each of -t and -v once, or -e")),
+        }
+    }
+    let missing = |what| ParseReferenceError::new(options.end, what, "");
+    let type_code = type_code.ok_or_else(|| missing("-t and the type of the opaque endpoint"))?;
+    let (at, bytes) = value.ok_or_else(|| missing("-v and the bytes of the opaque endpoint"))?;
+    match Protocol::from_type_code(type_code) {
+        Some(protocol) if encoding.is_supported() => {
+            decode_body(protocol, Decoder::new(&bytes, encoding)).map_err(|error| {
+                let expected = format!("the bytes of a {protocol} endpoint");
+                ParseReferenceError::new(at, expected, &error.to_string())
+            })
+        }
+        _ => Ok(Endpoint::Opaque(OpaqueEndpoint {
+            type_code,
+            encoding,
+            bytes,
+        })),
+    }
+}
+
+const PORT: &str = "a port from 0 to 65535";
+const TYPE: &str = "an endpoint type from 0 to 32767";
+const IP_ADDRESS: &str = "an IP address";
+
+/// The options of an endpoint that are not read yet.
+struct Options<'a> {
+    tokens: Iter<'a, Token>,
+    /// Where the endpoint ends, for errors.
+    end: usize,
+    role: Role,
+}
+
+impl<'a> Options<'a> {
+    fn next(&mut self) -> Result<Option<&'a Token>, ParseReferenceError> {
+        match self.tokens.next() {
+            Some(token) if !token.is_option() => Err(unknown(token, "an option")
+                .help("the option before takes no more arguments; quote one that has blanks")),
+            token => Ok(token),
+        }
+    }
+
+    fn value(&mut self, option: &Token) -> Result<&'a Token, ParseReferenceError> {
+        let missing = |at, found| {
+            let expected = format!("an argument of {}", option.text);
+            Err(ParseReferenceError::new(at, expected, found))
+        };
+        match self.tokens.next() {
+            Some(token) if token.is_option() => missing(token.offset, &token.text),
+            Some(token) => Ok(token),
+            None => missing(self.end, ""),
+        }
+    }
+
+    fn host(&mut self, option: &Token) -> Result<String, ParseReferenceError> {
+        let token = self.value(option)?;
+        match token.text.as_str() {
+            "" => Err(ParseReferenceError::new(token.offset, "a host", "")),
+            "*" if self.role == Role::Proxy => Err(unknown(token, "the host of a proxy")
+                .help("`*` is for adapters, which listen on all interfaces then")),
+            host => Ok(host.to_owned()),
+        }
+    }
+
+    fn number<T: FromStr>(
+        &mut self,
+        option: &Token,
+        expected: &'static str,
+    ) -> Result<T, ParseReferenceError> {
+        let token = self.value(option)?;
+        let parsed = token.text.trim().parse();
+        parsed.map_err(|_| unknown(token, expected))
+    }
+
+    fn timeout(&mut self, option: &Token) -> Result<Timeout, ParseReferenceError> {
+        let token = self.value(option)?;
+        let parsed = match token.text.as_str() {
+            "infinite" => Some(Timeout::INFINITE),
+            ms => ms.trim().parse().ok().and_then(Timeout::from_ms),
+        };
+        parsed.ok_or_else(|| unknown(token, "a timeout from 1 to 2147483647 ms, or `infinite`"))
+    }
+
+    fn version(&mut self, option: &Token) -> Result<EncodingVersion, ParseReferenceError> {
+        let token = self.value(option)?;
+        let (major, minor) = parse_version(&token.text, token.offset)?;
+        Ok(EncodingVersion::new(major, minor))
+    }
+
+    fn base64(&mut self, option: &Token) -> Result<(usize, Vec<u8>), ParseReferenceError> {
+        let token = self.value(option)?;
+        let bytes = base64::decode(&token.text).ok_or_else(|| unknown(token, "base64"))?;
+        Ok((token.offset, bytes))
+    }
+}
+
+fn unknown(token: &Token, expected: &'static str) -> ParseReferenceError {
+    ParseReferenceError::new(token.offset, expected, &token.text)
+}

@@ -1,0 +1,63 @@
+//! The transports whose endpoints we can read.
+
+use std::fmt;
+
+/// A transport whose endpoints we can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// A TCP connection.
+    #[default]
+    Tcp,
+    /// TLS over TCP.
+    Ssl,
+    /// Datagrams.
+    Udp,
+    /// A WebSocket.
+    Ws,
+    /// A WebSocket over TLS.
+    Wss,
+}
+
+impl Protocol {
+    const ALL: [Self; 5] = [Self::Tcp, Self::Ssl, Self::Udp, Self::Ws, Self::Wss];
+
+    /// The number of the endpoint type on the wire.
+    pub const fn type_code(self) -> i16 {
+        match self {
+            Self::Tcp => 1,
+            Self::Ssl => 2,
+            Self::Udp => 3,
+            Self::Ws => 4,
+            Self::Wss => 5,
+        }
+    }
+
+    /// The word that an endpoint's text starts with.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Ssl => "ssl",
+            Self::Udp => "udp",
+            Self::Ws => "ws",
+            Self::Wss => "wss",
+        }
+    }
+
+    /// The protocol of that name; names are in lower case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+
+    pub(super) fn from_type_code(code: i16) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|known| known.type_code() == code)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

@@ -1,0 +1,101 @@
+//! The words of an endpoint list.
+
+use crate::reference::ParseReferenceError;
+
+/// A word of an endpoint, its quotes and the escapes in them removed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) text: String,
+    /// Byte of the whole text at which it starts.
+    pub(super) offset: usize,
+    /// It starts with a quote, so it is no option.
+    pub(super) quoted: bool,
+}
+
+impl Token {
+    /// Whether it is an option: a dash, and not the sign of a number.
+    pub(super) fn is_option(&self) -> bool {
+        let mut bytes = self.text.bytes();
+        !self.quoted
+            && bytes.next() == Some(b'-')
+            && !bytes.next().is_some_and(|byte| byte.is_ascii_digit())
+    }
+}
+
+/// The words of one endpoint, and the text they come from.
+#[derive(Debug)]
+pub(super) struct Tokens<'a> {
+    pub(super) tokens: Vec<Token>,
+    pub(super) source: &'a str,
+    /// Byte of the whole text at which the endpoint ends.
+    pub(super) end: usize,
+}
+
+/// Splits at each `:` outside of quotes, and every part into words as a shell would.
+///
+/// Inside quotes a backslash escapes that kind of quote; outside it escapes either kind.
+pub(super) fn split(text: &str, offset: usize) -> Result<Vec<Tokens<'_>>, ParseReferenceError> {
+    let mut parts = Vec::new();
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        match c {
+            ':' => {
+                parts.push(part(text, start, at, offset, std::mem::take(&mut tokens)));
+                at += 1;
+                start = at;
+            }
+            ' ' | '\t' | '\r' | '\n' => at += 1,
+            _ => {
+                let (token, len) = word(&text[at..], offset + at)?;
+                tokens.push(token);
+                at += len;
+            }
+        }
+    }
+    parts.push(part(text, start, text.len(), offset, tokens));
+    Ok(parts)
+}
+
+fn part(text: &str, start: usize, end: usize, offset: usize, tokens: Vec<Token>) -> Tokens<'_> {
+    Tokens {
+        tokens,
+        source: text[start..end].trim(),
+        end: offset + end,
+    }
+}
+
+/// Reads the word that `text` starts with; returns it with its length in the text.
+fn word(text: &str, offset: usize) -> Result<(Token, usize), ParseReferenceError> {
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = text.char_indices().peekable();
+    let mut len = text.len();
+    while let Some((at, c)) = chars.next() {
+        let escaped = match quote {
+            Some((kind, _)) => chars.next_if(|(_, next)| c == '\\' && *next == kind),
+            None => chars.next_if(|(_, next)| c == '\\' && matches!(next, '"' | '\'')),
+        };
+        match (quote, c) {
+            _ if escaped.is_some() => word.extend(escaped.map(|(_, c)| c)),
+            (Some((kind, _)), _) if c == kind => quote = None,
+            (None, '"' | '\'') => quote = Some((c, at)),
+            (None, ':' | ' ' | '\t' | '\r' | '\n') => {
+                len = at;
+                break;
+            }
+            _ => word.push(c),
+        }
+    }
+    if let Some((kind, at)) = quote {
+        let expected = format!("a closing {kind}");
+        return Err(ParseReferenceError::new(offset + at, expected, &text[at..]));
+    }
+    let token = Token {
+        text: word,
+        offset,
+        quoted: text.starts_with(['"', '\'']),
+    };
+    Ok((token, len))
+}

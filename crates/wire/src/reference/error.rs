@@ -1,0 +1,63 @@
+//! What can be wrong with the text of a proxy, an endpoint or an identity.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Text that is no proxy, endpoint list or identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseReferenceError {
+    /// Byte of the text at which it went wrong.
+    pub offset: usize,
+    /// What should have stood there.
+    pub expected: Cow<'static, str>,
+    /// What stands there, shortened; empty at the end of the text.
+    pub found: String,
+    /// What to do about it; may be empty.
+    pub help: &'static str,
+}
+
+impl ParseReferenceError {
+    pub(super) fn new(offset: usize, expected: impl Into<Cow<'static, str>>, found: &str) -> Self {
+        Self {
+            offset,
+            expected: expected.into(),
+            found: shortened(found),
+            help: "",
+        }
+    }
+
+    pub(super) fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+}
+
+impl fmt::Display for ParseReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "at byte {}: expected {}, got ",
+            self.offset, self.expected
+        )?;
+        match self.found.as_str() {
+            "" => f.write_str("nothing")?,
+            found => write!(f, "`{}`", found.escape_debug())?,
+        }
+        match self.help {
+            "" => Ok(()),
+            help => write!(f, "; {help}"),
+        }
+    }
+}
+
+impl std::error::Error for ParseReferenceError {}
+
+/// Most characters of the faulty text that an error repeats.
+const MAX_FOUND_CHARS: usize = 60;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_FOUND_CHARS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

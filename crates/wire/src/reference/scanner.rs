@@ -1,0 +1,122 @@
+//! The words of a stringified proxy, up to its endpoints.
+
+use super::ParseReferenceError;
+
+/// What ends a word that is not quoted.
+const DELIMITERS: [char; 6] = [' ', '\t', '\r', '\n', ':', '@'];
+
+/// A word with its escapes still in it, and without its quotes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word<'a> {
+    pub(super) raw: &'a str,
+    /// Byte of the text at which it starts, after the quote.
+    pub(super) offset: usize,
+    pub(super) quoted: bool,
+}
+
+impl Word<'_> {
+    pub(super) fn error(self, expected: &'static str) -> ParseReferenceError {
+        ParseReferenceError::new(self.offset, expected, self.raw)
+    }
+}
+
+/// Reads words off the front of a text.
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    position: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, position: 0 }
+    }
+
+    /// What is not read yet.
+    pub(super) fn rest(&self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        let rest = self.rest().trim_start_matches([' ', '\t', '\r', '\n']);
+        self.position = self.text.len() - rest.len();
+    }
+
+    /// Skips `c` if it comes next.
+    pub(super) fn skip(&mut self, c: char) -> bool {
+        let found = self.rest().starts_with(c);
+        self.position += if found { c.len_utf8() } else { 0 };
+        found
+    }
+
+    /// Reads a word: up to the closing quote if it starts with one, else up to a blank, `:` or
+    /// `@`. It is empty if one of these comes next.
+    pub(super) fn word(&mut self) -> Result<Word<'a>, ParseReferenceError> {
+        let rest = self.rest();
+        let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            return Ok(self.bare_word());
+        };
+        let Some(len) = closing_quote(&rest[1..], quote) else {
+            let expected = format!("a closing {quote}");
+            return Err(ParseReferenceError::new(self.position, expected, rest));
+        };
+        let word = Word {
+            raw: &rest[1..=len],
+            offset: self.position + 1,
+            quoted: true,
+        };
+        self.position += len + 2;
+        Ok(word)
+    }
+
+    /// Reads up to a blank, `:` or `@`, whatever it starts with.
+    pub(super) fn bare_word(&mut self) -> Word<'a> {
+        let rest = self.rest();
+        let raw = &rest[..rest.find(DELIMITERS).unwrap_or(rest.len())];
+        let offset = self.position;
+        self.position += raw.len();
+        Word {
+            raw,
+            offset,
+            quoted: false,
+        }
+    }
+
+    /// Whether an argument of an option comes next, and neither an option nor the target.
+    pub(super) fn at_argument(&self) -> bool {
+        let mut bytes = self.rest().bytes();
+        match bytes.next() {
+            None | Some(b':' | b'@') => false,
+            Some(b'-') => bytes.next().is_some_and(|byte| byte.is_ascii_digit()),
+            Some(_) => true,
+        }
+    }
+
+    /// The end of the text must come next, after blanks.
+    pub(super) fn finish(&mut self, expected: &'static str) -> Result<(), ParseReferenceError> {
+        self.skip_blanks();
+        match self.rest() {
+            "" => Ok(()),
+            rest => Err(ParseReferenceError::new(self.position, expected, rest)),
+        }
+    }
+}
+
+/// Parses a version such as `1.1`.
+pub(super) fn parse_version(text: &str, offset: usize) -> Result<(u8, u8), ParseReferenceError> {
+    text.split_once('.')
+        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+        .ok_or_else(|| ParseReferenceError::new(offset, "a version such as 1.1", text))
+}
+
+fn closing_quote(text: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(at, c)| {
+        let found = c == quote && !escaped;
+        escaped = c == '\\' && !escaped;
+        found.then_some(at)
+    })
+}
