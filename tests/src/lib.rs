@@ -1,1 +1,8 @@
-//! Helpers shared by the tests that span crates.
+//! Helpers for the tests that span crates: the workspace's own programs, peers as processes, and installed peers.
+//!
+//! They are for tests, so they panic with a message that says what was expected and what the peer printed.
+
+pub mod ice;
+pub mod peer;
+pub mod skip;
+pub mod workspace;

@@ -1,0 +1,181 @@
+//! Ice 3.7 as it is installed: our peers in C++ and Python, its tools, and a real IceStorm.
+//!
+//! The peers' sources and their contract are in `tests/interop/ice/`; each says there how it is used.
+
+mod build;
+mod storm;
+
+pub use storm::IceStorm;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::peer::Peer;
+use crate::{skip, workspace};
+
+/// An installed Ice 3.7.
+#[derive(Debug)]
+pub struct Ice {
+    python: PathBuf,
+}
+
+/// The language that a peer is written in. Every peer exists in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// The C++11 mapping; built with `g++` and `slice2cpp` when first used.
+    Cpp,
+    /// Ice for Python.
+    Python,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Cpp, Self::Python];
+}
+
+impl Ice {
+    /// The installed Ice; `None` after reporting a skip if something of it is missing.
+    pub fn or_skip() -> Option<Self> {
+        match Self::find() {
+            Ok(ice) => Some(ice),
+            Err(reason) => {
+                skip::report("ice", &reason);
+                None
+            }
+        }
+    }
+
+    /// Looks for Ice.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn find() -> Result<Self, String> {
+        for tool in ["g++", "slice2cpp", "icebox", "icestormadmin"] {
+            if !runs(Command::new(tool).arg("--version")) {
+                return Err(format!(
+                    "`{tool}` does not run; cargo xtask install says what to install"
+                ));
+            }
+        }
+        let python = find_python()?;
+        Ok(Self { python })
+    }
+
+    /// A Python that can `import Ice`.
+    pub fn python(&self) -> &Path {
+        &self.python
+    }
+
+    /// The command that runs a peer: `server`, `client`, `publisher` or `subscriber`.
+    ///
+    /// # Panics
+    /// If a C++ peer does not compile.
+    pub fn peer(&self, name: &str, language: Language) -> Command {
+        match language {
+            Language::Cpp => Command::new(build::program(name)),
+            Language::Python => {
+                let mut command = Command::new(&self.python);
+                command.arg(folder().join(name).with_extension("py"));
+                command
+            }
+        }
+    }
+
+    /// Starts the server on a free port of loopback; returns it with the proxy of its object `everything`.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_server(&self, language: Language) -> (Peer, String) {
+        let mut server = Peer::start("the Ice server", &mut self.peer("server", language));
+        let proxy = server.ready();
+        (server, proxy)
+    }
+
+    /// Starts the client against `proxy`, an object `everything`; it ends by itself with a line `ok N checks`.
+    pub fn start_client(&self, language: Language, proxy: &str) -> Peer {
+        Peer::start("the Ice client", self.peer("client", language).arg(proxy))
+    }
+
+    /// Starts a publisher of `count` events; it ends by itself with a line `published <count>`.
+    ///
+    /// `manager` is the proxy of a topic manager; `mode` is `twoway`, `oneway` or `batch`.
+    pub fn start_publisher(
+        &self,
+        language: Language,
+        manager: &str,
+        topic: &str,
+        mode: &str,
+        count: usize,
+    ) -> Peer {
+        let mut publisher = self.peer("publisher", language);
+        Peer::start(
+            "the Ice publisher",
+            publisher.args([manager, topic, mode, &count.to_string()]),
+        )
+    }
+
+    /// Starts a subscriber and waits until it has subscribed.
+    ///
+    /// It prints a line for each event, and ends by itself after `count` events, with a line `received <count>`.
+    /// `manager` is the proxy of a topic manager; `mode` is `twoway`, `ordered`, `oneway` or `batch`.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_subscriber(
+        &self,
+        language: Language,
+        manager: &str,
+        topic: &str,
+        mode: &str,
+        count: usize,
+    ) -> Peer {
+        let mut subscriber = self.peer("subscriber", language);
+        let arguments = [manager, topic, mode, &count.to_string()];
+        let mut peer = Peer::start("the Ice subscriber", subscriber.args(arguments));
+        peer.ready();
+        peer
+    }
+
+    /// Starts a real IceStorm on free ports of loopback.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_storm(&self) -> IceStorm {
+        IceStorm::start()
+    }
+}
+
+/// The lines that a subscriber of [`Ice`] prints for the events of one publisher.
+pub fn event_lines(count: usize) -> Vec<String> {
+    let sampled = |number: usize| {
+        format!(
+            "sampled {number} [event {number}] {number},{}",
+            number as f64 / 2.0
+        )
+    };
+    let last = "flagged last true".to_owned();
+    (0..count.saturating_sub(1))
+        .map(sampled)
+        .chain([last])
+        .collect()
+}
+
+/// The folder of the peers' sources and of `Interop.ice`.
+pub fn folder() -> PathBuf {
+    workspace::root().join("tests/interop/ice")
+}
+
+/// Debian's Ice belongs to the system's Python, which another one may shadow in `PATH`.
+fn find_python() -> Result<PathBuf, String> {
+    let candidates = ["/usr/bin/python3", "python3"];
+    let found = candidates
+        .iter()
+        .find(|python| runs(Command::new(python).args(["-c", "import Ice, IceStorm"])));
+    found.map(PathBuf::from).ok_or_else(|| {
+        format!("none of {candidates:?} can `import Ice`; cargo xtask install says what to install")
+    })
+}
+
+fn runs(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}

@@ -1,0 +1,93 @@
+//! A real IceStorm 3.7, in the IceBox that Debian installs.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{self, Command};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::folder;
+use crate::peer::Peer;
+use crate::workspace;
+
+/// A running IceStorm with an empty database. Dropping it kills it and removes the database.
+#[derive(Debug)]
+pub struct IceStorm {
+    peer: Peer,
+    manager: String,
+    database: PathBuf,
+}
+
+impl IceStorm {
+    pub(super) fn start() -> Self {
+        let database = new_database();
+        let mut icebox = Command::new("icebox");
+        icebox.arg(format!(
+            "--Ice.Config={}",
+            folder().join("icestorm.config").display()
+        ));
+        icebox.arg(format!("--IceStorm.LMDB.Path={}", database.display()));
+        let mut peer = Peer::start("IceStorm", &mut icebox);
+        peer.line_after("IceBox ready");
+        let errors = peer.errors();
+        let endpoint = manager_endpoint(&errors).unwrap_or_else(|| {
+            panic!("expected IceStorm's trace to name its endpoint, got:\n{errors}")
+        });
+        Self {
+            peer,
+            manager: format!("IceStorm/TopicManager:{endpoint}"),
+            database,
+        }
+    }
+
+    /// The proxy of its topic manager.
+    pub fn manager(&self) -> &str {
+        &self.manager
+    }
+
+    /// The process, to look at its standard error or to kill it.
+    pub fn peer(&mut self) -> &mut Peer {
+        &mut self.peer
+    }
+}
+
+impl Drop for IceStorm {
+    fn drop(&mut self) {
+        self.peer.kill();
+        // A database that cannot be removed harms nobody: its name is not used again.
+        let _ = fs::remove_dir_all(&self.database);
+    }
+}
+
+fn new_database() -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("interop/icestorm-{}-{number}", process::id());
+    let path = workspace::target_dir().join(name);
+    fs::create_dir_all(&path).expect("the target folder can be written");
+    path
+}
+
+/// Finds the endpoint in the network trace: the line below the one that names the adapter.
+fn manager_endpoint(trace: &str) -> Option<&str> {
+    let mut lines = trace.lines();
+    lines.find(|line| {
+        line.ends_with("published endpoints for object adapter `IceStorm.TopicManager':")
+    })?;
+    lines.next().map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_endpoint_stands_below_the_name_of_its_adapter() {
+        let trace = "-- icebox: Network: published endpoints for object adapter `IceStorm.TopicManager':\n   \
+                     tcp -h 127.0.0.1 -p 37997 -t 60000\nmore";
+        assert_eq!(
+            manager_endpoint(trace),
+            Some("tcp -h 127.0.0.1 -p 37997 -t 60000")
+        );
+        assert_eq!(manager_endpoint("nothing of it"), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! The workspace under test: where it is, and its programs.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("this package lies one folder below the root")
+}
+
+/// The target folder that this test was built in.
+pub fn target_dir() -> PathBuf {
+    profile_dir()
+        .parent()
+        .expect("a profile's folder lies in the target folder")
+        .to_owned()
+}
+
+/// A program of the workspace, such as `floe`, built in the profile of this test.
+///
+/// The first call in a process builds all programs of the workspace, so that they are never older than the test.
+///
+/// # Panics
+/// If the workspace does not build, or has no such program.
+pub fn program(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(build_programs);
+    let path = profile_dir().join(name);
+    assert!(
+        path.is_file(),
+        "expected the workspace to have a program `{name}`, found no {}",
+        path.display()
+    );
+    path
+}
+
+fn build_programs() {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build
+        .args(["build", "--quiet", "--workspace", "--bins"])
+        .current_dir(root());
+    build.arg("--target-dir").arg(target_dir());
+    if profile_dir().ends_with("release") {
+        build.arg("--release");
+    }
+    let status = build
+        .status()
+        .expect("cargo starts, since it started this test");
+    assert!(
+        status.success(),
+        "expected the workspace's programs to build, got {status}"
+    );
+}
+
+/// Cargo puts a test into `<target>/<profile>/deps`.
+fn profile_dir() -> PathBuf {
+    let test = env::current_exe().expect("a running test has a path");
+    test.ancestors()
+        .nth(2)
+        .expect("cargo puts tests two folders below the profile's")
+        .to_owned()
+}
