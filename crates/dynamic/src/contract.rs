@@ -1,0 +1,239 @@
+//! A contract: a checked model, ready for values, and the search for what it defines.
+
+use std::sync::Arc;
+
+use floe_slice::model::{DefinitionId, DefinitionKind, Model, Primitive, Type};
+use floe_wire::{Decoder, Encoder};
+
+use crate::layout::{Layout, Layouts};
+use crate::{DecodeValueError, EncodeValueError, LookupError, Operation, Unsupported, Value};
+use crate::{decode, encode};
+
+/// A Slice model, prepared for values of its types. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Contract {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    model: Model,
+    layouts: Layouts,
+}
+
+/// A type of a [`Contract`] that is known to be supported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DataType(Type);
+
+impl DataType {
+    /// The type as the model has it.
+    pub fn get(self) -> Type {
+        self.0
+    }
+}
+
+impl Contract {
+    /// Prepares a model.
+    pub fn new(model: Model) -> Self {
+        let layouts = Layouts::new(&model);
+        Self {
+            inner: Arc::new(Inner { model, layouts }),
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.inner.model
+    }
+
+    /// The type of this name: `int`, `::M::T`, `M::T`, `Object*`, `M::I*`.
+    ///
+    /// # Errors
+    /// [`LookupError::NoSuchType`], [`LookupError::Unsupported`].
+    pub fn data_type(&self, name: &str) -> Result<DataType, LookupError> {
+        let r#type = self.parse_type(name).ok_or_else(|| {
+            let types = self.names(|kind| {
+                !matches!(
+                    kind,
+                    DefinitionKind::Const(_)
+                        | DefinitionKind::Exception(_)
+                        | DefinitionKind::Interface(_)
+                )
+            });
+            LookupError::NoSuchType {
+                name: name.to_owned(),
+                types,
+            }
+        })?;
+        Ok(self.check(r#type)?)
+    }
+
+    /// Checks that values of a type of this contract's model are supported.
+    ///
+    /// # Errors
+    /// [`Unsupported`] says what in it is not.
+    pub fn check(&self, r#type: Type) -> Result<DataType, Unsupported> {
+        self.layout(r#type).map(|_| DataType(r#type))
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// [`DecodeValueError`] with the path to the part whose bytes make no sense.
+    ///
+    /// # Panics
+    /// If the type comes from another contract.
+    pub fn decode(
+        &self,
+        r#type: DataType,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Value, DecodeValueError> {
+        decode::decode(self, r#type.get(), decoder)
+            .map_err(|located| DecodeValueError::located(*located, "value"))
+    }
+
+    /// Appends a value. After an error the bytes in the encoder have no meaning.
+    ///
+    /// # Errors
+    /// [`EncodeValueError`] if the value is of another type.
+    ///
+    /// # Panics
+    /// If the type comes from another contract.
+    pub fn encode(
+        &self,
+        r#type: DataType,
+        value: &Value,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), EncodeValueError> {
+        encode::encode(self, r#type.get(), value, encoder)
+            .map_err(|located| EncodeValueError::located(*located, "value"))
+    }
+
+    /// Finds an operation for an object with these type ids (the answer of `ice_ids`).
+    ///
+    /// If the contract has any of the types, the operation must be one of theirs; if it has none,
+    /// or `type_ids` is empty, any interface of the contract will do. The name may be qualified,
+    /// `M::I::op`: then that interface is meant, whatever the type ids.
+    ///
+    /// # Errors
+    /// [`LookupError`]: no such operation, more than one, or one with unsupported types.
+    pub fn find_operation(
+        &self,
+        type_ids: &[impl AsRef<str>],
+        name: &str,
+    ) -> Result<Operation, LookupError> {
+        if let Some((interface, name)) = name.rsplit_once("::") {
+            return self.operation_of(&[self.interface(interface)?], name);
+        }
+        let known = type_ids.iter().filter_map(|type_id| {
+            self.model()
+                .find(type_id.as_ref())
+                .filter(|id| self.is_interface(*id))
+        });
+        let mut interfaces: Vec<DefinitionId> = known.collect();
+        if interfaces.is_empty() {
+            interfaces = self.interfaces().collect();
+        }
+        self.operation_of(&interfaces, name)
+    }
+
+    /// The type ids of the interfaces, in order of definition.
+    pub fn interface_names(&self) -> Vec<&str> {
+        self.interfaces()
+            .map(|id| self.model().definition(id).scoped.as_str())
+            .collect()
+    }
+
+    /// The operations of an interface, inherited ones first, as they are declared.
+    ///
+    /// # Errors
+    /// [`LookupError::NoSuchInterface`].
+    pub fn signatures(&self, interface: &str) -> Result<Vec<String>, LookupError> {
+        let interface = self.interface(interface)?;
+        let operations = self.model().all_operations(interface);
+        Ok(operations
+            .into_iter()
+            .map(|(_, operation)| self.signature(operation))
+            .collect())
+    }
+
+    pub(crate) fn layout(&self, r#type: Type) -> Result<Layout, Unsupported> {
+        self.inner.layouts.of(r#type)
+    }
+
+    fn parse_type(&self, name: &str) -> Option<Type> {
+        let mut primitives = Primitive::ALL.into_iter();
+        if let Some(primitive) = primitives.find(|primitive| primitive.keyword() == name) {
+            return Some(Type::Primitive(primitive));
+        }
+        match name.strip_suffix('*').map(str::trim_end) {
+            Some("Object") => Some(Type::ObjectProxy),
+            Some(interface) => self.model().find(interface).map(Type::Proxy),
+            None => self.model().find(name).map(Type::Named),
+        }
+    }
+
+    fn interface(&self, name: &str) -> Result<DefinitionId, LookupError> {
+        let found = self.model().find(name).filter(|id| self.is_interface(*id));
+        // A simple name will do where only one interface has it.
+        let mut namesakes = self
+            .interfaces()
+            .filter(|id| self.model().definition(*id).name == name);
+        let only = namesakes.next().filter(|_| namesakes.next().is_none());
+        found.or(only).ok_or_else(|| LookupError::NoSuchInterface {
+            name: name.to_owned(),
+            interfaces: self.names(|kind| matches!(kind, DefinitionKind::Interface(_))),
+        })
+    }
+
+    fn operation_of(
+        &self,
+        interfaces: &[DefinitionId],
+        name: &str,
+    ) -> Result<Operation, LookupError> {
+        let mut found: Vec<DefinitionId> = Vec::new();
+        let mut operations: Vec<String> = Vec::new();
+        for interface in interfaces {
+            for (declared_by, operation) in self.model().all_operations(*interface) {
+                if operation.name == name && !found.contains(&declared_by) {
+                    found.push(declared_by);
+                }
+                if !operations.contains(&operation.name) {
+                    operations.push(operation.name.clone());
+                }
+            }
+        }
+        let name = name.to_owned();
+        match found.as_slice() {
+            [] => Err(LookupError::NoSuchOperation { name, operations }),
+            [interface] => Ok(Operation::new(self, *interface, &name)?),
+            several => Err(LookupError::Ambiguous {
+                interfaces: several
+                    .iter()
+                    .map(|id| self.model().definition(*id).scoped.clone())
+                    .collect(),
+                name,
+            }),
+        }
+    }
+
+    fn interfaces(&self) -> impl Iterator<Item = DefinitionId> {
+        let ids = self.model().iter().map(|(id, _)| id);
+        ids.filter(|id| self.is_interface(*id))
+    }
+
+    fn is_interface(&self, id: DefinitionId) -> bool {
+        matches!(
+            self.model().definition(id).kind,
+            DefinitionKind::Interface(_)
+        )
+    }
+
+    fn names(&self, is_wanted: impl Fn(&DefinitionKind) -> bool) -> Vec<String> {
+        let definitions = self.model().definitions.iter();
+        definitions
+            .filter(|definition| is_wanted(&definition.kind))
+            .map(|definition| definition.scoped.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! Numbers in JSON, and what else stands for a built-in type.
+
+use floe_slice::model::{ConstValue, Primitive, Type};
+use serde_json::{Number, Value as Json};
+
+use crate::Value;
+
+/// Reads a number; `None` if it is none, or out of range.
+pub(super) fn read(primitive: Primitive, json: &Json) -> Option<Value> {
+    match primitive {
+        Primitive::Float => float(json),
+        Primitive::Double => double(json).map(Value::Double),
+        // JSON tools that keep numbers as doubles write a long as text.
+        Primitive::Long if json.is_string() => json.as_str()?.parse().ok().map(Value::Long),
+        primitive => of_integer(primitive, integer(json)?),
+    }
+}
+
+/// Reads a byte.
+pub(super) fn byte(json: &Json) -> Option<u8> {
+    json.as_u64().and_then(|value| u8::try_from(value).ok())
+}
+
+/// The JSON that the text of a dictionary's key stands for.
+pub(super) fn key_json(r#type: Type, text: &str) -> Json {
+    let parsed = match r#type {
+        Type::Primitive(Primitive::Bool) => text.parse().ok().map(Json::Bool),
+        Type::Primitive(Primitive::String) | Type::Named(_) => None,
+        _ => text.parse::<i64>().ok().map(Json::from),
+    };
+    parsed.unwrap_or_else(|| Json::from(text))
+}
+
+/// The value of a built-in constant.
+pub(super) fn of_const(primitive: Primitive, constant: &ConstValue) -> Option<Value> {
+    match (primitive, constant) {
+        (Primitive::Bool, ConstValue::Bool(value)) => Some(Value::Bool(*value)),
+        (Primitive::String, ConstValue::String(text)) => Some(Value::String(text.clone())),
+        (Primitive::Float, ConstValue::Float(value)) => Some(Value::Float(*value as f32)),
+        (Primitive::Double, ConstValue::Float(value)) => Some(Value::Double(*value)),
+        (Primitive::Float, ConstValue::Integer(value)) => Some(Value::Float(*value as f32)),
+        (Primitive::Double, ConstValue::Integer(value)) => Some(Value::Double(*value as f64)),
+        (primitive, ConstValue::Integer(value)) => of_integer(primitive, *value),
+        _ => None,
+    }
+}
+
+fn of_integer(primitive: Primitive, value: i64) -> Option<Value> {
+    match primitive {
+        Primitive::Byte => value.try_into().ok().map(Value::Byte),
+        Primitive::Short => value.try_into().ok().map(Value::Short),
+        Primitive::Int => value.try_into().ok().map(Value::Int),
+        Primitive::Long => Some(Value::Long(value)),
+        _ => None,
+    }
+}
+
+/// An integer; `5.0` is one too, as JSON makes no difference.
+fn integer(json: &Json) -> Option<i64> {
+    /// Up to here every integer is a double, and a double no other integer's neighbour.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    json.as_i64().or_else(|| {
+        let value = json.as_f64()?;
+        let is_integer = value.fract() == 0.0 && value.abs() <= MAX_EXACT;
+        is_integer.then_some(value as i64)
+    })
+}
+
+fn float(json: &Json) -> Option<Value> {
+    let value = double(json)?;
+    let rounded = value as f32;
+    (rounded.is_finite() || !value.is_finite()).then_some(Value::Float(rounded))
+}
+
+fn double(json: &Json) -> Option<f64> {
+    match json {
+        Json::Number(number) => Number::as_f64(number),
+        Json::String(text) => match text.as_str() {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
+        _ => None,
+    }
+}

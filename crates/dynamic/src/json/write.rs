@@ -1,0 +1,147 @@
+//! Values to JSON.
+
+use floe_slice::model::{DefinitionKind, Dictionary, Enum, Primitive, Type};
+use serde_json::{Map, Number, Value as Json};
+
+use crate::slot::Slot;
+use crate::{Contract, Value};
+
+/// Writes a value of a type.
+pub(super) fn to_json(contract: &Contract, r#type: Type, value: &Value) -> Json {
+    match (definition(contract, r#type), value) {
+        (Some(DefinitionKind::Enum(r#enum)), Value::Enumerator(value)) => {
+            enumerator(r#enum, *value)
+        }
+        (Some(DefinitionKind::Struct(structure)), Value::Struct(members)) => {
+            let slots: Vec<Slot<'_>> = structure.members.iter().map(Slot::from).collect();
+            Json::Object(object(contract, &slots, members))
+        }
+        (Some(DefinitionKind::Sequence(sequence)), Value::Sequence(elements)) => {
+            let elements = elements.iter();
+            elements
+                .map(|element| to_json(contract, sequence.element, element))
+                .collect()
+        }
+        (Some(DefinitionKind::Dictionary(dictionary)), Value::Dictionary(entries)) => {
+            if has_text_keys(contract, dictionary.key) {
+                entries_by_key(contract, dictionary, entries)
+            } else {
+                pairs(contract, dictionary, entries)
+            }
+        }
+        (_, value) => natural(value),
+    }
+}
+
+/// Whether keys of this type are written as the keys of an object.
+pub(super) fn has_text_keys(contract: &Contract, key: Type) -> bool {
+    match key {
+        Type::Primitive(_) => true,
+        key => matches!(definition(contract, key), Some(DefinitionKind::Enum(_))),
+    }
+}
+
+fn definition(contract: &Contract, r#type: Type) -> Option<&DefinitionKind> {
+    match r#type {
+        Type::Named(id) => Some(&contract.model().definition(id).kind),
+        _ => None,
+    }
+}
+
+fn enumerator(r#enum: &Enum, value: i32) -> Json {
+    let mut enumerators = r#enum.enumerators.iter();
+    let named = enumerators.find(|enumerator| enumerator.value == value);
+    named.map_or(Json::from(value), |enumerator| {
+        Json::from(enumerator.name.as_str())
+    })
+}
+
+/// Writes members or parameters by their names.
+pub(crate) fn object(
+    contract: &Contract,
+    slots: &[Slot<'_>],
+    values: &[Value],
+) -> Map<String, Json> {
+    let members = slots.iter().zip(values).map(|(slot, value)| {
+        let value = to_json(contract, slot.r#type, value);
+        (slot.name.to_owned(), value)
+    });
+    members.collect()
+}
+
+fn entries_by_key(contract: &Contract, types: &Dictionary, entries: &[(Value, Value)]) -> Json {
+    let mut object = Map::new();
+    for (key, value) in entries {
+        let key = match to_json(contract, types.key, key) {
+            Json::String(text) => text,
+            other => other.to_string(),
+        };
+        object.insert(key, to_json(contract, types.value, value));
+    }
+    Json::Object(object)
+}
+
+fn pairs(contract: &Contract, types: &Dictionary, entries: &[(Value, Value)]) -> Json {
+    let pairs = entries.iter().map(|(key, value)| {
+        let key = to_json(contract, types.key, key);
+        Json::Array(vec![key, to_json(contract, types.value, value)])
+    });
+    pairs.collect()
+}
+
+/// A value by its own kind.
+fn natural(value: &Value) -> Json {
+    match value {
+        Value::Bool(value) => Json::from(*value),
+        Value::Byte(value) => Json::from(*value),
+        Value::Short(value) => Json::from(*value),
+        Value::Int(value) | Value::Enumerator(value) => Json::from(*value),
+        Value::Long(value) => Json::from(*value),
+        Value::Float(value) => float(*value),
+        Value::Double(value) => double(*value),
+        Value::String(value) => Json::from(value.as_str()),
+        Value::Struct(values) | Value::Sequence(values) => values.iter().map(natural).collect(),
+        Value::Bytes(bytes) => bytes.iter().copied().map(Json::from).collect(),
+        Value::Dictionary(entries) => entries
+            .iter()
+            .map(|(key, value)| Json::Array(vec![natural(key), natural(value)]))
+            .collect(),
+        Value::Proxy(None) => Json::Null,
+        Value::Proxy(Some(reference)) => Json::from(reference.to_string()),
+    }
+}
+
+/// The shortest number that reads back as the same `float`: 0.1 and not 0.10000000149011612.
+fn float(value: f32) -> Json {
+    let shortest: f64 = value.to_string().parse().unwrap_or(f64::from(value));
+    double(if shortest as f32 == value {
+        shortest
+    } else {
+        f64::from(value)
+    })
+}
+
+fn double(value: f64) -> Json {
+    match Number::from_f64(value) {
+        Some(number) => Json::Number(number),
+        None if value.is_nan() => Json::from("NaN"),
+        None if value > 0.0 => Json::from("Infinity"),
+        None => Json::from("-Infinity"),
+    }
+}
+
+/// The built-in types in a message: with article and range.
+pub(super) fn describe_primitive(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Bool => "a bool (true or false)",
+        Primitive::Byte => "a byte (0 to 255)",
+        Primitive::Short => "a short (-32768 to 32767)",
+        Primitive::Int => "an int (-2147483648 to 2147483647)",
+        Primitive::Long => "a long (-9223372036854775808 to 9223372036854775807)",
+        Primitive::Float => {
+            "a float (a number up to 3.4028235e38, \"NaN\", \"Infinity\" or \"-Infinity\")"
+        }
+        Primitive::Double => "a double (a number, \"NaN\", \"Infinity\" or \"-Infinity\")",
+        Primitive::String => "a string",
+    }
+}

@@ -1,0 +1,252 @@
+//! Operations: requests and replies as JSON.
+
+use std::fmt;
+
+use floe_slice::model::{self, DefinitionId, DefinitionKind};
+use floe_wire::EncodingVersion;
+use serde_json::Value as Json;
+
+use crate::json::{JsonReader, object};
+use crate::slot::{Slot, list};
+use crate::{Contract, DecodeValueError, JsonError, Unsupported, Value, decode, encode};
+
+/// An operation of an interface, with types that are all supported. Cheap to clone, and good for
+/// any number of calls: look it up once.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    contract: Contract,
+    interface: DefinitionId,
+    /// Index into the interface's operations.
+    index: usize,
+}
+
+/// The key of the return value among the results of an operation.
+///
+/// An operation with an out-parameter of this name uses [`RETURN_KEY_BESIDE_NAMESAKE`] instead.
+pub const RETURN_KEY: &str = "returnValue";
+
+/// The key of the return value where an out-parameter is called [`RETURN_KEY`]. Slice names do not
+/// begin with an underscore, so that nothing else can have it.
+pub const RETURN_KEY_BESIDE_NAMESAKE: &str = "_returnValue";
+
+impl Operation {
+    /// The operation that an interface declares itself.
+    pub(crate) fn new(
+        contract: &Contract,
+        interface: DefinitionId,
+        name: &str,
+    ) -> Result<Self, Unsupported> {
+        let operations = match &contract.model().definition(interface).kind {
+            DefinitionKind::Interface(interface) => interface.operations.as_slice(),
+            _ => &[],
+        };
+        let index = operations.iter().position(|known| known.name == name);
+        let index = index.expect("the caller found the operation in this interface");
+        let declared = &operations[index];
+        let returns = declared.returns.iter();
+        let returns = returns.map(|returned| (RETURN_KEY, returned.r#type, returned.tag));
+        let parameters = declared.parameters.iter();
+        let parameters = parameters.map(|known| (known.name.as_str(), known.r#type, known.tag));
+        for (part, r#type, tag) in parameters.chain(returns) {
+            if tag.is_some() {
+                return Err(Unsupported::Optional(format!("{part} of {name}")));
+            }
+            contract.check(r#type)?;
+        }
+        Ok(Self {
+            contract: contract.clone(),
+            interface,
+            index,
+        })
+    }
+
+    /// Its name on the wire.
+    pub fn name(&self) -> &str {
+        &self.declared().name
+    }
+
+    /// Type id of the interface that declares it.
+    pub fn interface(&self) -> &str {
+        &self.contract.model().definition(self.interface).scoped
+    }
+
+    /// Whether its mode on the wire is 2 (idempotent) instead of 0.
+    pub fn is_idempotent(&self) -> bool {
+        self.declared().is_idempotent
+    }
+
+    /// Whether something comes back, so that it must be invoked twoway.
+    pub fn returns_data(&self) -> bool {
+        self.declared().returns_data()
+    }
+
+    /// The contract that it belongs to.
+    pub fn contract(&self) -> &Contract {
+        &self.contract
+    }
+
+    /// Encodes the in-parameters of a request: a whole encapsulation, its header included.
+    ///
+    /// An object gives the parameters by name, an array in order. Where there is exactly one
+    /// parameter, a string, number, bool or null is its value. Where there is none, null will do.
+    ///
+    /// # Errors
+    /// [`JsonError`] with everything that does not fit the parameters; its paths begin with `params`.
+    pub fn encode_request(
+        &self,
+        json: &Json,
+        encoding: EncodingVersion,
+    ) -> Result<Vec<u8>, JsonError> {
+        let values = self.read("params", &self.inputs(), json)?;
+        self.encode("params", &self.inputs(), &values, encoding)
+    }
+
+    /// Decodes the in-parameters of a request to an object by their names.
+    ///
+    /// # Errors
+    /// [`DecodeValueError`]: the sender has other parameters in mind.
+    pub fn decode_request(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
+        let inputs = self.inputs();
+        let values = self.decode("params", &inputs, encapsulation)?;
+        Ok(Json::Object(object(&self.contract, &inputs, &values)))
+    }
+
+    /// Encodes the results of a reply with status 0: a whole encapsulation.
+    ///
+    /// The JSON is as [`Operation::decode_reply`] gives it; the forms of
+    /// [`Operation::encode_request`] are accepted too, with the return value first.
+    ///
+    /// # Errors
+    /// [`JsonError`] with everything that does not fit the results; its paths begin with `results`.
+    pub fn encode_reply(
+        &self,
+        json: &Json,
+        encoding: EncodingVersion,
+    ) -> Result<Vec<u8>, JsonError> {
+        let mut slots = self.outputs();
+        let mut values = self.read("results", &slots, json)?;
+        if self.declared().returns.is_some() {
+            // On the wire the return value comes last.
+            slots.rotate_left(1);
+            values.rotate_left(1);
+        }
+        self.encode("results", &slots, &values, encoding)
+    }
+
+    /// Decodes the results of a reply with status 0 to an object: the return value under
+    /// [`RETURN_KEY`], then the out-parameters by their names.
+    ///
+    /// # Errors
+    /// [`DecodeValueError`]: the servant has other results in mind.
+    pub fn decode_reply(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
+        let mut slots = self.outputs();
+        let returns = self.declared().returns.is_some();
+        if returns {
+            slots.rotate_left(1);
+        }
+        let mut values = self.decode("results", &slots, encapsulation)?;
+        if returns {
+            slots.rotate_right(1);
+            values.rotate_right(1);
+        }
+        Ok(Json::Object(object(&self.contract, &slots, &values)))
+    }
+
+    pub(crate) fn declared(&self) -> &model::Operation {
+        match &self.contract.model().definition(self.interface).kind {
+            DefinitionKind::Interface(interface) => &interface.operations[self.index],
+            _ => unreachable!("an operation is only made for an interface"),
+        }
+    }
+
+    /// The metadata of the operation, then that of its interface.
+    pub(crate) fn metadata(&self) -> impl Iterator<Item = &str> {
+        let interface = self.contract.model().definition(self.interface);
+        let all = self.declared().metadata.iter().chain(&interface.metadata);
+        all.map(|metadata| metadata.text.as_str())
+    }
+
+    fn inputs(&self) -> Vec<Slot<'_>> {
+        self.declared().inputs().map(Slot::from).collect()
+    }
+
+    /// The return value, then the out-parameters.
+    fn outputs(&self) -> Vec<Slot<'_>> {
+        let declared = self.declared();
+        let is_taken = declared.outputs().any(|output| output.name == RETURN_KEY);
+        let returns = declared.returns.iter().map(|returned| Slot {
+            name: if is_taken {
+                RETURN_KEY_BESIDE_NAMESAKE
+            } else {
+                RETURN_KEY
+            },
+            r#type: returned.r#type,
+            default: None,
+        });
+        returns.chain(declared.outputs().map(Slot::from)).collect()
+    }
+
+    fn read(
+        &self,
+        root: &'static str,
+        slots: &[Slot<'_>],
+        json: &Json,
+    ) -> Result<Vec<Value>, JsonError> {
+        let mut reader = JsonReader::new(&self.contract, root);
+        let values = match (json, slots) {
+            (Json::Object(object), slots) => reader.members(self.name(), slots, object, &[]),
+            (Json::Array(elements), slots) if elements.len() == slots.len() => {
+                let pairs = slots.iter().zip(elements).enumerate();
+                let values: Vec<Value> = pairs
+                    .filter_map(|(index, (slot, json))| reader.element(index, slot.r#type, json))
+                    .collect();
+                (values.len() == slots.len()).then_some(values)
+            }
+            (Json::Array(_), slots) => reader.mismatch(
+                format!("an array of {} ({})", slots.len(), list(slots)),
+                json,
+            ),
+            (Json::Null, []) => Some(Vec::new()),
+            (json, [slot]) => reader.member(slot, json).map(|value| vec![value]),
+            (json, slots) => {
+                let names = list(slots);
+                reader.mismatch(format!("an object with {names}, or an array of them"), json)
+            }
+        };
+        reader.finish(values)
+    }
+
+    fn encode(
+        &self,
+        root: &'static str,
+        slots: &[Slot<'_>],
+        values: &[Value],
+        encoding: EncodingVersion,
+    ) -> Result<Vec<u8>, JsonError> {
+        let bytes = encode::encapsulation(encoding, |encoder| {
+            encode::slots(&self.contract, slots, values, encoder)
+        });
+        bytes.map_err(|error| JsonError::unencodable(root, &error))
+    }
+
+    fn decode(
+        &self,
+        root: &'static str,
+        slots: &[Slot<'_>],
+        encapsulation: &[u8],
+    ) -> Result<Vec<Value>, DecodeValueError> {
+        let at_root = |error| DecodeValueError::at_root(root, error);
+        let mut decoder = decode::open(encapsulation).map_err(at_root)?;
+        let values = decode::slots(&self.contract, slots, &mut decoder)
+            .map_err(|located| DecodeValueError::located(*located, root))?;
+        decoder.finish().map_err(at_root)?;
+        Ok(values)
+    }
+}
+
+/// As declared in Slice, types by their full names.
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.contract.signature(self.declared()))
+    }
+}

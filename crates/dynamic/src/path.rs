@@ -1,0 +1,89 @@
+//! Where in a value something is: `params.items[3].name`.
+
+use std::fmt;
+
+/// The way from a root (`value`, `params`, `results`) to a part of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Path {
+    root: &'static str,
+    segments: Vec<Segment>,
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// A member or parameter: `.name`.
+    Member(String),
+    /// An element of a sequence, or an entry of a dictionary that is written as pairs: `[3]`.
+    Index(usize),
+    /// An entry of a dictionary that is written as an object: `["key"]`.
+    Key(String),
+}
+
+impl Path {
+    pub(crate) fn new(root: &'static str) -> Self {
+        Self {
+            root,
+            segments: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, segment: Segment) {
+        self.segments.push(segment);
+    }
+
+    pub(crate) fn pop(&mut self) {
+        self.segments.pop();
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.root)?;
+        self.segments.iter().try_for_each(|segment| match segment {
+            Segment::Member(name) => write!(f, ".{name}"),
+            Segment::Index(index) => write!(f, "[{index}]"),
+            Segment::Key(key) => write!(f, "[{key:?}]"),
+        })
+    }
+}
+
+/// An error with the way back from where it happened: each level that it passes adds its segment.
+#[derive(Debug)]
+pub(crate) struct Located<E> {
+    pub(crate) error: E,
+    /// Innermost first.
+    segments: Vec<Segment>,
+}
+
+impl<E> Located<E> {
+    pub(crate) fn new(error: E) -> Box<Self> {
+        Box::new(Self {
+            error,
+            segments: Vec::new(),
+        })
+    }
+
+    pub(crate) fn within(mut self: Box<Self>, segment: Segment) -> Box<Self> {
+        self.segments.push(segment);
+        self
+    }
+
+    /// The path, and the error.
+    pub(crate) fn resolve(self, root: &'static str) -> (Path, E) {
+        let mut segments = self.segments;
+        segments.reverse();
+        (Path { root, segments }, self.error)
+    }
+}
+
+/// Adds a segment to the errors of a step.
+pub(crate) trait Within {
+    fn within(self, segment: impl FnOnce() -> Segment) -> Self;
+}
+
+impl<T, E> Within for Result<T, Box<Located<E>>> {
+    fn within(self, segment: impl FnOnce() -> Segment) -> Self {
+        self.map_err(|located| located.within(segment()))
+    }
+}
