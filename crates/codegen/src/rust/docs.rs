@@ -1,0 +1,141 @@
+//! Doc comments and deprecation, as attributes.
+
+use floe_slice::model::Metadata;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The `#[doc]` attributes for a comment, or for `fallback` where there is none.
+pub(super) fn docs(doc: Option<&str>, fallback: &str) -> TokenStream {
+    let rendered = render(doc.unwrap_or(""));
+    let text = if rendered.is_empty() {
+        fallback
+    } else {
+        &rendered
+    };
+    let lines = text.lines().map(|line| {
+        if line.is_empty() {
+            String::new()
+        } else {
+            format!(" {line}")
+        }
+    });
+    quote!(#(#[doc = #lines])*)
+}
+
+/// `#[deprecated]` if the metadata say so.
+pub(super) fn deprecated(metadata: &[Metadata]) -> Option<TokenStream> {
+    let directive = metadata.iter().find_map(deprecation)?;
+    Some(match directive {
+        "" => quote!(#[deprecated]),
+        note => quote!(#[deprecated(note = #note)]),
+    })
+}
+
+/// The message of a deprecation directive, empty if it has none.
+pub(super) fn deprecation(metadata: &Metadata) -> Option<&str> {
+    let (directive, note) = metadata
+        .text
+        .split_once(':')
+        .unwrap_or((&metadata.text, ""));
+    matches!(directive, "deprecated" | "deprecate").then_some(note.trim())
+}
+
+/// A comment as Markdown: tags become a list behind the text.
+fn render(doc: &str) -> String {
+    let mut text = String::new();
+    let mut list = String::new();
+    let mut in_list = false;
+    for line in doc.trim().lines() {
+        let line = inline(line.trim_end());
+        match tag(line.trim_start()) {
+            Some(item) => {
+                in_list = true;
+                list.push_str(&format!("- {item}\n"));
+            }
+            None if in_list && line.trim().is_empty() => {}
+            None if in_list => list.push_str(&format!("  {}\n", line.trim_start())),
+            None => text.push_str(&format!("{line}\n")),
+        }
+    }
+    let (text, list) = (text.trim_end(), list.trim_end());
+    let gap = if text.is_empty() || list.is_empty() {
+        ""
+    } else {
+        "\n\n"
+    };
+    format!("{text}{gap}{list}")
+}
+
+/// The list item for a line that begins with a tag.
+fn tag(line: &str) -> Option<String> {
+    let (tag, rest) = line
+        .strip_prefix('@')?
+        .split_once(' ')
+        .unwrap_or((&line[1..], ""));
+    let rest = rest.trim();
+    let (name, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let named = |label: &str| {
+        let text = text.trim_start();
+        let colon = if text.is_empty() { "" } else { ": " };
+        format!("{label}`{}`{colon}{text}", name.trim_matches('`'))
+    };
+    Some(match tag {
+        "param" => named(""),
+        "throws" | "exception" => named("fails with "),
+        "return" | "returns" => format!("returns {rest}"),
+        "see" => format!("see `{}`", rest.trim_matches('`')),
+        "deprecated" => format!("deprecated: {rest}"),
+        "remark" | "remarks" => rest.to_owned(),
+        _ => return None,
+    })
+}
+
+/// Replaces `{@link Name#member}` and `@p name` by code.
+fn inline(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("{@link ") {
+        let Some((target, behind)) = after.split_once('}') else {
+            break;
+        };
+        let target = target.trim().trim_start_matches('#').replace('#', "::");
+        text.push_str(&format!("{before}`{target}`"));
+        rest = behind;
+    }
+    text.push_str(rest);
+    code_after(&text, "@p ")
+}
+
+fn code_after(text: &str, marker: &str) -> String {
+    let mut parts = text.split(marker);
+    let mut code = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        let end = part
+            .find(|character: char| !character.is_alphanumeric() && character != '_')
+            .unwrap_or(part.len());
+        code.push_str(&format!("`{}`{}", &part[..end], &part[end..]));
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_become_a_list_behind_the_text() {
+        let doc = "Greets somebody.\n\nTwice, see {@link Greeter#other}.\n@param name Who,\n  in full.\n@return The greeting.\n@throws Rejected If the name is rude.\n@see Other";
+        let expected = "Greets somebody.\n\nTwice, see `Greeter::other`.\n\n- `name`: Who,\n  in full.\n- returns The greeting.\n- fails with `Rejected`: If the name is rude.\n- see `Other`";
+        assert_eq!(render(doc), expected);
+    }
+
+    #[test]
+    fn unknown_tags_and_broken_links_stay_as_they_are() {
+        assert_eq!(
+            render("mail me@example.org {@link x"),
+            "mail me@example.org {@link x"
+        );
+        assert_eq!(render("@todo later"), "@todo later");
+        assert_eq!(render("set @p count, then go"), "set `count`, then go");
+    }
+}

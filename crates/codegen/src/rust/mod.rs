@@ -1,0 +1,176 @@
+//! The Rust back-end: a checked model to one text with a `pub mod` for every Slice module.
+//!
+//! The text is meant for `include!` at any depth of a crate: inside, modules reach one another
+//! through `super`, and `floe` through the path that the options give.
+
+mod check;
+mod collections;
+mod constants;
+mod docs;
+mod enums;
+mod exceptions;
+mod interface;
+mod options;
+mod scope;
+mod structs;
+mod types;
+
+use std::collections::BTreeSet;
+
+use floe_slice::diagnostic::Diagnostic;
+use floe_slice::model::{DefinitionId, DefinitionKind, Model};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+pub use options::RustOptions;
+
+use crate::writer;
+use scope::{Scope, is_external, module_ident, type_names};
+
+/// Rust source text for all definitions of a model but those that the options call external.
+///
+/// The same model and options always give the same text.
+///
+/// # Errors
+/// Diagnostics about definitions that cannot be Rust: features of Slice that are not supported yet,
+/// interfaces that were only declared, and names that become one in Rust.
+pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec<Diagnostic>> {
+    let findings = check::check(model, options);
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let type_names = model
+        .iter()
+        .filter(|(_, definition)| !is_external(options, definition))
+        .flat_map(|(_, definition)| type_names(definition))
+        .collect();
+    let generator = Generator {
+        model,
+        options,
+        type_names,
+    };
+    let root = options.root();
+    let modules = generator.module(&root);
+    Ok(writer::layout(&header(model, &root), modules))
+}
+
+struct Generator<'a> {
+    model: &'a Model,
+    options: &'a RustOptions,
+    type_names: BTreeSet<String>,
+}
+
+impl Generator<'_> {
+    /// The content of a module: its definitions, then the modules in it.
+    fn module(&self, modules: &[String]) -> TokenStream {
+        let items = self
+            .generated()
+            .filter(|id| self.model.definition(*id).modules == modules)
+            .map(|id| self.definition(modules, id));
+        let children = self
+            .children(modules)
+            .into_iter()
+            .map(|name| self.child(modules, name));
+        quote!(#(#items)* #(#children)*)
+    }
+
+    fn child(&self, parents: &[String], name: &str) -> TokenStream {
+        let modules: Vec<String> = parents.iter().cloned().chain([name.to_owned()]).collect();
+        let doc = format!(" Slice module `::{}`.", modules.join("::"));
+        let allow = parents.is_empty().then(|| self.allow());
+        let (ident, content) = (module_ident(name), self.module(&modules));
+        quote! {
+            #[doc = #doc]
+            #allow
+            pub mod #ident { #content }
+        }
+    }
+
+    /// The lints that a contract may break: its author did not write Rust.
+    fn allow(&self) -> TokenStream {
+        let deprecated = check::mentions_deprecation(self.model).then(|| quote!(deprecated,));
+        quote! {
+            #[allow(
+                #deprecated
+                dead_code,
+                unreachable_pub,
+                clippy::approx_constant,
+                clippy::doc_lazy_continuation,
+                clippy::enum_variant_names,
+                clippy::large_enum_variant,
+                clippy::len_without_is_empty,
+                clippy::module_inception,
+                clippy::new_ret_no_self,
+                clippy::result_large_err,
+                clippy::too_many_arguments,
+                clippy::type_complexity,
+                clippy::wrong_self_convention,
+                rustdoc::bare_urls,
+                rustdoc::broken_intra_doc_links,
+                rustdoc::invalid_html_tags
+            )]
+        }
+    }
+
+    /// The names of the modules directly in a module, in the order of their first definition.
+    fn children(&self, modules: &[String]) -> Vec<&str> {
+        let mut children = Vec::new();
+        for id in self.generated() {
+            let inside = self.model.definition(id).modules.strip_prefix(modules);
+            if let Some([name, ..]) = inside
+                && !children.contains(&name.as_str())
+            {
+                children.push(name.as_str());
+            }
+        }
+        children
+    }
+
+    fn generated(&self) -> impl Iterator<Item = DefinitionId> {
+        self.model
+            .iter()
+            .filter(|(_, definition)| !is_external(self.options, definition))
+            .map(|(id, _)| id)
+    }
+
+    fn definition(&self, modules: &[String], id: DefinitionId) -> TokenStream {
+        let scope = Scope {
+            model: self.model,
+            options: self.options,
+            modules,
+            type_names: &self.type_names,
+        };
+        let definition = self.model.definition(id);
+        match &definition.kind {
+            DefinitionKind::Const(of) => constants::constant(&scope, definition, of),
+            DefinitionKind::Enum(of) => enums::enumeration(&scope, definition, of),
+            DefinitionKind::Struct(of) => structs::structure(&scope, definition, of),
+            DefinitionKind::Sequence(of) => collections::sequence(&scope, definition, of),
+            DefinitionKind::Dictionary(of) => collections::dictionary(&scope, definition, of),
+            DefinitionKind::Exception(_) => exceptions::exception(&scope, id),
+            DefinitionKind::Interface(of) => interface::interface(&scope, id, of),
+            _ => unreachable!("check.rs refuses other definitions"),
+        }
+    }
+}
+
+/// What stands at the head of the text. A file that is a module takes inner docs, one that is
+/// included cannot.
+fn header(model: &Model, root: &[String]) -> String {
+    let sources: Vec<String> = model
+        .files
+        .iter()
+        .filter(|file| file.is_main)
+        .filter_map(|file| file.path.file_name())
+        .map(|name| format!("`{}`", name.to_string_lossy()))
+        .collect();
+    let sources = sources.join(", ");
+    if root.is_empty() {
+        format!("// Generated by floe-codegen from {sources}; changes will be lost.\n")
+    } else {
+        format!(
+            "//! Slice module `::{}`.\n//!\n//! Generated by floe-codegen from {sources}; changes will be lost.\n",
+            root.join("::")
+        )
+    }
+}

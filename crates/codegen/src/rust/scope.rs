@@ -1,0 +1,153 @@
+//! Where generated code stands, and how it names what stands elsewhere.
+
+use std::collections::BTreeSet;
+
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Metadata, Model};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::RustOptions;
+use crate::names;
+
+/// What the code of one module sees.
+pub(super) struct Scope<'a> {
+    pub(super) model: &'a Model,
+    pub(super) options: &'a RustOptions,
+    /// Slice names of the modules around the code, outermost first.
+    pub(super) modules: &'a [String],
+    /// All type names that the model gives rise to: they may hide names of the prelude.
+    pub(super) type_names: &'a BTreeSet<String>,
+}
+
+impl Scope<'_> {
+    /// The path to the crate `floe`.
+    pub(super) fn root(&self) -> TokenStream {
+        path(self.options.crate_path())
+    }
+
+    /// The path to the type that a definition becomes, with `suffix` behind its name.
+    pub(super) fn path(&self, id: DefinitionId, suffix: &str) -> TokenStream {
+        let definition = self.model.definition(id);
+        if let Some(external) = self.options.external_path(&definition.scoped) {
+            return path(&format!("{external}{suffix}"));
+        }
+        let name = names::ident(&format!("{}{suffix}", type_name(definition)));
+        for depth in (1..=definition.modules.len()).rev() {
+            let scoped = format!("::{}", definition.modules[..depth].join("::"));
+            if let Some(external) = self.options.external_path(&scoped) {
+                let external = path(external);
+                let inner = module_idents(&definition.modules[depth..]);
+                return quote!(#external #(::#inner)* ::#name);
+            }
+        }
+        self.relative(&definition.modules, &name)
+    }
+
+    /// A path through `super` and down again: the file may be included at any depth.
+    fn relative(&self, modules: &[String], name: &Ident) -> TokenStream {
+        let common = self
+            .modules
+            .iter()
+            .zip(modules)
+            .take_while(|(here, there)| here == there)
+            .count();
+        let up = vec![quote!(super::); self.modules.len() - common];
+        let down = module_idents(&modules[common..]);
+        if up.is_empty() && !down.is_empty() {
+            return quote!(self:: #(#down::)* #name);
+        }
+        quote!(#(#up)* #(#down::)* #name)
+    }
+
+    /// A name of the prelude, by its whole path only where a definition hides it.
+    pub(super) fn prelude(&self, name: &str) -> TokenStream {
+        if !self.type_names.contains(name) {
+            let name = names::ident(name);
+            return quote!(#name);
+        }
+        let whole = PRELUDE.iter().find(|(short, _)| *short == name);
+        path(whole.map_or(name, |(_, whole)| whole))
+    }
+
+    /// A name for a type parameter that no definition has.
+    pub(super) fn type_parameter(&self) -> Ident {
+        let taken: Vec<String> = self.type_names.iter().cloned().collect();
+        names::fresh("S", &taken)
+    }
+}
+
+/// Whether a definition is taken from existing Rust.
+pub(super) fn is_external(options: &RustOptions, definition: &Definition) -> bool {
+    options.external_path(&definition.scoped).is_some()
+        || (1..=definition.modules.len()).any(|depth| {
+            let scoped = format!("::{}", definition.modules[..depth].join("::"));
+            options.external_path(&scoped).is_some()
+        })
+}
+
+/// The Rust names of the types that a definition becomes.
+pub(super) fn type_names(definition: &Definition) -> Vec<String> {
+    let name = type_name(definition);
+    match &definition.kind {
+        DefinitionKind::Const(_) => Vec::new(),
+        DefinitionKind::Interface(interface) => {
+            let errors = interface
+                .operations
+                .iter()
+                .filter(|operation| !operation.throws.is_empty())
+                .map(|operation| error_name(definition, &operation.name, &operation.metadata));
+            [format!("{name}Proxy"), format!("{name}Dispatcher"), name]
+                .into_iter()
+                .chain(errors)
+                .collect()
+        }
+        _ => vec![name],
+    }
+}
+
+/// The name of the Rust type, without the suffix of a proxy or dispatcher.
+pub(super) fn type_name(definition: &Definition) -> String {
+    spelled(&definition.name, &definition.metadata, names::upper_camel)
+}
+
+/// The name of an operation's error enum.
+pub(super) fn error_name(interface: &Definition, operation: &str, metadata: &[Metadata]) -> String {
+    let operation = spelled(operation, metadata, names::snake);
+    let operation = names::upper_camel(&operation);
+    format!("{}{operation}Error", type_name(interface))
+}
+
+/// A name in the given spelling, or as `["rust:identifier:..."]` says.
+pub(super) fn spelled(name: &str, metadata: &[Metadata], spelling: fn(&str) -> String) -> String {
+    metadata
+        .iter()
+        .find_map(|directive| directive.text.strip_prefix("rust:identifier:"))
+        .map_or_else(|| spelling(name), str::to_owned)
+}
+
+/// The identifier of a field, function or parameter.
+pub(super) fn snake_ident(name: &str, metadata: &[Metadata]) -> Ident {
+    names::ident(&spelled(name, metadata, names::snake))
+}
+
+fn module_idents(modules: &[String]) -> Vec<Ident> {
+    modules.iter().map(|name| module_ident(name)).collect()
+}
+
+pub(super) fn module_ident(name: &str) -> Ident {
+    names::ident(&names::snake(name))
+}
+
+/// A path as tokens; every path given by a caller was checked when it was given.
+fn path(text: &str) -> TokenStream {
+    text.parse().expect("a Rust path")
+}
+
+const PRELUDE: [(&str, &str); 6] = [
+    ("Option", "::std::option::Option"),
+    ("Result", "::std::result::Result"),
+    ("Send", "::std::marker::Send"),
+    ("String", "::std::string::String"),
+    ("Sync", "::std::marker::Sync"),
+    ("Vec", "::std::vec::Vec"),
+];

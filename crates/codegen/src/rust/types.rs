@@ -1,0 +1,108 @@
+//! Slice types as Rust types: owned, and as parameters of a proxy's method.
+
+use floe_slice::model::{DefinitionKind, Model, Primitive, Type};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::scope::Scope;
+
+impl Scope<'_> {
+    /// The type of a member, a result, or a parameter of a servant.
+    pub(super) fn owned(&self, r#type: Type) -> TokenStream {
+        match r#type {
+            Type::Primitive(Primitive::String) => self.prelude("String"),
+            Type::Primitive(primitive) => number(primitive),
+            Type::ObjectProxy => {
+                let (option, root) = (self.prelude("Option"), self.root());
+                quote!(#option<#root::Proxy>)
+            }
+            Type::Proxy(interface) => {
+                let (option, proxy) = (self.prelude("Option"), self.path(interface, "Proxy"));
+                quote!(#option<#proxy>)
+            }
+            Type::Named(id) => self.path(id, ""),
+            _ => unsupported(),
+        }
+    }
+
+    /// The type of a parameter of a proxy's method: borrowed, unless it is a number or enumerator.
+    pub(super) fn borrowed(&self, r#type: Type) -> TokenStream {
+        match r#type {
+            Type::Primitive(Primitive::String) => quote!(&str),
+            Type::Primitive(primitive) => number(primitive),
+            Type::ObjectProxy => {
+                let (option, root) = (self.prelude("Option"), self.root());
+                quote!(#option<&#root::Proxy>)
+            }
+            Type::Proxy(interface) => {
+                let (option, proxy) = (self.prelude("Option"), self.path(interface, "Proxy"));
+                quote!(#option<&#proxy>)
+            }
+            Type::Named(id) => match &self.model.definition(id).kind {
+                DefinitionKind::Enum(_) => self.path(id, ""),
+                DefinitionKind::Sequence(sequence) => {
+                    let element = self.owned(sequence.element);
+                    quote!(&[#element])
+                }
+                _ => {
+                    let path = self.path(id, "");
+                    quote!(&#path)
+                }
+            },
+            _ => unsupported(),
+        }
+    }
+
+    /// The statement that encodes a parameter of the type that [`borrowed`](Self::borrowed) gives.
+    pub(super) fn put_borrowed(&self, r#type: Type, encoder: &Ident, name: &Ident) -> TokenStream {
+        let root = self.root();
+        match r#type {
+            Type::ObjectProxy | Type::Proxy(_) => {
+                quote!(#root::Nilable::encode_nilable(#name, #encoder);)
+            }
+            Type::Primitive(Primitive::String) => quote!(#encoder.put(#name);),
+            Type::Primitive(_) => quote!(#encoder.put(&#name);),
+            Type::Named(id) => match &self.model.definition(id).kind {
+                DefinitionKind::Enum(_) => quote!(#encoder.put(&#name);),
+                _ => quote!(#encoder.put(#name);),
+            },
+            _ => unsupported(),
+        }
+    }
+}
+
+/// Whether values of the type can be compared exactly: no `float` or `double` is inside.
+pub(super) fn is_exact(model: &Model, r#type: Type) -> bool {
+    match r#type {
+        Type::Primitive(primitive) => !matches!(primitive, Primitive::Float | Primitive::Double),
+        Type::Named(id) => match &model.definition(id).kind {
+            DefinitionKind::Sequence(sequence) => is_exact(model, sequence.element),
+            DefinitionKind::Dictionary(dictionary) => {
+                is_exact(model, dictionary.key) && is_exact(model, dictionary.value)
+            }
+            DefinitionKind::Struct(definition) => definition
+                .members
+                .iter()
+                .all(|member| is_exact(model, member.r#type)),
+            _ => true,
+        },
+        _ => true,
+    }
+}
+
+fn number(primitive: Primitive) -> TokenStream {
+    match primitive {
+        Primitive::Bool => quote!(bool),
+        Primitive::Byte => quote!(u8),
+        Primitive::Short => quote!(i16),
+        Primitive::Int => quote!(i32),
+        Primitive::Long => quote!(i64),
+        Primitive::Float => quote!(f32),
+        Primitive::Double => quote!(f64),
+        Primitive::String => quote!(str),
+    }
+}
+
+fn unsupported() -> ! {
+    unreachable!("check.rs refuses a model with classes before any code is made")
+}
