@@ -1,0 +1,73 @@
+//! The house, held: arrows between crates, purity, file docs, maps, examples listed, nothing of a machine.
+//!
+//! Each rule is a pure function over the files of the repository, in a file of its own below `tidy/`, beside tests that
+//! feed it a broken file and expect the finding. Here the rules meet the real files.
+
+#[path = "tidy/arrows.rs"]
+mod arrows;
+#[path = "tidy/code.rs"]
+mod code;
+#[path = "tidy/layout.rs"]
+mod layout;
+#[path = "tidy/purity.rs"]
+mod purity;
+#[path = "tidy/tree.rs"]
+mod tree;
+
+use tree::File;
+
+/// A rule: the findings in these files, each starting with `<path>` or `<path>:<line>`.
+type Rule = fn(&[File]) -> Vec<String>;
+
+fn assert_tidy(rule: Rule) {
+    let findings = rule(&tree::read());
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+#[test]
+fn the_repository_is_read_as_a_whole() {
+    let files = tree::read();
+    for path in [
+        "README.md",
+        "Cargo.toml",
+        "crates/wire/src/lib.rs",
+        "tests/tidy.rs",
+        ".ci/run",
+    ] {
+        assert!(
+            files.iter().any(|file| file.path == path),
+            "expected to read {path}"
+        );
+    }
+    assert!(files.iter().all(|file| !file.path.starts_with("target/")));
+}
+
+#[test]
+fn dependencies_follow_the_arrows() {
+    assert_tidy(arrows::findings);
+}
+
+#[test]
+fn pure_crates_and_cores_touch_no_world() {
+    assert_tidy(purity::findings);
+}
+
+#[test]
+fn every_rust_file_says_what_lives_in_it() {
+    assert_tidy(layout::files_without_docs);
+}
+
+#[test]
+fn every_lib_file_is_a_map() {
+    assert_tidy(layout::maps_with_logic);
+}
+
+#[test]
+fn every_example_is_listed_in_the_readme() {
+    assert_tidy(layout::unlisted_examples);
+}
+
+#[test]
+fn no_file_names_a_place_outside_the_repository() {
+    assert_tidy(layout::foreign_places);
+}
