@@ -1,7 +1,7 @@
 //! What can be wrong with the text of a proxy, an endpoint or an identity.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Text that is no proxy, endpoint list or identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl fmt::Display for ParseReferenceError {
         )?;
         match self.found.as_str() {
             "" => f.write_str("nothing")?,
-            found => write!(f, "`{}`", found.escape_debug())?,
+            found => write_quoted(found, f)?,
         }
         match self.help {
             "" => Ok(()),
@@ -51,6 +51,18 @@ impl fmt::Display for ParseReferenceError {
 }
 
 impl std::error::Error for ParseReferenceError {}
+
+/// Writes what stands in the text; control characters must not reach a terminal.
+fn write_quoted(found: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_char('`')?;
+    for c in found.chars() {
+        match c.is_control() {
+            true => write!(f, "{}", c.escape_debug())?,
+            false => f.write_char(c)?,
+        }
+    }
+    f.write_char('`')
+}
 
 /// Most characters of the faulty text that an error repeats.
 const MAX_FOUND_CHARS: usize = 60;

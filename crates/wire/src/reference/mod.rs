@@ -14,6 +14,9 @@ mod print;
 mod scanner;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 pub use endpoint::{
     DEFAULT_TIMEOUT_MS, Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint,
     WsEndpoint,

@@ -76,7 +76,7 @@ fn parse_one(
 ) -> Result<Known<Endpoint>, ParseReferenceError> {
     let Some((name, arguments)) = part.tokens.split_first() else {
         let error = ParseReferenceError::new(part.end, "an endpoint", "");
-        return Err(error.help("quote an address that contains `:`, as in `-h \"::1\"`"));
+        return Err(error.help(QUOTE_ADDRESS));
     };
     let mut options = Options {
         tokens: arguments.iter(),
@@ -192,8 +192,8 @@ fn parse_opaque(options: &mut Options<'_>) -> Result<Endpoint, ParseReferenceErr
     match Protocol::from_type_code(type_code) {
         Some(protocol) if encoding.is_supported() => {
             decode_body(protocol, Decoder::new(&bytes, encoding)).map_err(|error| {
-                let expected = format!("the bytes of a {protocol} endpoint");
-                ParseReferenceError::new(at, expected, &error.to_string())
+                let expected = format!("the bytes of a {protocol} endpoint ({error})");
+                ParseReferenceError::new(at, expected, &base64::encode(&bytes))
             })
         }
         _ => Ok(Endpoint::Opaque(OpaqueEndpoint {
@@ -206,6 +206,7 @@ fn parse_opaque(options: &mut Options<'_>) -> Result<Endpoint, ParseReferenceErr
 
 const PORT: &str = "a port from 0 to 65535";
 const TYPE: &str = "an endpoint type from 0 to 32767";
+const QUOTE_ADDRESS: &str = "quote an address that contains `:`, as in `-h \"::1\"`";
 const IP_ADDRESS: &str = "an IP address";
 
 /// The options of an endpoint that are not read yet.
@@ -238,7 +239,9 @@ impl<'a> Options<'a> {
     }
 
     fn host(&mut self, option: &Token) -> Result<String, ParseReferenceError> {
-        let token = self.value(option)?;
+        let token = self
+            .value(option)
+            .map_err(|error| error.help(QUOTE_ADDRESS))?;
         match token.text.as_str() {
             "" => Err(ParseReferenceError::new(token.offset, "a host", "")),
             "*" if self.role == Role::Proxy => Err(unknown(token, "the host of a proxy")

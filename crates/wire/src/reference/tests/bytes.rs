@@ -1,0 +1,184 @@
+//! References as bytes: what is not canonical, and what is not valid.
+
+use crate::encoding::{
+    Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder, EncodingVersion,
+};
+use crate::reference::{Endpoint, Identity, OpaqueEndpoint, Reference, Target};
+
+pub(super) fn encode<T: Encode + ?Sized>(value: &T, encoding: EncodingVersion) -> Vec<u8> {
+    let mut buffer = Vec::new();
+    let mut encoder = Encoder::new(&mut buffer, encoding);
+    encoder.put(value);
+    encoder.finish().expect("short enough");
+    buffer
+}
+
+pub(super) fn decode<T: Decode>(bytes: &[u8], encoding: EncodingVersion) -> Result<T, DecodeError> {
+    let mut decoder = Decoder::new(bytes, encoding);
+    let value = decoder.get()?;
+    decoder.finish_exact("test")?;
+    Ok(value)
+}
+
+fn decode_1_1(bytes: &[u8]) -> Result<Option<Reference>, DecodeError> {
+    decode(bytes, EncodingVersion::V1_1)
+}
+
+/// A reference to `a` with these bytes from the number of endpoints on.
+fn with_target(target: &[u8]) -> Vec<u8> {
+    [b"\x01a\x00\x00\x00\x00\x01\x00\x01\x01", target].concat()
+}
+
+/// A reference to `a` with one endpoint of this type and size of encapsulation.
+fn with_endpoint(type_code: i16, encapsulation_len: i32, minor: u8, body: &[u8]) -> Vec<u8> {
+    let header = [
+        &[1][..],
+        &type_code.to_le_bytes(),
+        &encapsulation_len.to_le_bytes(),
+        &[1, minor],
+    ];
+    with_target(&[&header.concat(), body].concat())
+}
+
+const TCP_BODY: &[u8] = b"\x01h\x01\x00\x00\x00\x60\xea\x00\x00\x00";
+
+#[track_caller]
+fn assert_error(bytes: &[u8], what: &str, kind: DecodeErrorKind, offset: usize) {
+    let error = decode_1_1(bytes).expect_err("not a proxy");
+    assert_eq!((error.what, error.kind, error.offset), (what, kind, offset));
+}
+
+#[test]
+fn an_endpoint_of_the_right_length_is_read() {
+    let reference = decode_1_1(&with_endpoint(1, 17, 1, TCP_BODY)).expect("a proxy");
+    assert_eq!(
+        reference.expect("not nil").endpoints(),
+        [Endpoint::tcp("h", 1)]
+    );
+}
+
+#[test]
+fn an_endpoint_of_the_wrong_length_is_refused() {
+    let size = "encapsulation size";
+    let end = |needed, remaining| DecodeErrorKind::EndOfData { needed, remaining };
+    assert_error(
+        &with_endpoint(1, 18, 1, TCP_BODY),
+        "encapsulation",
+        end(12, 11),
+        19,
+    );
+    assert_error(&with_endpoint(1, 16, 1, TCP_BODY), "bool", end(1, 0), 29);
+    assert_error(
+        &with_endpoint(1, 5, 1, TCP_BODY),
+        size,
+        DecodeErrorKind::InvalidValue(5),
+        13,
+    );
+    assert_error(
+        &with_endpoint(1, -1, 1, TCP_BODY),
+        size,
+        DecodeErrorKind::InvalidValue(-1),
+        13,
+    );
+    let longer = [TCP_BODY, b"\0"].concat();
+    let kind = DecodeErrorKind::TrailingBytes(1);
+    assert_error(
+        &with_endpoint(1, 18, 1, &longer),
+        "end of endpoint",
+        kind,
+        30,
+    );
+}
+
+#[test]
+fn ports_and_timeouts_out_of_range_are_refused() {
+    let body = |port: i32, timeout: i32| {
+        [
+            b"\x01h",
+            &port.to_le_bytes()[..],
+            &timeout.to_le_bytes(),
+            b"\0",
+        ]
+        .concat()
+    };
+    let kind = DecodeErrorKind::InvalidValue;
+    for port in [-1, 65_536] {
+        let bytes = with_endpoint(1, 17, 1, &body(port, 1));
+        assert_error(&bytes, "endpoint port", kind(port.into()), 21);
+    }
+    for timeout in [0, -2] {
+        let bytes = with_endpoint(1, 17, 1, &body(1, timeout));
+        assert_error(&bytes, "endpoint timeout", kind(timeout.into()), 25);
+    }
+}
+
+#[test]
+fn an_endpoint_is_read_in_the_encoding_that_it_says() {
+    let body = b"\x01h\x01\x00\x00\x00\x01\x00\x01\x00\x00";
+    let reference = decode_1_1(&with_endpoint(3, 17, 0, body)).expect("a proxy");
+    assert!(
+        matches!(reference.expect("not nil").endpoints(), [Endpoint::Udp(udp)] if udp.port == 1)
+    );
+}
+
+#[test]
+fn endpoints_that_we_do_not_know_are_sent_on_unchanged() {
+    // Bluetooth, iAP, nobody's, and tcp in a later encoding.
+    for (type_code, minor) in [(6, 1), (8, 0), (-7, 1), (1, 2)] {
+        let bytes = with_endpoint(type_code, 9, minor, b"\x01\x02\x03");
+        let reference = decode_1_1(&bytes).expect("a proxy");
+        let opaque = OpaqueEndpoint {
+            type_code,
+            encoding: EncodingVersion::new(1, minor),
+            bytes: vec![1, 2, 3],
+        };
+        let endpoints = reference.as_ref().map(Reference::endpoints);
+        assert_eq!(endpoints, Some(&[Endpoint::Opaque(opaque)][..]));
+        assert_eq!(encode(&reference, EncodingVersion::V1_1), bytes);
+    }
+}
+
+#[test]
+fn more_endpoints_than_bytes_are_refused_before_anything_is_allocated() {
+    let kind = DecodeErrorKind::EndOfData {
+        needed: 0x7FFF_FFFF * 8,
+        remaining: 0,
+    };
+    assert_error(&with_target(b"\xFF\xFF\xFF\xFF\x7F"), "endpoints", kind, 10);
+}
+
+#[test]
+fn two_facets_and_unknown_modes_are_refused() {
+    let kind = DecodeErrorKind::InvalidValue;
+    assert_error(b"\x01a\x00\x02\x00\x00", "number of facets", kind(2), 3);
+    assert_error(b"\x01a\x00\x00\x05", "invocation mode", kind(5), 4);
+}
+
+#[test]
+fn a_category_without_a_name_is_refused() {
+    let kind = DecodeErrorKind::InvalidValue(0);
+    assert_error(b"\x00\x01c\x00", "length of an identity's name", kind, 0);
+}
+
+#[test]
+fn an_empty_list_of_endpoints_or_adapter_id_is_encoded_as_well_known() {
+    let well_known = Reference::new(Identity::new("a"), Target::WellKnown);
+    let expected = encode(&Some(well_known.clone()), EncodingVersion::V1_1);
+    let empty = String::new();
+    for target in [
+        Target::Direct(Vec::new()),
+        Target::Indirect { adapter_id: empty },
+    ] {
+        let reference = Reference {
+            target,
+            ..well_known.clone()
+        };
+        assert_eq!(encode(&Some(reference), EncodingVersion::V1_1), expected);
+    }
+}
+
+#[test]
+fn an_identity_without_a_name_is_encoded_as_nil() {
+    let nil = Reference::new(Identity::with_category("", "c"), Target::WellKnown);
+    assert_eq!(encode(&Some(nil), EncodingVersion::V1_1), [0, 0]);
+}
