@@ -5,7 +5,7 @@
 //!
 //! - [`encoding`]: values, in encodings 1.0 and 1.1
 //! - [`message`]: the header and the five protocol messages
-//! - [`reference`]: what a proxy holds, as text and as bytes
+//! - [`mod@reference`]: what a proxy holds, as text and as bytes
 //! - [`connection`]: a connection as a state machine
 
 pub mod connection;

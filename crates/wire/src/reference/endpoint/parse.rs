@@ -51,61 +51,60 @@ pub(in crate::reference) fn parse_list(
     let mut skipped = Vec::new();
     let mut first_unknown = None;
     for part in split(text, offset)? {
-        match parse_one(&part, role, defaults)? {
-            Ok(endpoint) => endpoints.push(endpoint),
-            Err(unknown) if role == Role::Adapter => return Err(unknown),
-            Err(unknown) => {
-                skipped.push(part.source.to_owned());
-                first_unknown.get_or_insert(unknown);
-            }
+        let (name, options) = name_and_options(&part, role)?;
+        if let Some(endpoint) = parse_one(name, options, defaults)? {
+            endpoints.push(endpoint);
+            continue;
         }
+        let error = unknown(name, "tcp, ssl, ws, wss, udp, opaque or default");
+        if role == Role::Adapter {
+            return Err(error);
+        }
+        skipped.push(part.source.to_owned());
+        first_unknown.get_or_insert(error);
     }
     match first_unknown {
-        Some(unknown) if endpoints.is_empty() => Err(unknown),
+        Some(error) if endpoints.is_empty() => Err(error),
         _ => Ok((endpoints, skipped)),
     }
 }
 
-/// The inner error says that the protocol is not known.
-type Known<T> = Result<T, ParseReferenceError>;
-
-fn parse_one(
-    part: &Tokens<'_>,
+/// The name of the protocol and what follows it.
+fn name_and_options<'a>(
+    part: &'a Tokens<'_>,
     role: Role,
-    defaults: &ParseDefaults,
-) -> Result<Known<Endpoint>, ParseReferenceError> {
+) -> Result<(&'a Token, Options<'a>), ParseReferenceError> {
     let Some((name, arguments)) = part.tokens.split_first() else {
         let error = ParseReferenceError::new(part.end, "an endpoint", "");
         return Err(error.help(QUOTE_ADDRESS));
     };
-    let mut options = Options {
+    let options = Options {
         tokens: arguments.iter(),
         end: part.end,
         role,
     };
-    if name.text == "opaque" {
-        return parse_opaque(&mut options).map(Ok);
-    }
+    Ok((name, options))
+}
+
+/// Parses one endpoint; `None` if its protocol is not known.
+fn parse_one(
+    name: &Token,
+    mut options: Options<'_>,
+    defaults: &ParseDefaults,
+) -> Result<Option<Endpoint>, ParseReferenceError> {
     let protocol = match name.text.as_str() {
+        "opaque" => return parse_opaque(&mut options).map(Some),
         "default" => Some(defaults.protocol),
         name => Protocol::from_name(name),
     };
-    let Some(protocol) = protocol else {
-        let expected = "tcp, ssl, ws, wss, udp, opaque or default";
-        return Ok(Err(ParseReferenceError::new(
-            name.offset,
-            expected,
-            &name.text,
-        )));
-    };
-    let endpoint = match protocol {
-        Protocol::Tcp => Endpoint::Tcp(parse_tcp(&mut options, defaults, None)?),
-        Protocol::Ssl => Endpoint::Ssl(parse_tcp(&mut options, defaults, None)?),
-        Protocol::Ws => Endpoint::Ws(parse_ws(&mut options, defaults)?),
-        Protocol::Wss => Endpoint::Wss(parse_ws(&mut options, defaults)?),
-        Protocol::Udp => Endpoint::Udp(parse_udp(&mut options, defaults)?),
-    };
-    Ok(Ok(endpoint))
+    Ok(match protocol {
+        Some(Protocol::Tcp) => Some(Endpoint::Tcp(parse_tcp(&mut options, defaults, None)?)),
+        Some(Protocol::Ssl) => Some(Endpoint::Ssl(parse_tcp(&mut options, defaults, None)?)),
+        Some(Protocol::Ws) => Some(Endpoint::Ws(parse_ws(&mut options, defaults)?)),
+        Some(Protocol::Wss) => Some(Endpoint::Wss(parse_ws(&mut options, defaults)?)),
+        Some(Protocol::Udp) => Some(Endpoint::Udp(parse_udp(&mut options, defaults)?)),
+        None => None,
+    })
 }
 
 fn parse_tcp(
