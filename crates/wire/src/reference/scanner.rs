@@ -2,6 +2,7 @@
 
 use super::ParseReferenceError;
 
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 /// What ends a word that is not quoted.
 const DELIMITERS: [char; 6] = [' ', '\t', '\r', '\n', ':', '@'];
 
@@ -41,7 +42,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn skip_blanks(&mut self) {
-        let rest = self.rest().trim_start_matches([' ', '\t', '\r', '\n']);
+        let rest = self.rest().trim_start_matches(BLANKS);
         self.position = self.text.len() - rest.len();
     }
 
@@ -74,8 +75,17 @@ impl<'a> Scanner<'a> {
 
     /// Reads up to a blank, `:` or `@`, whatever it starts with.
     pub(super) fn bare_word(&mut self) -> Word<'a> {
+        self.until(&DELIMITERS)
+    }
+
+    /// Reads up to a blank: where the last word of a proxy stands, nothing else ends it.
+    pub(super) fn blank_ended_word(&mut self) -> Word<'a> {
+        self.until(&BLANKS)
+    }
+
+    fn until(&mut self, delimiters: &[char]) -> Word<'a> {
         let rest = self.rest();
-        let raw = &rest[..rest.find(DELIMITERS).unwrap_or(rest.len())];
+        let raw = &rest[..rest.find(delimiters).unwrap_or(rest.len())];
         let offset = self.position;
         self.position += raw.len();
         Word {

@@ -227,7 +227,7 @@ fn parse_adapter_id(scanner: &mut Scanner<'_>) -> Result<Target, ParseReferenceE
     let word = match scanner.rest() {
         "" => None,
         rest if rest.starts_with(['"', '\'']) => Some(scanner.word()?),
-        _ => Some(scanner.bare_word()),
+        _ => Some(scanner.blank_ended_word()),
     };
     let Some(word) = word.filter(|word| !word.raw.is_empty()) else {
         return Err(ParseReferenceError::new(

@@ -68,6 +68,7 @@ fn an_adapter_id_follows_an_at_sign() {
         (" a @ b ", "a -t -e 1.1 @ b"),
         ("'a b'@'c d'", "\"a b\" -t -e 1.1 @ \"c d\""),
         ("a@b/c", "a -t -e 1.1 @ b/c"),
+        ("a@b:1@c", "a -t -e 1.1 @ \"b:1@c\""),
         ("a@\\/b", "a -t -e 1.1 @ \\\\/b"),
     ] {
         assert_eq!(reprinted(text), printed, "{text}");
@@ -230,8 +231,8 @@ fn what_is_no_proxy_is_refused_with_the_place_and_the_reason() {
             "at byte 4: expected nothing after the adapter id, got `y`",
         ),
         (
-            "a@x:tcp",
-            "at byte 3: expected nothing after the adapter id, got `:tcp`",
+            "a@x:tcp -h b",
+            "at byte 8: expected nothing after the adapter id, got `-h b`",
         ),
     ] {
         let error = error(text);
