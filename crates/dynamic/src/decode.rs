@@ -14,7 +14,8 @@ use crate::{Contract, MAX_DEPTH, Value};
 /// The most memory that decoding takes for each byte of input, whatever the bytes say.
 ///
 /// Each level of a type holds at most one [`Value`] for each byte; strings and byte sequences are
-/// no longer than their bytes, which the last level pays for.
+/// no longer than their bytes, which the last level pays for. What a type takes by itself, as the
+/// members of a struct, comes on top: that is the contract's doing and not the sender's.
 pub const MAX_MEMORY_PER_BYTE: usize = size_of::<Value>() * (MAX_DEPTH + 1);
 
 /// Bytes that are no value of the expected type.

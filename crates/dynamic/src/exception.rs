@@ -13,7 +13,7 @@ use floe_wire::{DecodeErrorKind, EncodingVersion};
 use serde_json::{Map, Value as Json};
 
 use crate::json::{JsonReader, object, quote};
-use crate::slot::Slot;
+use crate::slot::{Owner, Slot};
 use crate::{Contract, DecodeValueError, JsonError, Operation, Value, decode, encode};
 
 /// The key of an exception's type id.
@@ -199,7 +199,7 @@ fn read_slices(
         .flat_map(|id| own_slots(contract, *id))
         .collect();
     let ignored = [EXCEPTION_KEY, THROWN_KEY];
-    let mut values = reader.members(type_id, &slots, members, &ignored)?;
+    let mut values = reader.members(Owner::of_members(type_id), &slots, members, &ignored)?;
     let slices = chain.iter().map(|id| {
         let own = values.split_off(values.len() - own_slots(contract, *id).len());
         (*id, own)

@@ -43,7 +43,7 @@
 //!
 //! ```text
 //! params.items[3].nmae: expected a member of ::Shop::Item (name, count), got "nmae"; did you mean name
-//! params.items[3].name: expected a string, got nothing; ::Shop::Item needs it, and declares no default for it
+//! params.items[3].name: expected a string, got nothing; ::Shop::Item has no default for it
 //! params.items[3].count: expected a short (-32768 to 32767), got the number 70000
 //! ```
 //!

@@ -7,7 +7,7 @@ use floe_wire::EncodingVersion;
 use serde_json::Value as Json;
 
 use crate::json::{JsonReader, object};
-use crate::slot::{Slot, list};
+use crate::slot::{Owner, Slot, list};
 use crate::{Contract, DecodeValueError, JsonError, Unsupported, Value, decode, encode};
 
 /// An operation of an interface, with types that are all supported. Cheap to clone, and good for
@@ -97,8 +97,8 @@ impl Operation {
         json: &Json,
         encoding: EncodingVersion,
     ) -> Result<Vec<u8>, JsonError> {
-        let values = self.read("params", &self.inputs(), json)?;
-        self.encode("params", &self.inputs(), &values, encoding)
+        let values = self.read(PARAMS, &self.inputs(), json)?;
+        self.encode(PARAMS.root, &self.inputs(), &values, encoding)
     }
 
     /// Decodes the in-parameters of a request to an object by their names.
@@ -107,7 +107,7 @@ impl Operation {
     /// [`DecodeValueError`]: the sender has other parameters in mind.
     pub fn decode_request(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
         let inputs = self.inputs();
-        let values = self.decode("params", &inputs, encapsulation)?;
+        let values = self.decode(PARAMS.root, &inputs, encapsulation)?;
         Ok(Json::Object(object(&self.contract, &inputs, &values)))
     }
 
@@ -124,13 +124,13 @@ impl Operation {
         encoding: EncodingVersion,
     ) -> Result<Vec<u8>, JsonError> {
         let mut slots = self.outputs();
-        let mut values = self.read("results", &slots, json)?;
+        let mut values = self.read(RESULTS, &slots, json)?;
         if self.declared().returns.is_some() {
             // On the wire the return value comes last.
             slots.rotate_left(1);
             values.rotate_left(1);
         }
-        self.encode("results", &slots, &values, encoding)
+        self.encode(RESULTS.root, &slots, &values, encoding)
     }
 
     /// Decodes the results of a reply with status 0 to an object: the return value under
@@ -144,7 +144,7 @@ impl Operation {
         if returns {
             slots.rotate_left(1);
         }
-        let mut values = self.decode("results", &slots, encapsulation)?;
+        let mut values = self.decode(RESULTS.root, &slots, encapsulation)?;
         if returns {
             slots.rotate_right(1);
             values.rotate_right(1);
@@ -188,13 +188,17 @@ impl Operation {
 
     fn read(
         &self,
-        root: &'static str,
+        list_of: ListOf,
         slots: &[Slot<'_>],
         json: &Json,
     ) -> Result<Vec<Value>, JsonError> {
-        let mut reader = JsonReader::new(&self.contract, root);
+        let owner = Owner {
+            name: self.name(),
+            noun: list_of.noun,
+        };
+        let mut reader = JsonReader::new(&self.contract, list_of.root);
         let values = match (json, slots) {
-            (Json::Object(object), slots) => reader.members(self.name(), slots, object, &[]),
+            (Json::Object(object), slots) => reader.members(owner, slots, object, &[]),
             (Json::Array(elements), slots) if elements.len() == slots.len() => {
                 let pairs = slots.iter().zip(elements).enumerate();
                 let values: Vec<Value> = pairs
@@ -243,6 +247,24 @@ impl Operation {
         Ok(values)
     }
 }
+
+/// What a list of values is called in messages.
+#[derive(Clone, Copy)]
+struct ListOf {
+    /// Where paths begin.
+    root: &'static str,
+    /// What one value is.
+    noun: &'static str,
+}
+
+const PARAMS: ListOf = ListOf {
+    root: "params",
+    noun: "parameter",
+};
+const RESULTS: ListOf = ListOf {
+    root: "results",
+    noun: "result",
+};
 
 /// As declared in Slice, types by their full names.
 impl fmt::Display for Operation {

@@ -31,6 +31,22 @@ impl<'a> From<&'a Parameter> for Slot<'a> {
     }
 }
 
+/// Whose members, parameters or results slots are, for a message.
+#[derive(Clone, Copy)]
+pub(crate) struct Owner<'a> {
+    /// The type id, or the name of the operation.
+    pub(crate) name: &'a str,
+    /// What one of them is called.
+    pub(crate) noun: &'static str,
+}
+
+impl<'a> Owner<'a> {
+    pub(crate) fn of_members(name: &'a str) -> Self {
+        let noun = "member";
+        Self { name, noun }
+    }
+}
+
 /// The names of members or parameters, for a message.
 pub(crate) fn list(slots: &[Slot<'_>]) -> String {
     let names: Vec<&str> = slots.iter().map(|slot| slot.name).collect();

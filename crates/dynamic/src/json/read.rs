@@ -10,7 +10,7 @@ use super::problem::{describe, quote};
 use super::write::{describe_primitive, has_text_keys};
 use super::{JsonError, MAX_PROBLEMS, Problem, number};
 use crate::path::{Path, Segment};
-use crate::slot::{Slot, list};
+use crate::slot::{Owner, Slot, list};
 use crate::suggestion::{join, suggest};
 use crate::{Contract, Value};
 
@@ -63,11 +63,10 @@ impl<'c> JsonReader<'c> {
 
     /// Reads the members of a struct or exception, or the parameters of an operation.
     ///
-    /// `owner` says in a message whose members they are. Keys that begin with `$` never name a
-    /// member; those in `ignored` are not looked at.
+    /// Keys in `ignored` are not looked at.
     pub(crate) fn members(
         &mut self,
-        owner: &str,
+        owner: Owner<'_>,
         members: &[Slot<'_>],
         object: &Map<String, Json>,
         ignored: &[&str],
@@ -158,7 +157,8 @@ impl<'c> JsonReader<'c> {
             let expected = format!("an object with the members of {name} ({})", list(&slots));
             return self.mismatch(expected, json);
         };
-        self.members(name, &slots, object, &[]).map(Value::Struct)
+        self.members(Owner::of_members(name), &slots, object, &[])
+            .map(Value::Struct)
     }
 
     fn sequence(&mut self, name: &str, element: Type, json: &Json) -> Option<Value> {
@@ -272,19 +272,20 @@ impl<'c> JsonReader<'c> {
 
     fn refuse_unknown(
         &mut self,
-        owner: &str,
+        owner: Owner<'_>,
         members: &[Slot<'_>],
         object: &Map<String, Json>,
         ignored: &[&str],
     ) {
+        let Owner { name, noun } = owner;
         for key in object.keys() {
             let is_known = members.iter().any(|member| member.name == key);
             if is_known || ignored.contains(&key.as_str()) {
                 continue;
             }
             let expected = match members {
-                [] => format!("nothing: {owner} has no members"),
-                members => format!("a member of {owner} ({})", list(members)),
+                [] => format!("nothing: {name} has no {noun}s"),
+                members => format!("a {noun} of {name} ({})", list(members)),
             };
             let absent = members.iter().map(|member| member.name);
             let help = suggest(key, absent.filter(|name| !object.contains_key(*name)));
@@ -295,14 +296,14 @@ impl<'c> JsonReader<'c> {
     }
 
     /// A member that the JSON leaves out: its default, or a problem.
-    fn absent(&mut self, owner: &str, member: &Slot<'_>) -> Option<Value> {
+    fn absent(&mut self, owner: Owner<'_>, member: &Slot<'_>) -> Option<Value> {
         let contract = self.contract;
         let default = member.default;
         default
             .and_then(|default| default_value(contract, member.r#type, default))
             .or_else(|| {
                 let expected = describe_type(contract, member.r#type);
-                let help = format!("{owner} needs it, and declares no default for it");
+                let help = format!("{} has no default for it", owner.name);
                 self.at(Segment::Member(member.name.to_owned()), |reader| {
                     reader.problem(expected, "nothing", Some(help))
                 })

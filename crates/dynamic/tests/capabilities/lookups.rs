@@ -1,0 +1,174 @@
+//! Finding types, interfaces and operations by name.
+
+use floe_dynamic::{LookupError, Unsupported};
+use floe_slice::model::Type;
+
+use crate::support::{contract, contract_with_unsupported};
+
+const SLICE: &str = r#"
+module M
+{
+    struct Point { int x; }
+    interface Base { void shared(); }
+    interface A extends Base { void report(); void onlyA(); }
+    interface B extends Base { void report(); }
+}
+module N
+{
+    interface C extends ::M::A { }
+}
+"#;
+
+#[test]
+fn a_type_is_found_by_its_keyword_or_scoped_name() {
+    let contract = contract(SLICE);
+    for name in [
+        "int",
+        "string",
+        "::M::Point",
+        "M::Point",
+        "Object*",
+        "::M::A*",
+    ] {
+        assert!(contract.data_type(name).is_ok(), "{name}");
+    }
+    assert_eq!(
+        contract.data_type("Object*").map(|found| found.get()),
+        Ok(Type::ObjectProxy)
+    );
+}
+
+#[test]
+fn an_unknown_type_is_answered_with_what_there_is() {
+    let error = contract(SLICE)
+        .data_type("M::Piont")
+        .expect_err("no such type");
+    assert_eq!(
+        error.to_string(),
+        "no type M::Piont in the Slice files; did you mean ::M::Point"
+    );
+    let error = contract(SLICE)
+        .data_type("Temperature")
+        .expect_err("no such type");
+    assert_eq!(
+        error.to_string(),
+        "no type Temperature in the Slice files; there is ::M::Point"
+    );
+}
+
+#[test]
+fn an_interface_is_no_data_type() {
+    let error = contract(SLICE)
+        .data_type("::M::A")
+        .expect_err("an interface");
+    let unsupported = Unsupported::Class("::M::A".to_owned());
+    assert_eq!(error, LookupError::Unsupported(unsupported));
+}
+
+#[test]
+fn an_operation_is_found_by_the_type_ids_of_its_object() {
+    let contract = contract(SLICE);
+    let found = contract.find_operation(&["::Ice::Object", "::M::B", "::M::Base"], "report");
+    assert_eq!(found.expect("B reports").interface(), "::M::B");
+    let inherited = contract
+        .find_operation(&["::N::C"], "shared")
+        .expect("C inherits it");
+    assert_eq!(inherited.interface(), "::M::Base");
+}
+
+#[test]
+fn an_operation_of_an_object_with_unknown_types_is_found_in_any_interface() {
+    let contract = contract(SLICE);
+    let found = contract.find_operation(&["::X::Unknown"], "onlyA");
+    assert_eq!(found.expect("A has it").interface(), "::M::A");
+    let none: [&str; 0] = [];
+    assert!(contract.find_operation(&none, "shared").is_ok());
+}
+
+#[test]
+fn an_operation_of_another_interface_is_not_taken_for_an_object_of_known_type() {
+    let error = contract(SLICE).find_operation(&["::M::B"], "onlyA");
+    assert_eq!(
+        error.expect_err("B has no onlyA").to_string(),
+        "no operation onlyA in the Slice files; there is shared, report"
+    );
+}
+
+#[test]
+fn an_ambiguous_operation_is_asked_back_and_found_by_its_qualified_name() {
+    let contract = contract(SLICE);
+    let none: [&str; 0] = [];
+    let error = contract
+        .find_operation(&none, "report")
+        .expect_err("A and B have it");
+    assert_eq!(
+        error.to_string(),
+        "several interfaces have an operation report: ::M::A, ::M::B; \
+         say which one you mean, for example ::M::A::report"
+    );
+    for name in ["::M::B::report", "M::B::report", "B::report"] {
+        let found = contract
+            .find_operation(&none, name)
+            .expect("the name is qualified");
+        assert_eq!(found.interface(), "::M::B", "{name}");
+    }
+    assert!(matches!(
+        contract.find_operation(&none, "M::X::report"),
+        Err(LookupError::NoSuchInterface { .. })
+    ));
+}
+
+#[test]
+fn signatures_list_what_can_be_called() {
+    let contract = contract(SLICE);
+    assert_eq!(
+        contract.interface_names(),
+        ["::M::Base", "::M::A", "::M::B", "::N::C"]
+    );
+    let signatures = contract.signatures("C").expect("the only C");
+    assert_eq!(
+        signatures,
+        ["void shared()", "void report()", "void onlyA()"]
+    );
+}
+
+#[test]
+fn classes_and_optionals_are_refused_where_they_are_used_and_the_rest_works() {
+    let contract = contract_with_unsupported(
+        "module M { class Node { int value; Node next; }; struct Outer { Node node; };
+           sequence<Outer> Outers;
+           interface T { void swap(Node a); void tagged(optional(1) int b); void noop(); }; };",
+    );
+    let node = LookupError::Unsupported(Unsupported::Class("::M::Node".to_owned()));
+    for name in ["M::Node", "M::Outer", "M::Outers"] {
+        assert_eq!(contract.data_type(name), Err(node.clone()), "{name}");
+    }
+    let refused = |name| {
+        contract
+            .find_operation(&["::M::T"], name)
+            .map(|found| found.to_string())
+    };
+    assert_eq!(refused("swap"), Err(node.clone()));
+    assert_eq!(node.to_string(), "classes are not yet supported: ::M::Node");
+    assert_eq!(
+        refused("tagged").expect_err("an optional").to_string(),
+        "optional members and parameters are not yet supported: b of tagged"
+    );
+    assert_eq!(refused("noop"), Ok("void noop()".to_owned()));
+}
+
+#[test]
+fn a_type_that_nests_too_deep_is_refused() {
+    let mut slice = "module M { sequence<int> S1;".to_owned();
+    for depth in 2..=floe_dynamic::MAX_DEPTH + 1 {
+        slice += &format!(" sequence<S{}> S{depth};", depth - 1);
+    }
+    let contract = contract(&(slice + " };"));
+    let deepest = format!("M::S{}", floe_dynamic::MAX_DEPTH);
+    assert!(contract.data_type(&deepest).is_ok());
+    let error = contract.data_type(&format!("M::S{}", floe_dynamic::MAX_DEPTH + 1));
+    assert_eq!(
+        error.expect_err("one too many").to_string(),
+        "::M::S61 nests more than 60 types in one another"
+    );
+}

@@ -1,0 +1,9 @@
+//! What a user of a contract can do without generated code.
+
+mod exceptions;
+mod lookups;
+mod operations;
+mod properties;
+mod support;
+mod values_as_json;
+mod wrong_json;

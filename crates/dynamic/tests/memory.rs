@@ -1,0 +1,102 @@
+//! Hostile bytes cannot make decoding take more memory than the documented bound.
+//!
+//! A binary of its own with one test, so that nothing else allocates meanwhile.
+
+use std::alloc::System;
+
+use floe_dynamic::{Contract, MAX_DEPTH, MAX_MEMORY_PER_BYTE, Value};
+use floe_slice::check_source;
+use floe_wire::{Decoder, EncodingVersion};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// What an error may take, whatever the length of the input.
+const ERROR_LEN: usize = 16 * 1024;
+
+/// How many types stand in one another in the deepest of [`SLICE`].
+const DEPTH: usize = 4;
+
+/// Types of which a few bytes become a lot of values.
+const SLICE: &str = "
+    module M
+    {
+        struct Small { bool a; }
+        struct Nested { Small b; }
+        sequence<bool> Bools;
+        sequence<Bools> BoolLists;
+        sequence<BoolLists> BoolTables;
+        sequence<Nested> NestedList;
+        sequence<string> Strings;
+        sequence<byte> Bytes;
+        sequence<Object*> Proxies;
+        dictionary<bool, Bools> Flags;
+        sequence<Flags> FlagsList;
+        dictionary<byte, NestedList> Table;
+    }";
+
+#[test]
+fn memory_for_hostile_bytes_is_bounded_by_their_number() {
+    let contract = Contract::new(check_source(SLICE.as_bytes()).model);
+    let types = [
+        "BoolLists",
+        "BoolTables",
+        "NestedList",
+        "Strings",
+        "Bytes",
+        "Proxies",
+        "FlagsList",
+        "Table",
+    ];
+    let mut most = 0;
+    for name in types {
+        let r#type = contract.data_type(&format!("M::{name}")).expect("a type");
+        for bytes in hostile() {
+            let region = Region::new(ALLOCATOR);
+            let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_1);
+            let decoded: Result<Value, _> = contract.decode(r#type, &mut decoder);
+            let taken = region.change().bytes_allocated;
+            drop(decoded);
+            // What the constant allows for types of any depth, for these.
+            let per_byte = MAX_MEMORY_PER_BYTE / (MAX_DEPTH + 1) * (DEPTH + 1);
+            let bound = bytes.len() * per_byte + ERROR_LEN;
+            assert!(
+                taken <= bound,
+                "{name}: {taken} of {bound} for {} bytes",
+                bytes.len()
+            );
+            most = most.max(taken / bytes.len());
+        }
+    }
+    // The test would show nothing if these bytes were refused at once.
+    assert!(
+        most > size_of::<Value>(),
+        "{most} bytes for a byte of input at most"
+    );
+}
+
+/// Counts that promise more than follows, that promise just what follows, and that nest.
+fn hostile() -> Vec<Vec<u8>> {
+    let mut inputs = Vec::new();
+    for len in [16_usize, 1024, 65_536] {
+        for fill in [0_u8, 1, 2, 100, 254, 255] {
+            for count in [len, len / 2, len * 2, i32::MAX as usize] {
+                let mut bytes = vec![255];
+                bytes.extend_from_slice(&(count as i32).to_le_bytes());
+                bytes.resize(len + 5, fill);
+                inputs.push(bytes);
+            }
+        }
+        // A sequence of a sequence of ..., each as long as all the bytes that are left.
+        let mut bytes = Vec::new();
+        while bytes.len() + 5 < len {
+            bytes.push(255);
+            let left = len - bytes.len() - 4;
+            bytes.extend_from_slice(&(left as i32).to_le_bytes());
+        }
+        bytes.resize(len, 0);
+        inputs.push(bytes);
+    }
+    inputs
+}

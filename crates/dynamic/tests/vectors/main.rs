@@ -1,0 +1,6 @@
+//! Bytes recorded from Ice 3.7.8, read and written by contracts that are compiled here.
+
+mod file;
+mod messages;
+mod notation;
+mod values;
