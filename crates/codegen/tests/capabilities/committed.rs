@@ -1,0 +1,47 @@
+//! The code that `floe` itself carries, made from `contracts/`.
+
+use std::path::{Path, PathBuf};
+
+use floe_codegen::{BUILT_IN_DIR, RustOptions, generate_rust};
+
+use crate::{assert_committed, compiled};
+
+#[test]
+fn module_ice_of_floe_is_what_the_contracts_say() {
+    assert_module(
+        "::Ice",
+        &[
+            "Ice/BuiltinSequences.ice",
+            "Ice/Context.ice",
+            "Ice/Identity.ice",
+            "Ice/Locator.ice",
+            "Ice/OperationMode.ice",
+            "Ice/Process.ice",
+            "Ice/SliceChecksumDict.ice",
+            "Ice/Version.ice",
+        ],
+        "crates/runtime/src/contracts/ice.rs",
+    );
+}
+
+#[test]
+fn module_ice_storm_of_floe_is_what_the_contracts_say() {
+    assert_module(
+        "::IceStorm",
+        &["IceStorm/IceStorm.ice", "IceStorm/Internal.ice"],
+        "crates/runtime/src/contracts/ice_storm.rs",
+    );
+}
+
+fn assert_module(module: &str, contracts: &[&str], target: &str) {
+    let contracts: Vec<PathBuf> = contracts
+        .iter()
+        .map(|name| Path::new(BUILT_IN_DIR).join(name))
+        .collect();
+    let compilation = compiled(&contracts);
+    let options = RustOptions::for_crate_path("crate")
+        .generate(module)
+        .root_module(module);
+    let text = generate_rust(&compilation.model, &options).unwrap();
+    assert_committed(target, &text);
+}
