@@ -1,6 +1,33 @@
 //! Slice front-end: text to a checked model and diagnostics.
 //!
-//! Pure: files are read through the caller's loader.
+//! [`compile()`] takes paths and a [`Loader`] through these phases:
+//!
+//! ```text
+//! source.rs      a Loader of the caller gives bytes; spans become lines and columns
+//! lexer/         text -> tokens
+//! preprocess/    includes, macros and conditions -> one token list for each main file
+//! parse/         tokens -> syntax tree
+//! check/         syntax tree -> model: names, types, values, metadata
+//! model/         what code generators and `dynamic` read
+//! diagnostic/    codes, places, and how a finding is rendered
+//! ```
+//!
+//! Every phase goes on after an error and reports what it finds to one list. No input makes it
+//! panic; sizes, depths and counts are limited, and passing a limit is an error like others.
+//!
+//! The crate is pure: no file system, clock, thread or async. It knows nothing of the wire and
+//! nothing of the languages that code is generated for.
 
+mod check;
+mod compile;
 pub mod diagnostic;
+mod lexer;
 pub mod model;
+mod parse;
+mod preprocess;
+pub mod source;
+
+pub use compile::{Compilation, Language, Options, check_source, compile};
+pub use diagnostic::{Code, Diagnostic, Label, Severity, Span};
+pub use model::Model;
+pub use source::{ChainLoader, Loader, MemoryLoader, SourceMap};

@@ -1,0 +1,139 @@
+//! Classes.
+
+use super::container::Names;
+use super::{Checker, Context};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{Class, DefinitionId, DefinitionKind};
+use crate::parse::ast::{self, Name, ScopedName, Value};
+
+impl Checker {
+    pub(super) fn class(
+        &mut self,
+        name: &Name,
+        class: &ast::Class,
+        context: Context,
+    ) -> Option<DefinitionKind> {
+        let compact_id = class
+            .compact_id
+            .as_ref()
+            .and_then(|id| self.compact_id(name, id, context));
+        let base = match &class.base {
+            Some(base) => Some(self.base_class(base, context)?),
+            None => None,
+        };
+        let mut names = self.inherited_members(base);
+        let implements = self.base_interfaces(&class.implements, context);
+        for (text, place, _) in self.inherited(&implements).into_values() {
+            names.inherit(&text, place);
+        }
+        self.warn_about_operations(name, class);
+        let members = self.members(&class.members, &mut names, context.body());
+        let mut operations = Vec::new();
+        for operation in &class.operations {
+            let checked = self.operation(operation, name, &mut names, context.body());
+            operations.extend(checked.map(|operation| (operation.name, operation.span)));
+        }
+        let depth = base.map(|base| self.facts[base.0].depth);
+        let depth = self.depth_above(depth, name.span);
+        self.set_depth(name, context, depth);
+        self.set_class_operations(name, context, operations);
+        Some(DefinitionKind::Class(Class {
+            compact_id,
+            base,
+            members,
+            is_complete: true,
+        }))
+    }
+
+    fn warn_about_operations(&mut self, name: &Name, class: &ast::Class) {
+        if let Some(first) = class.operations.first() {
+            let message = format!("the class `{}` has operations", name.text);
+            let help = "declare an interface for them; instances carry only data";
+            self.error(Code::DeprecatedFeature, first.name.span, message, help);
+        }
+        if let Some(first) = class.implements.first() {
+            let message = format!("the class `{}` implements an interface", name.text);
+            let help = "let a servant implement it; instances carry only data";
+            self.error(Code::DeprecatedFeature, first.span, message, help);
+        }
+    }
+
+    fn compact_id(&mut self, name: &Name, value: &Value, context: Context) -> Option<i32> {
+        let number = self.integer(value, context)?;
+        let Ok(id @ 0..) = i32::try_from(number) else {
+            let message = format!("the compact id {number} is out of range");
+            let help = "compact ids are from 0 to 2147483647";
+            self.error(Code::BadCompactId, value.span, message, help);
+            return None;
+        };
+        let known = self.compact_ids.get(&id).cloned();
+        match known {
+            Some((other, place)) if place != name.span => {
+                let message = format!("the compact id {id} is taken by `{other}`");
+                let diagnostic = Diagnostic::new(Code::BadCompactId, value.span, message)
+                    .label(place, "the other class is here")
+                    .help("give each class an id of its own");
+                self.report(diagnostic);
+            }
+            _ => {
+                self.compact_ids.insert(id, (name.text.clone(), name.span));
+            }
+        }
+        Some(id)
+    }
+
+    fn base_class(&mut self, base: &ScopedName, context: Context) -> Option<DefinitionId> {
+        let id = self.find_definition(base, context, "class")?;
+        let place = self.definition(id).span;
+        let (code, message, label, help) = match &self.definition(id).kind {
+            DefinitionKind::Class(class) if class.is_complete => return Some(id),
+            DefinitionKind::Class(_) => (
+                Code::IncompleteType,
+                format!("the base `{}` is not defined yet", base.text()),
+                "only declared here",
+                "define the base first",
+            ),
+            _ => (
+                Code::WrongKind,
+                format!("`{}` is {} and not a class", base.text(), self.noun(id)),
+                "defined here",
+                "a class extends another class",
+            ),
+        };
+        let diagnostic = Diagnostic::new(code, base.span, message)
+            .label(place, label)
+            .help(help);
+        self.report(diagnostic);
+        None
+    }
+
+    /// The names of the members and operations of a class and its bases.
+    fn inherited_members(&self, base: Option<DefinitionId>) -> Names {
+        let mut names = Names::default();
+        let mut ancestor = base;
+        while let Some(id) = ancestor {
+            let DefinitionKind::Class(class) = &self.definition(id).kind else {
+                break;
+            };
+            for member in &class.members {
+                names.inherit(&member.name, member.span);
+            }
+            for (operation, place) in &self.facts[id.0].class_operations {
+                names.inherit(operation, *place);
+            }
+            ancestor = class.base;
+        }
+        names
+    }
+
+    fn set_class_operations(
+        &mut self,
+        name: &Name,
+        context: Context,
+        operations: Vec<(String, Span)>,
+    ) {
+        if let Some(id) = self.own_id(name, context) {
+            self.facts[id.0].class_operations = operations;
+        }
+    }
+}

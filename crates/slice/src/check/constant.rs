@@ -1,0 +1,298 @@
+//! Constants and default values.
+
+use super::{Checker, Context};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{
+    Const, ConstValue, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
+};
+use crate::parse::ast::{AnnotatedType, ScopedName, Value, ValueKind};
+
+impl Checker {
+    pub(super) fn constant(
+        &mut self,
+        r#type: &AnnotatedType,
+        value: &Value,
+        context: Context,
+    ) -> Option<DefinitionKind> {
+        self.check_type_metadata(&r#type.metadata);
+        let resolved = self.resolve_type(&r#type.r#type, context)?;
+        let value = self.value(resolved, value, context.body())?;
+        Some(DefinitionKind::Const(Const {
+            r#type: resolved,
+            value,
+        }))
+    }
+
+    /// The value of an initializer for a type; `None` if it does not fit, which is reported.
+    pub(super) fn value(
+        &mut self,
+        r#type: Type,
+        value: &Value,
+        context: Context,
+    ) -> Option<ConstValue> {
+        match r#type {
+            Type::Primitive(primitive) => self.primitive_value(primitive, value, context),
+            Type::Named(id) if matches!(self.definition(id).kind, DefinitionKind::Enum(_)) => {
+                self.enumerator_value(id, value, context)
+            }
+            _ => {
+                let name = self.type_text(r#type);
+                let message = format!("a value of type `{name}` cannot be written in Slice");
+                let help = "constants and defaults are booleans, numbers, strings and enumerators";
+                self.error(Code::BadInitializer, value.span, message, help);
+                None
+            }
+        }
+    }
+
+    fn primitive_value(
+        &mut self,
+        primitive: Primitive,
+        value: &Value,
+        context: Context,
+    ) -> Option<ConstValue> {
+        let (found, place) = match &value.kind {
+            ValueKind::Bool(value) => (ConstValue::Bool(*value), None),
+            ValueKind::Integer(value) => (ConstValue::Integer(*value), None),
+            ValueKind::Float(value) => (ConstValue::Float(*value), None),
+            ValueKind::String(value) => (ConstValue::String(value.clone()), None),
+            ValueKind::Name(name) => {
+                let id = self.find_constant(name, context)?;
+                let place = self.definition(id).span;
+                (self.constant_value(id)?, Some(place))
+            }
+        };
+        let problem = match (primitive, &found) {
+            (Primitive::Bool, ConstValue::Bool(_)) | (Primitive::String, ConstValue::String(_)) => {
+                return Some(found);
+            }
+            (_, ConstValue::Integer(integer)) if integer_range(primitive).is_some() => {
+                return self.in_range(primitive, *integer, value.span);
+            }
+            (Primitive::Float | Primitive::Double, ConstValue::Float(float)) => {
+                return self.float_value(primitive, *float, value.span);
+            }
+            (Primitive::Float | Primitive::Double, ConstValue::Integer(integer)) => {
+                return self.float_value(primitive, *integer as f64, value.span);
+            }
+            (_, found) => self.value_noun(found),
+        };
+        self.report_misfit(primitive.keyword(), &problem, value.span, place);
+        None
+    }
+
+    /// Reports a value that is of another kind than its type.
+    fn report_misfit(&mut self, wanted: &str, found: &str, span: Span, place: Option<Span>) {
+        let message = format!("a `{wanted}` is needed here, and this is {found}");
+        let help = match wanted {
+            "bool" => "write `true` or `false`",
+            "string" => "write the value in quotes",
+            "float" | "double" => "write a number such as `1.5`",
+            _ => "write an integer",
+        };
+        let mut diagnostic = Diagnostic::new(Code::BadInitializer, span, message).help(help);
+        if let Some(place) = place {
+            diagnostic = diagnostic.label(place, "defined here");
+        }
+        self.report(diagnostic);
+    }
+
+    fn value_noun(&self, value: &ConstValue) -> String {
+        match value {
+            ConstValue::Bool(_) => "a boolean".to_owned(),
+            ConstValue::Integer(_) => "an integer".to_owned(),
+            ConstValue::Float(_) => "a floating-point number".to_owned(),
+            ConstValue::String(_) => "a string".to_owned(),
+            ConstValue::Enumerator { of, .. } => {
+                format!("an enumerator of `{}`", self.definition(*of).name)
+            }
+        }
+    }
+
+    fn in_range(&mut self, primitive: Primitive, value: i64, span: Span) -> Option<ConstValue> {
+        let (low, high) = integer_range(primitive)?;
+        if (low..=high).contains(&value) {
+            return Some(ConstValue::Integer(value));
+        }
+        let keyword = primitive.keyword();
+        let message = format!("{value} does not fit in `{keyword}`");
+        let help = format!("`{keyword}` is from {low} to {high}");
+        self.error(Code::OutOfRange, span, message, &help);
+        None
+    }
+
+    fn float_value(&mut self, primitive: Primitive, value: f64, span: Span) -> Option<ConstValue> {
+        if primitive == Primitive::Double {
+            return Some(ConstValue::Float(value));
+        }
+        let rounded = value as f32;
+        if rounded.is_infinite() || rounded == 0.0 && value != 0.0 {
+            let message = format!("{value:e} does not fit in `float`");
+            self.error(Code::OutOfRange, span, message, "use `double`");
+            return None;
+        }
+        Some(ConstValue::Float(f64::from(rounded)))
+    }
+
+    fn enumerator_value(
+        &mut self,
+        of: DefinitionId,
+        value: &Value,
+        context: Context,
+    ) -> Option<ConstValue> {
+        let enum_name = self.definition(of).name.clone();
+        let ValueKind::Name(name) = &value.kind else {
+            let message = format!("an enumerator of `{enum_name}` is needed here");
+            let help = format!("write one of {}", self.enumerator_names(of));
+            self.error(Code::BadInitializer, value.span, message, &help);
+            return None;
+        };
+        if let Some(index) = self.enumerator_by_type(of, name, context) {
+            return Some(ConstValue::Enumerator { of, index });
+        }
+        let found = if name.parts.len() == 1 && self.lookup_quietly(name, context).is_none() {
+            None
+        } else {
+            Some(self.constant_or_enumerator(name, context)?)
+        };
+        if let Some(ConstValue::Enumerator { of: other, .. }) = found
+            && other == of
+        {
+            return found;
+        }
+        let message = format!("`{}` is not an enumerator of `{enum_name}`", name.text());
+        let help = format!("write one of {}", self.enumerator_names(of));
+        let place = self.definition(of).span;
+        let diagnostic = Diagnostic::new(Code::BadInitializer, value.span, message)
+            .label(place, "the enum is defined here")
+            .help(help);
+        self.report(diagnostic);
+        None
+    }
+
+    /// The enumerator that a simple name means where its type is known.
+    fn enumerator_by_type(
+        &self,
+        of: DefinitionId,
+        name: &ScopedName,
+        _context: Context,
+    ) -> Option<usize> {
+        let [only] = name.parts.as_slice() else {
+            return None;
+        };
+        if name.is_absolute {
+            return None;
+        }
+        let enumerators = &self.enumeration_of(of)?.enumerators;
+        enumerators.iter().position(|one| one.name == only.text)
+    }
+
+    fn enumerator_names(&self, of: DefinitionId) -> String {
+        let Some(r#enum) = self.enumeration_of(of) else {
+            return String::new();
+        };
+        let names = r#enum.enumerators.iter().take(8);
+        let mut names: Vec<String> = names.map(|one| format!("`{}`", one.name)).collect();
+        if r#enum.enumerators.len() > names.len() {
+            names.push("...".to_owned());
+        }
+        names.join(", ")
+    }
+
+    pub(super) fn enumeration_of(&self, id: DefinitionId) -> Option<&Enum> {
+        match &self.definition(id).kind {
+            DefinitionKind::Enum(r#enum) => Some(r#enum),
+            _ => None,
+        }
+    }
+
+    /// The value that a name stands for: of a constant, or an enumerator written `Enum::name`.
+    fn constant_or_enumerator(
+        &mut self,
+        name: &ScopedName,
+        context: Context,
+    ) -> Option<ConstValue> {
+        if let Some((of, index)) = self.scoped_enumerator(name, context) {
+            return Some(ConstValue::Enumerator { of, index });
+        }
+        let id = self.find_constant(name, context)?;
+        self.constant_value(id)
+    }
+
+    /// `Enum::name`, where the part before the last `::` is an enum.
+    fn scoped_enumerator(
+        &self,
+        name: &ScopedName,
+        context: Context,
+    ) -> Option<(DefinitionId, usize)> {
+        let (last, path) = name.parts.split_last()?;
+        let prefix = ScopedName {
+            is_absolute: name.is_absolute,
+            parts: path.to_vec(),
+            span: name.span,
+        };
+        let of = self.lookup_quietly(&prefix, context)?;
+        let enumerators = &self.enumeration_of(of)?.enumerators;
+        let index = enumerators.iter().position(|one| one.name == last.text)?;
+        Some((of, index))
+    }
+
+    fn find_constant(&mut self, name: &ScopedName, context: Context) -> Option<DefinitionId> {
+        let id = self.find_definition(name, context, "constant")?;
+        if matches!(self.definition(id).kind, DefinitionKind::Const(_)) {
+            return Some(id);
+        }
+        let message = format!("`{}` is {} and not a constant", name.text(), self.noun(id));
+        let diagnostic = Diagnostic::new(Code::WrongKind, name.span, message)
+            .label(self.definition(id).span, "defined here");
+        self.report(diagnostic);
+        None
+    }
+
+    fn constant_value(&self, id: DefinitionId) -> Option<ConstValue> {
+        match &self.definition(id).kind {
+            DefinitionKind::Const(constant) => Some(constant.value.clone()),
+            _ => None,
+        }
+    }
+
+    /// The integer that an enumerator's value, a tag or a compact id is given by.
+    pub(super) fn integer(&mut self, value: &Value, context: Context) -> Option<i64> {
+        let name = match &value.kind {
+            ValueKind::Integer(integer) => return Some(*integer),
+            ValueKind::Name(name) => name,
+            _ => return None,
+        };
+        match self.constant_or_enumerator(name, context)? {
+            ConstValue::Integer(integer) => Some(integer),
+            ConstValue::Enumerator { of, index } => {
+                let enumerator = self.enumeration_of(of)?.enumerators.get(index)?;
+                Some(i64::from(enumerator.value))
+            }
+            other => {
+                let message = format!(
+                    "an integer is needed here, and this is {}",
+                    self.value_noun(&other)
+                );
+                let help = "name an integer constant";
+                self.error(Code::BadInitializer, value.span, message, help);
+                None
+            }
+        }
+    }
+
+    pub(super) fn check_type_metadata(&mut self, metadata: &[Metadata]) {
+        self.check_metadata(metadata, super::metadata::Place::Type);
+    }
+}
+
+/// The smallest and largest value of an integral type.
+fn integer_range(primitive: Primitive) -> Option<(i64, i64)> {
+    match primitive {
+        Primitive::Byte => Some((0, 255)),
+        Primitive::Short => Some((i16::MIN.into(), i16::MAX.into())),
+        Primitive::Int => Some((i32::MIN.into(), i32::MAX.into())),
+        Primitive::Long => Some((i64::MIN, i64::MAX)),
+        _ => None,
+    }
+}

@@ -1,0 +1,111 @@
+//! Enums.
+
+use std::collections::HashMap;
+
+use super::container::Names;
+use super::scope::Target;
+use super::{Checker, Context, doc, metadata};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{DefinitionKind, Enum, Enumerator};
+use crate::parse::ast::{self, Name, Value};
+
+impl Checker {
+    pub(super) fn enumeration(
+        &mut self,
+        name: &Name,
+        enumerators: &[ast::Enumerator],
+        context: Context,
+    ) -> Option<DefinitionKind> {
+        if enumerators.is_empty() {
+            let message = format!("the enum `{}` has no enumerators", name.text);
+            let help = "an enum has at least one enumerator";
+            self.error(Code::EmptyDefinition, name.span, message, help);
+            return None;
+        }
+        let mut names = Names::default();
+        let mut values: HashMap<i32, Span> = HashMap::new();
+        let mut next = 0;
+        let mut found = Vec::new();
+        for enumerator in enumerators {
+            self.check_metadata(&enumerator.prelude.metadata, metadata::Place::Enumerator);
+            let is_new = self.add_name(&enumerator.name, &mut names);
+            let Some(value) = self.enumerator_number(enumerator, next, context) else {
+                continue;
+            };
+            next = i64::from(value) + 1;
+            self.check_unique(enumerator, value, &mut values);
+            if is_new {
+                found.push(self.enumerator(enumerator, value));
+                self.show_enumerators(name, &found, context);
+            }
+        }
+        Some(DefinitionKind::Enum(Enum { enumerators: found }))
+    }
+
+    fn enumerator(&self, enumerator: &ast::Enumerator, value: i32) -> Enumerator {
+        Enumerator {
+            name: enumerator.name.text.clone(),
+            value,
+            metadata: enumerator.prelude.metadata.clone(),
+            doc: enumerator.prelude.doc.as_deref().and_then(doc::clean),
+            span: enumerator.name.span,
+        }
+    }
+
+    /// The value of an enumerator; `next` if none is written.
+    fn enumerator_number(
+        &mut self,
+        enumerator: &ast::Enumerator,
+        next: i64,
+        context: Context,
+    ) -> Option<i32> {
+        let value = match &enumerator.value {
+            Some(value) => self.integer(value, context.body())?,
+            None => next,
+        };
+        if let Ok(number @ 0..) = i32::try_from(value) {
+            return Some(number);
+        }
+        let message = format!(
+            "the value {value} of `{}` is out of range",
+            enumerator.name.text
+        );
+        let place = |value: &Value| value.span;
+        let span = enumerator
+            .value
+            .as_ref()
+            .map_or(enumerator.name.span, place);
+        let help = "enumerators are from 0 to 2147483647";
+        self.error(Code::BadEnumerator, span, message, help);
+        None
+    }
+
+    fn check_unique(
+        &mut self,
+        enumerator: &ast::Enumerator,
+        value: i32,
+        values: &mut HashMap<i32, Span>,
+    ) {
+        let name = &enumerator.name;
+        if let Some(before) = values.insert(value, name.span) {
+            let message = format!("`{}` has the value {value}, which is taken", name.text);
+            let diagnostic = Diagnostic::new(Code::BadEnumerator, name.span, message)
+                .label(before, "taken by this enumerator")
+                .help("give each enumerator a value of its own");
+            self.report(diagnostic);
+        }
+    }
+
+    /// Lets later enumerators refer to the latest one.
+    fn show_enumerators(&mut self, name: &Name, found: &[Enumerator], context: Context) {
+        let entry = self.scopes.entry(context.scope, &name.text);
+        let Some(Target::Definition(id)) = entry.map(|entry| entry.target) else {
+            return;
+        };
+        if let (DefinitionKind::Enum(shown), Some(last)) =
+            (&mut self.definitions[id.0].kind, found.last())
+        {
+            shown.enumerators.push(last.clone());
+        }
+    }
+}

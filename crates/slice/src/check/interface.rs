@@ -1,0 +1,297 @@
+//! Interfaces and operations.
+
+use std::collections::HashMap;
+
+use super::container::Names;
+use super::member::Tags;
+use super::{Checker, Context, doc, metadata};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{DefinitionId, DefinitionKind, Interface, Operation, Parameter, Returned};
+use crate::parse::ast::{self, Name, ScopedName, TypeKind};
+
+/// An operation that bases declare: its name, its place, and the interface that declares it.
+type Inherited = HashMap<String, (String, Span, DefinitionId)>;
+
+impl Checker {
+    pub(super) fn interface(
+        &mut self,
+        name: &Name,
+        bases: &[ScopedName],
+        operations: &[ast::Operation],
+        context: Context,
+    ) -> Option<DefinitionKind> {
+        let bases = self.base_interfaces(bases, context);
+        let mut names = Names::default();
+        for (text, place, _) in self.inherited(&bases).into_values() {
+            names.inherit(&text, place);
+        }
+        let operations = operations.iter();
+        let operations: Vec<Operation> = operations
+            .filter_map(|operation| self.operation(operation, name, &mut names, context.body()))
+            .collect();
+        let depths: Vec<usize> = bases.iter().map(|base| self.facts[base.0].depth).collect();
+        let depth = self.depth_above(depths, name.span);
+        self.set_depth(name, context, depth);
+        Some(DefinitionKind::Interface(Interface {
+            bases,
+            operations,
+            is_complete: true,
+        }))
+    }
+
+    /// The bases that are legal, each once; operations that two of them declare are reported.
+    pub(super) fn base_interfaces(
+        &mut self,
+        bases: &[ScopedName],
+        context: Context,
+    ) -> Vec<DefinitionId> {
+        let mut found: Vec<DefinitionId> = Vec::new();
+        let mut inherited = Inherited::new();
+        for base in bases {
+            let Some(id) = self.base_interface(base, context) else {
+                continue;
+            };
+            if !found.contains(&id) {
+                self.merge_operations(id, base, &mut inherited);
+                found.push(id);
+            }
+        }
+        found
+    }
+
+    fn base_interface(&mut self, base: &ScopedName, context: Context) -> Option<DefinitionId> {
+        let id = self.find_definition(base, context, "interface")?;
+        let definition = self.definition(id);
+        let place = definition.span;
+        match &definition.kind {
+            DefinitionKind::Interface(interface) if interface.is_complete => Some(id),
+            DefinitionKind::Interface(_) => {
+                let message = format!("the base `{}` is not defined yet", base.text());
+                let diagnostic = Diagnostic::new(Code::IncompleteType, base.span, message)
+                    .label(place, "only declared here")
+                    .help("define the base first");
+                self.report(diagnostic);
+                None
+            }
+            _ => {
+                let message = format!(
+                    "`{}` is {} and not an interface",
+                    base.text(),
+                    self.noun(id)
+                );
+                let diagnostic = Diagnostic::new(Code::WrongKind, base.span, message)
+                    .label(place, "defined here")
+                    .help("an interface extends other interfaces");
+                self.report(diagnostic);
+                None
+            }
+        }
+    }
+
+    /// All operations of interfaces and of their bases.
+    pub(super) fn inherited(&self, interfaces: &[DefinitionId]) -> Inherited {
+        let mut operations = Inherited::new();
+        let mut open: Vec<DefinitionId> = interfaces.to_vec();
+        let mut seen = std::collections::HashSet::new();
+        while let Some(id) = open.pop() {
+            let DefinitionKind::Interface(interface) = &self.definition(id).kind else {
+                continue;
+            };
+            if !seen.insert(id) {
+                continue;
+            }
+            for operation in &interface.operations {
+                let found = (operation.name.clone(), operation.span, id);
+                operations.insert(operation.name.to_ascii_lowercase(), found);
+            }
+            open.extend(&interface.bases);
+        }
+        operations
+    }
+
+    fn merge_operations(&mut self, base: DefinitionId, written: &ScopedName, all: &mut Inherited) {
+        let mut of_base: Vec<_> = self.inherited(&[base]).into_iter().collect();
+        of_base.sort_by_key(|(_, (_, span, _))| (span.file, span.start));
+        for (key, operation) in of_base {
+            if let Some((name, place, declares)) = all.get(&key)
+                && *declares != operation.2
+            {
+                let message = format!("two bases declare an operation `{}`", operation.0);
+                let message = match *name == operation.0 {
+                    true => message,
+                    false => format!("{message} (the other as `{name}`)"),
+                };
+                let diagnostic = Diagnostic::new(Code::AmbiguousOperation, written.span, message)
+                    .label(*place, "declared here")
+                    .label(operation.1, "and here")
+                    .help("rename one of them, or move it to an interface that both extend");
+                self.report(diagnostic);
+                continue;
+            }
+            all.insert(key, operation);
+        }
+    }
+
+    /// Checks an operation of the interface or class `owner`.
+    pub(super) fn operation(
+        &mut self,
+        operation: &ast::Operation,
+        owner: &Name,
+        names: &mut Names,
+        context: Context,
+    ) -> Option<Operation> {
+        let name = &operation.name;
+        let prelude = &operation.prelude;
+        self.check_metadata(&prelude.metadata, metadata::Place::Operation);
+        if name.text.eq_ignore_ascii_case(&owner.text) {
+            let message = format!("the operation `{}` is named like its interface", name.text);
+            let diagnostic = Diagnostic::new(Code::Redefinition, name.span, message)
+                .label(owner.span, "the interface is here")
+                .help("rename the operation");
+            self.report(diagnostic);
+        }
+        result_name(operation).inspect(|name| names.note_use(name));
+        let is_new = self.add_name(name, names);
+        operation
+            .throws
+            .iter()
+            .for_each(|name| names.note_use(name));
+        let mut tags = Tags::new();
+        let returns = self.returns(operation, &mut tags, context);
+        let mut parameters = self.parameters(operation, &mut tags, context);
+        let throws = self.throws(&operation.throws, context);
+        let text = prelude.doc.as_deref().and_then(doc::clean);
+        let text = text.and_then(|text| distribute(&text, parameters.as_deref_mut()));
+        Some(Operation {
+            name: name.text.clone(),
+            is_idempotent: operation.is_idempotent,
+            returns: returns?,
+            parameters: parameters?,
+            throws,
+            metadata: prelude.metadata.clone(),
+            doc: text,
+            span: name.span,
+        })
+        .filter(|_| is_new)
+    }
+
+    fn returns(
+        &mut self,
+        operation: &ast::Operation,
+        tags: &mut Tags,
+        context: Context,
+    ) -> Option<Option<Returned>> {
+        let Some((tag, written)) = &operation.returns else {
+            return Some(None);
+        };
+        let tag = self.tag(tag.as_ref(), tags, context);
+        let r#type = self.resolve_type(written, context)?;
+        self.check_optional_type(tag, r#type, written.span);
+        Some(Some(Returned { r#type, tag }))
+    }
+
+    /// All parameters; `None` if one of them is wrong.
+    fn parameters(
+        &mut self,
+        operation: &ast::Operation,
+        tags: &mut Tags,
+        context: Context,
+    ) -> Option<Vec<Parameter>> {
+        let mut names = Names::default();
+        let mut found = Some(Vec::new());
+        let mut first_out: Option<Span> = None;
+        for parameter in &operation.parameters {
+            if parameter.is_out {
+                first_out.get_or_insert(parameter.name.span);
+            } else if let Some(out) = first_out {
+                let message = format!(
+                    "the in-parameter `{}` stands behind an out-parameter",
+                    parameter.name.text
+                );
+                let diagnostic = Diagnostic::new(Code::OutBeforeIn, parameter.name.span, message)
+                    .label(out, "this one is out")
+                    .help("list the in-parameters first");
+                self.report(diagnostic);
+            }
+            let checked = self.parameter(parameter, &mut names, tags, context);
+            match (checked, &mut found) {
+                (Some(parameter), Some(found)) => found.push(parameter),
+                _ => found = None,
+            }
+        }
+        found
+    }
+
+    fn parameter(
+        &mut self,
+        parameter: &ast::Parameter,
+        names: &mut Names,
+        tags: &mut Tags,
+        context: Context,
+    ) -> Option<Parameter> {
+        self.check_metadata(&parameter.prelude.metadata, metadata::Place::Parameter);
+        let is_new = self.add_name(&parameter.name, names);
+        let tag = self.tag(parameter.tag.as_ref(), tags, context);
+        let r#type = self.resolve_type(&parameter.r#type, context)?;
+        self.check_optional_type(tag, r#type, parameter.r#type.span);
+        is_new.then(|| Parameter {
+            name: parameter.name.text.clone(),
+            r#type,
+            is_out: parameter.is_out,
+            tag,
+            metadata: parameter.prelude.metadata.clone(),
+            doc: parameter.prelude.doc.as_deref().and_then(doc::clean),
+            span: parameter.name.span,
+        })
+    }
+
+    fn throws(&mut self, names: &[ScopedName], context: Context) -> Vec<DefinitionId> {
+        let mut found: Vec<(DefinitionId, Span)> = Vec::new();
+        for name in names {
+            let Some(id) = self.find_definition(name, context, "exception") else {
+                continue;
+            };
+            if !matches!(self.definition(id).kind, DefinitionKind::Exception(_)) {
+                let message = format!(
+                    "`{}` is {} and cannot be thrown",
+                    name.text(),
+                    self.noun(id)
+                );
+                let diagnostic = Diagnostic::new(Code::WrongKind, name.span, message)
+                    .label(self.definition(id).span, "defined here")
+                    .help("only exceptions are thrown");
+                self.report(diagnostic);
+            } else if let Some((_, before)) = found.iter().find(|(known, _)| *known == id) {
+                let message = format!("the exception `{}` is listed twice", name.text());
+                let diagnostic = Diagnostic::new(Code::DuplicateThrows, name.span, message)
+                    .label(*before, "first listed here")
+                    .help("remove one of them");
+                self.report(diagnostic);
+            } else {
+                found.push((id, name.span));
+            }
+        }
+        found.into_iter().map(|(id, _)| id).collect()
+    }
+}
+
+/// The name of the result type, if it has one.
+fn result_name(operation: &ast::Operation) -> Option<&ScopedName> {
+    match &operation.returns.as_ref()?.1.kind {
+        TypeKind::Named(name) | TypeKind::Proxy(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Gives the `@param` sections of an operation's doc to its parameters, and what is left back.
+fn distribute(text: &str, parameters: Option<&mut [Parameter]>) -> Option<String> {
+    let split = doc::split_parameters(text);
+    let parameters = parameters.unwrap_or_default();
+    for (name, text) in split.parameters {
+        let parameter = parameters.iter_mut().find(|one| one.name == name);
+        if let Some(parameter) = parameter.filter(|_| !text.is_empty()) {
+            parameter.doc.get_or_insert(text);
+        }
+    }
+    split.text
+}

@@ -1,0 +1,178 @@
+//! Syntax tree to model: names are looked up, types and values checked, metadata and docs attached.
+//!
+//! Definitions precede their use in Slice, so one pass in order of the text is enough. What is not
+//! legal is reported and left out of the model, its name being remembered as broken: whoever uses
+//! it gets no second error.
+
+mod class;
+mod collection;
+mod constant;
+mod container;
+mod deprecation;
+mod doc;
+mod enumeration;
+mod exception;
+mod interface;
+mod member;
+mod metadata;
+mod module;
+mod names;
+mod order;
+mod resolve;
+mod scope;
+mod structure;
+mod suggest;
+mod unsupported;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+
+use crate::compile::Language;
+use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
+use crate::model::{Definition, DefinitionId, FileId, Metadata};
+use crate::parse::ast::Unit;
+use crate::source::{SourceMap, normalize};
+use scope::{ScopeId, Scopes};
+pub(crate) use suggest::nearest;
+pub(crate) use unsupported::report_unsupported;
+
+/// How deep definitions may build on one another, by inheritance or by containment. Whoever walks
+/// a model may recurse.
+const MAX_TYPE_DEPTH: usize = 100;
+
+/// Builds a model, one translation unit after the other.
+pub(crate) struct Checker {
+    language: Language,
+    main_paths: HashSet<PathBuf>,
+    /// The main files of this compilation among those read so far.
+    main_files: HashSet<FileId>,
+    /// The unit that is being checked; only what it has defined or included is visible.
+    unit: usize,
+    scopes: Scopes,
+    definitions: Vec<Definition>,
+    facts: Vec<Facts>,
+    /// How many definitions have been completed; gives the order in the model.
+    completed: usize,
+    file_metadata: BTreeMap<FileId, Vec<Metadata>>,
+    compact_ids: HashMap<i32, (String, Span)>,
+    found: Vec<Diagnostic>,
+}
+
+/// What the checker knows of a definition beside the model.
+#[derive(Debug, Clone, Default)]
+struct Facts {
+    is_local: bool,
+    /// How deep it builds on others.
+    depth: usize,
+    /// Its place in the order of completion; `None` while it is only declared.
+    completed: Option<usize>,
+    /// The last unit in which its body was met.
+    body_unit: Option<usize>,
+    /// Operations of a class (Ice 3.7), which the model does not keep: lower-case name and place.
+    class_operations: Vec<(String, Span)>,
+}
+
+/// Where a construct stands.
+#[derive(Debug, Clone, Copy)]
+struct Context {
+    scope: ScopeId,
+    /// Whether the construct belongs to a `local` definition, which may use local types.
+    is_local: bool,
+    /// Whether it stands inside the braces of a definition: names used there belong to that scope.
+    is_in_body: bool,
+}
+
+impl Context {
+    /// The inside of the definition.
+    fn body(self) -> Self {
+        Self {
+            is_in_body: true,
+            ..self
+        }
+    }
+}
+
+impl Checker {
+    pub(crate) fn new(language: Language, mains: &[PathBuf]) -> Self {
+        Self {
+            language,
+            main_paths: mains.iter().map(|path| normalize(path)).collect(),
+            main_files: HashSet::new(),
+            unit: 0,
+            scopes: Scopes::new(),
+            definitions: Vec::new(),
+            facts: Vec::new(),
+            completed: 0,
+            file_metadata: BTreeMap::new(),
+            compact_ids: HashMap::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Checks a translation unit and adds its definitions.
+    pub(crate) fn check(&mut self, unit: &Unit, sources: &SourceMap, reporter: &mut Reporter) {
+        self.unit += 1;
+        for (index, file) in sources.files().iter().enumerate() {
+            if self.main_paths.contains(&normalize(&file.path)) {
+                self.main_files.insert(FileId(index));
+            }
+        }
+        self.add_file_metadata(unit);
+        self.items(&unit.items, self.scopes.root(), &mut Vec::new());
+        for diagnostic in self.found.drain(..) {
+            reporter.report(diagnostic);
+        }
+    }
+
+    /// The definitions in the order of the model, and the metadata of the files.
+    pub(crate) fn finish(self) -> (Vec<Definition>, BTreeMap<FileId, Vec<Metadata>>) {
+        let order = self.facts.iter().map(|facts| match facts.is_local {
+            true => None,
+            // What is never completed stands behind the rest: nothing needs it complete.
+            false => Some(facts.completed.unwrap_or(usize::MAX)),
+        });
+        let order: Vec<_> = order.collect();
+        (order::arrange(self.definitions, &order), self.file_metadata)
+    }
+
+    fn add_file_metadata(&mut self, unit: &Unit) {
+        for (file, metadata) in &unit.file_metadata {
+            let known = self.file_metadata.entry(*file).or_default();
+            if !known.iter().any(|before| before.span == metadata.span) {
+                known.push(metadata.clone());
+                self.check_file_metadata(metadata);
+            }
+        }
+    }
+
+    /// Whether the file of a place has a file metadata directive.
+    fn has_file_metadata(&self, file: FileId, directive: &str) -> bool {
+        let metadata = self.file_metadata.get(&file);
+        metadata.is_some_and(|all| all.iter().any(|one| one.text == directive))
+    }
+
+    fn definition(&self, id: DefinitionId) -> &Definition {
+        &self.definitions[id.0]
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.found.push(diagnostic);
+    }
+
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: &str) {
+        self.found
+            .push(Diagnostic::new(code, span, message).help(help));
+    }
+
+    /// The depth of something that builds on parts of these depths; too deep is reported.
+    fn depth_above(&mut self, parts: impl IntoIterator<Item = usize>, span: Span) -> usize {
+        let depth = parts.into_iter().max().map_or(0, |deepest| deepest + 1);
+        if depth == MAX_TYPE_DEPTH {
+            let message =
+                format!("definitions build on one another more than {MAX_TYPE_DEPTH} deep");
+            let help = "flatten these types";
+            self.error(Code::LimitExceeded, span, message, help);
+        }
+        depth
+    }
+}

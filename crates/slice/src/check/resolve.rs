@@ -1,0 +1,350 @@
+//! Looking up names, and what types they give.
+
+use super::scope::{Entry, ScopeId, Target};
+use super::{Checker, Context, nearest};
+use crate::compile::Language;
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{DefinitionId, DefinitionKind, Type};
+use crate::parse::ast::{self, ScopedName, TypeKind};
+
+/// What a walk along the parts of a name found.
+enum Walk {
+    Found(Entry),
+    /// The last part exists under this spelling only.
+    OtherCase(Entry),
+    Missing,
+}
+
+impl Checker {
+    /// The type that is written; `None` if it is reported as wrong.
+    pub(super) fn resolve_type(&mut self, r#type: &ast::Type, context: Context) -> Option<Type> {
+        match &r#type.kind {
+            TypeKind::Primitive(primitive) => Some(Type::Primitive(*primitive)),
+            TypeKind::ObjectProxy => Some(Type::ObjectProxy),
+            TypeKind::AnyClass => Some(Type::AnyClass),
+            TypeKind::LocalObject => {
+                if !context.is_local {
+                    let message = "only a local type can use `LocalObject`";
+                    let help = "use `Object*` for a proxy";
+                    self.error(Code::LocalMisuse, r#type.span, message, help);
+                    return None;
+                }
+                Some(Type::AnyClass)
+            }
+            TypeKind::Named(name) => {
+                let id = self.find_definition(name, context, "type")?;
+                self.value_type(id, name)
+            }
+            TypeKind::Proxy(name) => {
+                let id = self.find_definition(name, context, "interface")?;
+                self.proxy_type(id, name)
+            }
+        }
+    }
+
+    fn value_type(&mut self, id: DefinitionId, name: &ScopedName) -> Option<Type> {
+        let text = name.text();
+        match self.definition(id).kind {
+            DefinitionKind::Exception(_) => {
+                let message = format!("`{text}` is an exception, which cannot be a value");
+                let help = "exceptions are only thrown; put the data into a struct";
+                self.error(Code::WrongKind, name.span, message, help);
+                None
+            }
+            DefinitionKind::Const(_) => {
+                let message = format!("`{text}` is a constant and not a type");
+                self.error(Code::WrongKind, name.span, message, "name its type instead");
+                None
+            }
+            DefinitionKind::Interface(_) => self.interface_by_value(name, &text),
+            _ => Some(Type::Named(id)),
+        }
+    }
+
+    /// An interface without `*` is, in Ice 3.7, a class instance that implements it.
+    fn interface_by_value(&mut self, name: &ScopedName, text: &str) -> Option<Type> {
+        let help = format!("write `{text}*` for a proxy");
+        if !self.language.has_37() {
+            let message = format!("the interface `{text}` is not a type of values");
+            self.error(Code::WrongKind, name.span, message, &help);
+            return None;
+        }
+        let message = format!("the interface `{text}` is passed by value, as a class instance");
+        self.error(Code::DeprecatedFeature, name.span, message, &help);
+        Some(Type::AnyClass)
+    }
+
+    fn proxy_type(&mut self, id: DefinitionId, name: &ScopedName) -> Option<Type> {
+        let text = name.text();
+        match self.definition(id).kind {
+            DefinitionKind::Interface(_) => Some(Type::Proxy(id)),
+            DefinitionKind::Class(_) if self.language.has_37() => {
+                let message = format!("`{text}*` is a proxy to a class");
+                let help = "declare an interface for the operations";
+                self.error(Code::DeprecatedFeature, name.span, message, help);
+                Some(Type::Proxy(id))
+            }
+            _ => {
+                let message = format!(
+                    "`{text}` is {}, and only interfaces have proxies",
+                    self.noun(id)
+                );
+                self.error(Code::WrongKind, name.span, message, "remove the `*`");
+                None
+            }
+        }
+    }
+
+    /// The definition that a name means; what else it may mean is reported, with `wanted` as the
+    /// word for what is needed.
+    pub(super) fn find_definition(
+        &mut self,
+        name: &ScopedName,
+        context: Context,
+        wanted: &str,
+    ) -> Option<DefinitionId> {
+        let id = match self.find(name, context, wanted)? {
+            Target::Definition(id) => id,
+            Target::Broken => return None,
+            Target::Module(_) => {
+                let message = format!("`{}` is a module and not a {wanted}", name.text());
+                let help = format!("name something in it: `{}::...`", name.text());
+                self.error(Code::WrongKind, name.span, message, &help);
+                return None;
+            }
+        };
+        if self.facts[id.0].is_local && !context.is_local {
+            let message = format!("`{}` is local and cannot be used here", name.text());
+            let help = "local types never travel: use a type that is not local";
+            self.error(Code::LocalMisuse, name.span, message, help);
+            return None;
+        }
+        self.warn_if_deprecated(id, name.span);
+        Some(id)
+    }
+
+    /// What a name means, seen from a scope.
+    fn find(&mut self, name: &ScopedName, context: Context, wanted: &str) -> Option<Target> {
+        let from = if name.is_absolute {
+            self.scopes.root()
+        } else {
+            context.scope
+        };
+        let mut other_case = None;
+        for candidate in self.scopes.outward(from).collect::<Vec<_>>() {
+            match self.walk(candidate, name) {
+                Walk::Found(entry) => {
+                    self.note_use(name, context);
+                    return Some(entry.target);
+                }
+                Walk::OtherCase(entry) => {
+                    other_case.get_or_insert(entry);
+                }
+                Walk::Missing => {}
+            }
+        }
+        match other_case {
+            Some(entry) => self.report_other_case(name, &entry),
+            None => self.report_undefined(name, context.scope, wanted),
+        }
+        None
+    }
+
+    /// The definition that a name means, if it means one; nothing is reported.
+    pub(super) fn lookup_quietly(
+        &self,
+        name: &ScopedName,
+        context: Context,
+    ) -> Option<DefinitionId> {
+        let from = if name.is_absolute {
+            self.scopes.root()
+        } else {
+            context.scope
+        };
+        self.scopes
+            .outward(from)
+            .find_map(|scope| match self.walk(scope, name) {
+                Walk::Found(Entry {
+                    target: Target::Definition(id),
+                    ..
+                }) => Some(id),
+                _ => None,
+            })
+    }
+
+    /// Follows the parts of a name from one scope, without looking at what surrounds it.
+    fn walk(&self, scope: ScopeId, name: &ScopedName) -> Walk {
+        let mut scope = scope;
+        let mut is_exact = true;
+        let (last, path) = match name.parts.split_last() {
+            Some(parts) => parts,
+            None => return Walk::Missing,
+        };
+        for part in path {
+            match self.visible(scope, &part.text) {
+                Some(Entry {
+                    target: Target::Module(inner),
+                    name,
+                    ..
+                }) => {
+                    is_exact &= *name == part.text;
+                    scope = *inner;
+                }
+                Some(entry) if entry.target == Target::Broken => {
+                    return Walk::Found(entry.clone());
+                }
+                _ => return Walk::Missing,
+            }
+        }
+        match self.visible(scope, &last.text) {
+            Some(entry) if is_exact && entry.name == last.text => Walk::Found(entry.clone()),
+            Some(entry) => Walk::OtherCase(entry.clone()),
+            None => Walk::Missing,
+        }
+    }
+
+    /// An entry that this translation unit defines or includes.
+    fn visible(&self, scope: ScopeId, name: &str) -> Option<&Entry> {
+        let entry = self.scopes.entry(scope, name)?;
+        (entry.unit == self.unit).then_some(entry)
+    }
+
+    /// Remembers that a module itself uses a type of an outer one: from then on it may not define
+    /// that name. Constants do not count.
+    fn note_use(&mut self, name: &ScopedName, context: Context) {
+        let Some(first) = name.parts.first() else {
+            return;
+        };
+        if name.is_absolute || context.is_in_body {
+            return;
+        }
+        let scope = self.scopes.get_mut(context.scope);
+        if !scope.entries.contains_key(&first.text.to_ascii_lowercase()) {
+            scope.used.entry(first.text.clone()).or_insert(first.span);
+        }
+    }
+
+    fn report_other_case(&mut self, name: &ScopedName, entry: &Entry) {
+        let message = format!(
+            "`{}` is spelled with other capitals than its definition",
+            name.text()
+        );
+        let diagnostic = Diagnostic::new(Code::CaseMismatch, name.span, message)
+            .label(entry.span, "defined here")
+            .help(format!("did you mean `{}`?", entry.name));
+        self.report(diagnostic);
+    }
+
+    fn report_undefined(&mut self, name: &ScopedName, scope: ScopeId, wanted: &str) {
+        let text = name.text();
+        let message = format!("no {wanted} named `{text}` is visible here");
+        let mut diagnostic = Diagnostic::new(Code::UndefinedName, name.span, message);
+        if let Some((place, help)) = self.hidden(name) {
+            diagnostic = diagnostic.label(place, "defined here").help(help);
+        } else if let Some(help) = self.suggestion(name, scope) {
+            diagnostic = diagnostic.help(help);
+        } else {
+            diagnostic = diagnostic
+                .help("definitions stand before their use: define it above, or include its file");
+        }
+        self.report(diagnostic);
+    }
+
+    /// A definition of this name that cannot be seen from here: in another module, or in a file that
+    /// this one does not include.
+    fn hidden(&self, name: &ScopedName) -> Option<(Span, String)> {
+        let last = name.parts.last()?;
+        let definition = self.definitions.iter().find(|one| one.name == last.text)?;
+        let scoped = &definition.scoped;
+        let is_visible = self
+            .definitions
+            .iter()
+            .zip(&self.facts)
+            .any(|(one, facts)| one.scoped == *scoped && facts.body_unit == Some(self.unit));
+        let help = if is_visible {
+            format!("did you mean `{scoped}`?")
+        } else {
+            format!("include the file that defines `{scoped}`")
+        };
+        Some((definition.span, help))
+    }
+
+    fn suggestion(&self, name: &ScopedName, scope: ScopeId) -> Option<String> {
+        let last = name.parts.last()?;
+        if let Some((_, meant)) = FOREIGN_TYPES
+            .iter()
+            .find(|(theirs, _)| *theirs == last.text)
+        {
+            return Some(format!("the Slice type is `{meant}`"));
+        }
+        let visible = self.scopes.outward(scope).flat_map(|scope| {
+            let entries = self.scopes.get(scope).entries.values();
+            entries.filter(|entry| entry.unit == self.unit)
+        });
+        let names: Vec<&str> = visible.map(|entry| entry.name.as_str()).collect();
+        let meant = nearest(
+            &last.text,
+            names.into_iter().chain(PRIMITIVES.iter().copied()),
+        )?;
+        Some(format!("did you mean `{meant}`?"))
+    }
+
+    /// What a definition is, with its article.
+    pub(super) fn noun(&self, id: DefinitionId) -> &'static str {
+        match self.definition(id).kind {
+            DefinitionKind::Const(_) => "a constant",
+            DefinitionKind::Enum(_) => "an enum",
+            DefinitionKind::Struct(_) => "a struct",
+            DefinitionKind::Sequence(_) => "a sequence",
+            DefinitionKind::Dictionary(_) => "a dictionary",
+            DefinitionKind::Exception(_) => "an exception",
+            DefinitionKind::Interface(_) => "an interface",
+            DefinitionKind::Class(_) => "a class",
+        }
+    }
+
+    /// A type as people write it.
+    pub(super) fn type_text(&self, r#type: Type) -> String {
+        match r#type {
+            Type::Primitive(primitive) => primitive.keyword().to_owned(),
+            Type::ObjectProxy => "Object*".to_owned(),
+            Type::AnyClass => "Value".to_owned(),
+            Type::Named(id) => self.definition(id).name.clone(),
+            Type::Proxy(id) => format!("{}*", self.definition(id).name),
+        }
+    }
+
+    pub(super) fn is_38(&self) -> bool {
+        self.language == Language::V38
+    }
+}
+
+const PRIMITIVES: &[&str] = &[
+    "bool", "byte", "short", "int", "long", "float", "double", "string",
+];
+
+/// What people write who come from other languages.
+const FOREIGN_TYPES: &[(&str, &str)] = &[
+    ("boolean", "bool"),
+    ("char", "byte"),
+    ("octet", "byte"),
+    ("uint8", "byte"),
+    ("uint8_t", "byte"),
+    ("u8", "byte"),
+    ("int16", "short"),
+    ("int16_t", "short"),
+    ("i16", "short"),
+    ("integer", "int"),
+    ("int32", "int"),
+    ("int32_t", "int"),
+    ("i32", "int"),
+    ("int64", "long"),
+    ("int64_t", "long"),
+    ("i64", "long"),
+    ("float32", "float"),
+    ("f32", "float"),
+    ("float64", "double"),
+    ("f64", "double"),
+    ("String", "string"),
+    ("str", "string"),
+];

@@ -1,0 +1,93 @@
+//! Scopes: which names are defined in which module.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::diagnostic::Span;
+use crate::model::DefinitionId;
+
+/// Index of a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ScopeId(usize);
+
+/// What a name means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Module(ScopeId),
+    Definition(DefinitionId),
+    /// Something that was reported as wrong.
+    Broken,
+}
+
+/// A name that is defined in a scope.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// Where it was defined first.
+    pub(super) span: Span,
+    pub(super) target: Target,
+    /// The last unit in which the definition was met.
+    pub(super) unit: usize,
+}
+
+/// A module, or what surrounds all modules.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    pub(super) parent: Option<ScopeId>,
+    /// By name in lower case: two names that differ only in case clash.
+    pub(super) entries: BTreeMap<String, Entry>,
+    /// Names of outer scopes that this scope itself has used, as written, with the place.
+    pub(super) used: HashMap<String, Span>,
+}
+
+/// All scopes.
+#[derive(Debug)]
+pub(super) struct Scopes {
+    scopes: Vec<Scope>,
+}
+
+impl Scopes {
+    pub(super) fn new() -> Self {
+        Self {
+            scopes: vec![Scope::default()],
+        }
+    }
+
+    pub(super) fn root(&self) -> ScopeId {
+        ScopeId(0)
+    }
+
+    pub(super) fn add(&mut self, parent: ScopeId) -> ScopeId {
+        self.scopes.push(Scope {
+            parent: Some(parent),
+            ..Scope::default()
+        });
+        ScopeId(self.scopes.len() - 1)
+    }
+
+    pub(super) fn get(&self, id: ScopeId) -> &Scope {
+        &self.scopes[id.0]
+    }
+
+    pub(super) fn get_mut(&mut self, id: ScopeId) -> &mut Scope {
+        &mut self.scopes[id.0]
+    }
+
+    /// The scope and those around it, innermost first.
+    pub(super) fn outward(&self, from: ScopeId) -> impl Iterator<Item = ScopeId> {
+        std::iter::successors(Some(from), |id| self.get(*id).parent)
+    }
+
+    pub(super) fn entry(&self, scope: ScopeId, name: &str) -> Option<&Entry> {
+        self.get(scope).entries.get(&name.to_ascii_lowercase())
+    }
+
+    pub(super) fn entry_mut(&mut self, scope: ScopeId, name: &str) -> Option<&mut Entry> {
+        let entries = &mut self.get_mut(scope).entries;
+        entries.get_mut(&name.to_ascii_lowercase())
+    }
+
+    pub(super) fn insert(&mut self, scope: ScopeId, entry: Entry) {
+        let key = entry.name.to_ascii_lowercase();
+        self.get_mut(scope).entries.insert(key, entry);
+    }
+}

@@ -1,0 +1,48 @@
+//! Collects the diagnostics of a compilation.
+
+use std::collections::HashSet;
+
+use super::{Code, Diagnostic, Span};
+
+/// How many diagnostics one compilation reports; a broken file repeats itself, and memory is bounded.
+pub(crate) const MAX_DIAGNOSTICS: usize = 500;
+
+/// The diagnostics so far. A file that takes part in two translation units reports only once.
+#[derive(Debug, Default)]
+pub(crate) struct Reporter {
+    diagnostics: Vec<Diagnostic>,
+    seen: HashSet<(Code, Option<Span>, String)>,
+    omitted: usize,
+}
+
+impl Reporter {
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() >= MAX_DIAGNOSTICS {
+            self.omitted += 1;
+            return;
+        }
+        let key = (diagnostic.code, diagnostic.span, diagnostic.message.clone());
+        if self.seen.insert(key) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// All diagnostics in the order of the files and of their places in them.
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|diagnostic| {
+            diagnostic
+                .span
+                .map(|span| (span.file, span.start, span.end))
+        });
+        if self.omitted > 0 {
+            self.diagnostics.push(Diagnostic::without_place(
+                Code::LimitExceeded,
+                format!(
+                    "more than {MAX_DIAGNOSTICS} findings: {} more are not shown",
+                    self.omitted
+                ),
+            ));
+        }
+        self.diagnostics
+    }
+}

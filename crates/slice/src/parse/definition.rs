@@ -1,0 +1,283 @@
+//! Definitions other than modules.
+
+use super::ast::{Class, Definition, Enumerator, Kind, Member, Name, Prelude, Tag, Type};
+use super::keyword::{DEFINITION_KEYWORDS, begins_definition};
+use super::operation::ClassMember;
+use super::{Failed, Parsed, Parser};
+use crate::check::nearest;
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::lexer::{Token, TokenKind};
+
+impl Parser<'_> {
+    pub(super) fn definition(&mut self, prelude: Prelude) -> Parsed<Definition> {
+        let local = self.local();
+        let Some(word) = self.peek_word().map(str::to_owned) else {
+            return self.unexpected("expected a definition");
+        };
+        if !begins_definition(&word) || word == "module" {
+            return self.not_a_definition(&word);
+        }
+        self.at += 1;
+        let (name, kind) = match word.as_str() {
+            "interface" => self.interface()?,
+            "class" => self.class()?,
+            "exception" => self.exception()?,
+            "struct" => {
+                let name = self.name("the struct")?;
+                if self.peek_is(';') {
+                    return self.no_forward_declaration("struct", &name);
+                }
+                let members = self.block("struct", Self::member)?;
+                (name, Kind::Struct { members })
+            }
+            "enum" => {
+                let name = self.name("the enum")?;
+                let enumerators = self.enumerators()?;
+                (name, Kind::Enum { enumerators })
+            }
+            "sequence" => self.sequence()?,
+            "dictionary" => self.dictionary()?,
+            _ => self.constant()?,
+        };
+        if let (Some(local), Kind::Const { .. }) = (local, &kind) {
+            let message = "a constant cannot be local";
+            self.error(Code::Syntax, local, message, "remove `local`");
+        }
+        Ok(Definition {
+            prelude,
+            local,
+            name,
+            kind,
+        })
+    }
+
+    /// The keyword `local`, if it stands before a definition.
+    fn local(&mut self) -> Option<Span> {
+        let span = self.here();
+        let next_begins = self
+            .peek_at(1)
+            .and_then(Token::word)
+            .is_some_and(begins_definition);
+        if !next_begins || !self.eat_word("local") {
+            return None;
+        }
+        if !self.language.has_37() {
+            let message = "Ice 3.8 has no local types";
+            self.error(Code::WrongLanguage, span, message, "remove `local`");
+            return None;
+        }
+        Some(span)
+    }
+
+    fn not_a_definition<T>(&mut self, word: &str) -> Parsed<T> {
+        let message = format!("expected a definition, found {}", self.describe());
+        let mut diagnostic = Diagnostic::new(Code::Syntax, self.here(), message);
+        let meant = nearest(word, DEFINITION_KEYWORDS.iter().copied());
+        diagnostic = match meant {
+            Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
+            None => diagnostic.help(format!(
+                "a definition begins with one of {}",
+                DEFINITION_KEYWORDS.join(", ")
+            )),
+        };
+        self.reporter.report(diagnostic);
+        Err(Failed)
+    }
+
+    fn no_forward_declaration<T>(&mut self, what: &str, name: &Name) -> Parsed<T> {
+        let message = format!("the {what} `{}` has no body", name.text);
+        let help = "only classes and interfaces can be declared before they are defined";
+        self.error(Code::Syntax, name.span, message, help);
+        Err(Failed)
+    }
+
+    fn interface(&mut self) -> Parsed<(Name, Kind)> {
+        let name = self.name("the interface")?;
+        if self.eat(';') {
+            return Ok((name, Kind::InterfaceDeclaration));
+        }
+        let bases = if self.eat_extends() {
+            self.scoped_names("a base interface")?
+        } else {
+            Vec::new()
+        };
+        let operations = self.block("interface", Self::operation)?;
+        Ok((name, Kind::Interface { bases, operations }))
+    }
+
+    fn class(&mut self) -> Parsed<(Name, Kind)> {
+        let name = self.name("the class")?;
+        if self.eat(';') {
+            return Ok((name, Kind::ClassDeclaration));
+        }
+        let mut class = Class {
+            compact_id: None,
+            base: None,
+            implements: Vec::new(),
+            members: Vec::new(),
+            operations: Vec::new(),
+        };
+        if self.eat('(') {
+            class.compact_id = Some(self.integer_value()?);
+            self.expect(')', "after the compact id")?;
+        }
+        class.base = self.single_base("class")?;
+        if self.language.has_37() && self.eat_word("implements") {
+            class.implements = self.scoped_names("an interface")?;
+        }
+        for member in self.block("class", Self::class_member)? {
+            match member {
+                ClassMember::Data(member) => class.members.push(member),
+                ClassMember::Operation(operation) => class.operations.push(operation),
+            }
+        }
+        Ok((name, Kind::Class(class)))
+    }
+
+    fn exception(&mut self) -> Parsed<(Name, Kind)> {
+        let name = self.name("the exception")?;
+        if self.peek_is(';') {
+            return self.no_forward_declaration("exception", &name);
+        }
+        let base = self.single_base("exception")?;
+        let members = self.block("exception", Self::member)?;
+        Ok((name, Kind::Exception { base, members }))
+    }
+
+    fn single_base(&mut self, what: &str) -> Parsed<Option<super::ast::ScopedName>> {
+        if !self.eat_extends() {
+            return Ok(None);
+        }
+        let base = self.scoped_name(&format!("the base {what}"))?;
+        if self.peek_is(',') {
+            let span = self.here();
+            let message = format!("a {what} extends one other {what} at most");
+            let help = "only interfaces have several bases";
+            self.error(Code::Syntax, span, message, help);
+            while self.eat(',') {
+                self.scoped_name(&format!("the base {what}"))?;
+            }
+        }
+        Ok(Some(base))
+    }
+
+    /// `extends`, or `:` in Ice 3.8.
+    fn eat_extends(&mut self) -> bool {
+        if self.eat_word("extends") {
+            return true;
+        }
+        let span = self.here();
+        if !self.eat(':') {
+            return false;
+        }
+        if !self.language.has_38() {
+            let message = "Ice 3.7 does not know `:` before a base";
+            self.error(Code::WrongLanguage, span, message, "write `extends`");
+        }
+        true
+    }
+
+    /// A data member with its semicolon.
+    fn member(&mut self) -> Parsed<Member> {
+        let prelude = self.prelude()?;
+        let tag = self.tag()?;
+        let r#type = self.r#type()?;
+        let name = self.name("the member")?;
+        if self.peek_is('(') {
+            let message = format!("the operation `{}` stands outside an interface", name.text);
+            let help = "move it to an interface";
+            self.error(Code::Syntax, name.span, message, help);
+            return Err(Failed);
+        }
+        self.member_rest(prelude, tag, r#type, name)
+    }
+
+    pub(super) fn member_rest(
+        &mut self,
+        prelude: Prelude,
+        tag: Option<Tag>,
+        r#type: Type,
+        name: Name,
+    ) -> Parsed<Member> {
+        let default = if self.eat('=') {
+            Some(self.value()?)
+        } else {
+            None
+        };
+        self.semicolon(&format!("the member `{}`", name.text));
+        Ok(Member {
+            prelude,
+            tag,
+            r#type,
+            name,
+            default,
+        })
+    }
+
+    fn enumerators(&mut self) -> Parsed<Vec<Enumerator>> {
+        let open = self.expect('{', "to open the enum")?;
+        let mut enumerators = Vec::new();
+        while self.peek().is_some() && !self.peek_is('}') {
+            enumerators.push(self.enumerator()?);
+            if !self.eat(',') {
+                break;
+            }
+        }
+        if !self.peek_is('}') && self.peek().is_some() {
+            return self.unexpected("expected `,` or `}` after the enumerator");
+        }
+        self.close(open, "enum");
+        self.eat(';');
+        Ok(enumerators)
+    }
+
+    fn enumerator(&mut self) -> Parsed<Enumerator> {
+        let prelude = self.prelude()?;
+        if let (Some(metadata), false) = (prelude.metadata.first(), self.language.has_38()) {
+            let message = "Ice 3.7 has no metadata on enumerators";
+            self.error(Code::WrongLanguage, metadata.span, message, "remove it");
+        }
+        let name = self.name("the enumerator")?;
+        let value = if self.eat('=') {
+            Some(self.integer_value()?)
+        } else {
+            None
+        };
+        Ok(Enumerator {
+            prelude,
+            name,
+            value,
+        })
+    }
+
+    fn sequence(&mut self) -> Parsed<(Name, Kind)> {
+        self.expect('<', "after `sequence`")?;
+        let element = self.annotated_type()?;
+        self.expect('>', "after the type of the elements")?;
+        let name = self.name("the sequence")?;
+        self.semicolon(&format!("the sequence `{}`", name.text));
+        Ok((name, Kind::Sequence { element }))
+    }
+
+    fn dictionary(&mut self) -> Parsed<(Name, Kind)> {
+        self.expect('<', "after `dictionary`")?;
+        let key = self.annotated_type()?;
+        self.expect(',', "between the types of key and value")?;
+        let value = self.annotated_type()?;
+        self.expect('>', "after the type of the values")?;
+        let name = self.name("the dictionary")?;
+        self.semicolon(&format!("the dictionary `{}`", name.text));
+        Ok((name, Kind::Dictionary { key, value }))
+    }
+
+    fn constant(&mut self) -> Parsed<(Name, Kind)> {
+        let r#type = self.annotated_type()?;
+        let name = self.name("the constant")?;
+        if !self.eat_kind(&TokenKind::Punct('=')) {
+            return self.unexpected("expected `=` and the value of the constant");
+        }
+        let value = self.value()?;
+        self.semicolon(&format!("the constant `{}`", name.text));
+        Ok((name, Kind::Const { r#type, value }))
+    }
+}

@@ -1,0 +1,348 @@
+//! Macro expansion.
+
+use std::rc::Rc;
+
+use super::macros::{Macro, Macros, tokens_of};
+use super::{Abort, Preprocessor, Reader};
+use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
+use crate::lexer::{Token, TokenKind};
+
+/// How many macros may be open inside one another.
+const MAX_MACRO_DEPTH: usize = 200;
+/// How deep the arguments of macro calls may nest.
+const MAX_ARGUMENT_DEPTH: usize = 40;
+
+/// The text of one macro, or an argument, that is being read.
+struct Frame {
+    /// The macro whose text this is: it is not expanded again while the frame is open.
+    name: Option<Rc<str>>,
+    tokens: std::vec::IntoIter<Token>,
+}
+
+/// Where tokens come from when the text of a macro ends within a call.
+type Source<'s> = &'s mut dyn FnMut() -> Option<Token>;
+
+/// One expansion in the text.
+struct Expansion<'e> {
+    macros: &'e Macros,
+    reporter: &'e mut Reporter,
+    /// How many tokens may still be produced.
+    left: &'e mut usize,
+    frames: Vec<Frame>,
+    /// The macro use in the text that all of this is about.
+    used: Span,
+    argument_depth: usize,
+}
+
+impl Preprocessor<'_, '_> {
+    /// Expands the macro that `first` names; arguments are read from the file.
+    pub(super) fn expand_in_text(
+        &mut self,
+        reader: &mut Reader,
+        first: Token,
+    ) -> Result<Vec<Token>, Abort> {
+        let mut unread = None;
+        let doc = &mut self.doc;
+        let mut source = || {
+            loop {
+                let token = reader.next()?;
+                match token.kind {
+                    TokenKind::Doc(text) => *doc = Some(text),
+                    // A directive ends the search for arguments.
+                    TokenKind::Punct('#') if token.starts_line => {
+                        reader.unread = Some(token);
+                        return None;
+                    }
+                    _ => return Some(token),
+                }
+            }
+        };
+        let mut expansion = Expansion {
+            macros: &self.macros,
+            reporter: self.reporter,
+            left: &mut self.expansion_left,
+            used: first.span,
+            frames: Vec::new(),
+            argument_depth: 0,
+        };
+        let result = expansion.run(vec![first], &mut source, &mut unread);
+        if unread.is_some() {
+            reader.unread = unread;
+        }
+        result
+    }
+
+    /// Expands the macros in the tokens of a directive.
+    pub(super) fn expand_line(&mut self, tokens: Vec<Token>) -> Result<Vec<Token>, Abort> {
+        let Some(first) = tokens.first() else {
+            return Ok(tokens);
+        };
+        let mut expansion = Expansion {
+            macros: &self.macros,
+            reporter: self.reporter,
+            left: &mut self.expansion_left,
+            used: first.span,
+            frames: Vec::new(),
+            argument_depth: 0,
+        };
+        expansion.run(tokens, &mut || None, &mut None)
+    }
+}
+
+impl Expansion<'_> {
+    fn run(
+        &mut self,
+        tokens: Vec<Token>,
+        source: Source,
+        unread: &mut Option<Token>,
+    ) -> Result<Vec<Token>, Abort> {
+        let mut output = Vec::new();
+        self.open(None, tokens)?;
+        while let Some(mut token) = self.next_open() {
+            let definition = match token.word() {
+                Some(name) if !token.is_final => self.macros.get(name).cloned(),
+                _ => None,
+            };
+            let (Some(definition), Some(name)) = (definition, token.word()) else {
+                output.push(token);
+                continue;
+            };
+            let name: Rc<str> = name.into();
+            if self.frames.iter().any(|f| f.name.as_ref() == Some(&name)) {
+                token.is_final = true;
+                output.push(token);
+                continue;
+            }
+            match self.replacement(&definition, &token, source, unread)? {
+                Some(body) => self.open(Some(name), body)?,
+                None => output.push(token),
+            }
+        }
+        Ok(output)
+    }
+
+    /// The text that replaces a macro; `None` if it has parameters and is not called here.
+    fn replacement(
+        &mut self,
+        definition: &Macro,
+        token: &Token,
+        source: Source,
+        unread: &mut Option<Token>,
+    ) -> Result<Option<Vec<Token>>, Abort> {
+        let mut body = match &definition.parameters {
+            None => definition.body.iter().map(|t| self.place(t)).collect(),
+            Some(parameters) => {
+                let Some(mut arguments) = self.arguments(token, source, unread)? else {
+                    return Ok(None);
+                };
+                if parameters.is_empty() && arguments.iter().all(Vec::is_empty) {
+                    arguments.clear();
+                }
+                if arguments.len() != parameters.len() {
+                    self.report_count(definition, token, arguments.len());
+                    return Ok(Some(Vec::new()));
+                }
+                self.substitute(definition, parameters, &arguments)?
+            }
+        };
+        if let Some(first) = body.first_mut() {
+            first.spaced = token.spaced;
+        }
+        Ok(Some(body))
+    }
+
+    fn place(&self, token: &Token) -> Token {
+        Token {
+            span: self.used,
+            starts_line: false,
+            ..token.clone()
+        }
+    }
+
+    fn report_count(&mut self, definition: &Macro, token: &Token, given: usize) {
+        let wanted = definition.parameters.as_ref().map_or(0, Vec::len);
+        let name = token.source();
+        let mut diagnostic = Diagnostic::new(
+            Code::BadMacroCall,
+            self.used,
+            format!("the macro `{name}` takes {wanted} arguments, {given} are given"),
+        );
+        if let Some(defined) = definition.defined {
+            diagnostic = diagnostic.label(defined, "defined here");
+        }
+        self.reporter.report(diagnostic);
+    }
+
+    /// The arguments of a call, not yet expanded; `None` if no parenthesis follows.
+    fn arguments(
+        &mut self,
+        call: &Token,
+        source: Source,
+        unread: &mut Option<Token>,
+    ) -> Result<Option<Vec<Vec<Token>>>, Abort> {
+        let (token, is_open) = match self.next_open() {
+            Some(token) => (Some(token), true),
+            None => (unread.take().or_else(&mut *source), false),
+        };
+        match token {
+            Some(token) if token.is('(') => {}
+            Some(token) if is_open => {
+                self.open(None, vec![token])?;
+                return Ok(None);
+            }
+            other => {
+                *unread = other;
+                return Ok(None);
+            }
+        }
+        let mut arguments = vec![Vec::new()];
+        let mut depth = 0;
+        loop {
+            let Some(token) = self.next_open().or_else(&mut *source) else {
+                let message = format!("the call of the macro `{}` has no end", call.source());
+                let diagnostic = Diagnostic::new(Code::BadMacroCall, self.used, message);
+                self.reporter
+                    .report(diagnostic.help("close the list of arguments with `)`"));
+                return Ok(Some(arguments));
+            };
+            match token.kind {
+                TokenKind::Punct(')') if depth == 0 => return Ok(Some(arguments)),
+                TokenKind::Punct(',') if depth == 0 => {
+                    arguments.push(Vec::new());
+                    continue;
+                }
+                TokenKind::Punct('(') => depth += 1,
+                TokenKind::Punct(')') => depth -= 1,
+                _ => {}
+            }
+            if let Some(last) = arguments.last_mut() {
+                last.push(token);
+            }
+        }
+    }
+
+    fn substitute(
+        &mut self,
+        definition: &Macro,
+        parameters: &[Rc<str>],
+        arguments: &[Vec<Token>],
+    ) -> Result<Vec<Token>, Abort> {
+        let argument = |token: &Token| {
+            let name = token.word()?;
+            parameters.iter().position(|p| **p == *name)
+        };
+        let mut expanded: Vec<Option<Vec<Token>>> = vec![None; arguments.len()];
+        let mut output: Vec<Token> = Vec::new();
+        let mut body = definition.body.iter().peekable();
+        while let Some(token) = body.next() {
+            if token.is('#') && body.peek().is_some_and(|next| argument(next).is_some()) {
+                let index = body.next().and_then(argument).unwrap_or_default();
+                output.push(self.quoted(&arguments[index]));
+                continue;
+            }
+            if token.is('#') && body.peek().is_some_and(|next| next.is('#')) {
+                body.next();
+                if let Some(right) = body.next() {
+                    let right = match argument(right) {
+                        Some(index) => arguments[index].clone(),
+                        None => vec![self.place(right)],
+                    };
+                    self.paste(&mut output, right);
+                }
+                continue;
+            }
+            match argument(token) {
+                // What is pasted to something is taken as it stands.
+                Some(index) if body.peek().is_some_and(|next| next.is('#')) => {
+                    output.extend(arguments[index].iter().cloned());
+                }
+                Some(index) => {
+                    if expanded[index].is_none() {
+                        expanded[index] = Some(self.expand_argument(&arguments[index])?);
+                    }
+                    output.extend(expanded[index].iter().flatten().cloned());
+                }
+                None => output.push(self.place(token)),
+            }
+            self.check_size(output.len())?;
+        }
+        Ok(output)
+    }
+
+    fn expand_argument(&mut self, argument: &[Token]) -> Result<Vec<Token>, Abort> {
+        if self.argument_depth >= MAX_ARGUMENT_DEPTH {
+            return self.abort(format!(
+                "calls of macros nest more than {MAX_ARGUMENT_DEPTH} deep"
+            ));
+        }
+        let mut inner = Expansion {
+            macros: self.macros,
+            reporter: self.reporter,
+            left: self.left,
+            frames: Vec::new(),
+            used: self.used,
+            argument_depth: self.argument_depth + 1,
+        };
+        inner.run(argument.to_vec(), &mut || None, &mut None)
+    }
+
+    /// `#argument`: its text as a string.
+    fn quoted(&self, argument: &[Token]) -> Token {
+        let mut text = String::new();
+        for (index, token) in argument.iter().enumerate() {
+            if index > 0 && token.spaced {
+                text.push(' ');
+            }
+            text.push_str(&token.source());
+        }
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+        Token::new(TokenKind::Str(text.into()), self.used)
+    }
+
+    /// `left ## right`: the last token of one and the first of the other become one.
+    fn paste(&self, output: &mut Vec<Token>, right: Vec<Token>) {
+        let mut right = right.into_iter();
+        if let (Some(left), Some(first)) = (output.pop(), right.next()) {
+            let joined = format!("{}{}", left.source(), first.source());
+            output.extend(tokens_of(&joined).iter().map(|token| self.place(token)));
+        }
+        output.extend(right);
+    }
+
+    fn open(&mut self, name: Option<Rc<str>>, tokens: Vec<Token>) -> Result<(), Abort> {
+        self.check_size(tokens.len())?;
+        *self.left -= tokens.len();
+        if self.frames.len() >= MAX_MACRO_DEPTH {
+            return self.abort(format!("macros nest more than {MAX_MACRO_DEPTH} deep"));
+        }
+        self.frames.push(Frame {
+            name,
+            tokens: tokens.into_iter(),
+        });
+        Ok(())
+    }
+
+    fn next_open(&mut self) -> Option<Token> {
+        while let Some(frame) = self.frames.last_mut() {
+            if let Some(token) = frame.tokens.next() {
+                return Some(token);
+            }
+            self.frames.pop();
+        }
+        None
+    }
+
+    fn check_size(&mut self, len: usize) -> Result<(), Abort> {
+        if len <= *self.left {
+            return Ok(());
+        }
+        self.abort("the macros of this file expand to too much text".to_owned())
+    }
+
+    fn abort<T>(&mut self, message: String) -> Result<T, Abort> {
+        let diagnostic = Diagnostic::new(Code::LimitExceeded, self.used, message);
+        self.reporter
+            .report(diagnostic.help("look for macros that use one another again and again"));
+        Err(Abort)
+    }
+}

@@ -1,0 +1,79 @@
+//! The files of a compilation: each is loaded once, however often it is included.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
+use crate::model::FileId;
+use crate::source::{Loader, SourceMap, normalize};
+
+/// All files read so far.
+pub(crate) struct Files<'a> {
+    loader: &'a dyn Loader,
+    pub(crate) sources: SourceMap,
+    by_path: HashMap<PathBuf, FileId>,
+    /// Files that some translation unit has read from start to end.
+    pub(crate) read_whole: HashSet<FileId>,
+}
+
+impl<'a> Files<'a> {
+    pub(crate) fn new(loader: &'a dyn Loader) -> Self {
+        Self {
+            loader,
+            sources: SourceMap::default(),
+            by_path: HashMap::new(),
+            read_whole: HashSet::new(),
+        }
+    }
+
+    /// The file at `path`, loaded unless it already is.
+    pub(crate) fn open(
+        &mut self,
+        path: &Path,
+        from: Option<Span>,
+        reporter: &mut Reporter,
+    ) -> io::Result<FileId> {
+        let key = normalize(path);
+        if let Some(file) = self.by_path.get(&key) {
+            return Ok(*file);
+        }
+        let bytes = self.loader.load(path)?;
+        let file = self.add(path, &bytes, from, reporter);
+        self.by_path.insert(key, file);
+        Ok(file)
+    }
+
+    fn add(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+        from: Option<Span>,
+        reporter: &mut Reporter,
+    ) -> FileId {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.sources.add(path.to_owned(), text.to_owned(), from),
+            Err(error) => {
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                let file = self.sources.add(path.to_owned(), text, from);
+                let start = error.valid_up_to();
+                let span = Span {
+                    file,
+                    start,
+                    end: start + char::REPLACEMENT_CHARACTER.len_utf8(),
+                };
+                let byte = bytes[start];
+                reporter.report(
+                    Diagnostic::new(
+                        Code::InvalidUtf8,
+                        span,
+                        format!("byte 0x{byte:02x} is not UTF-8 text"),
+                    )
+                    .help("save the file as UTF-8"),
+                );
+                file
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The C preprocessor over tokens: a main file and all that it includes become one token list.
+//!
+//! Working on tokens keeps every span true: a token of an included file points into that file, and
+//! a token of a macro's body points at the use of the macro.
+
+mod condition;
+mod directive;
+mod expand;
+mod files;
+mod include;
+mod macros;
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use crate::compile::{Language, Options};
+use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
+use crate::lexer::{Lexer, Token, TokenKind};
+use crate::model::FileId;
+use condition::Conditions;
+pub(crate) use files::Files;
+use macros::Macros;
+
+/// How deep includes may nest: a file that includes itself without a guard is found by this.
+const MAX_INCLUDE_DEPTH: usize = 100;
+/// How often one translation unit may open files: includes that double at each level stay bounded.
+const MAX_INCLUSIONS: usize = 10_000;
+/// How many bytes one translation unit may read, repeated inclusions counted each time.
+const MAX_TOTAL_BYTES: usize = 32 << 20;
+/// How many tokens macros may produce in one translation unit.
+const MAX_EXPANDED_TOKENS: usize = 500_000;
+
+/// The unit is given up: a limit was passed, and it has been reported.
+#[derive(Debug)]
+pub(crate) struct Abort;
+
+/// Preprocesses one translation unit.
+pub(crate) struct Preprocessor<'a, 'l> {
+    options: &'a Options,
+    files: &'a mut Files<'l>,
+    reporter: &'a mut Reporter,
+    macros: Macros,
+    /// Files that said `#pragma once`.
+    once: HashSet<FileId>,
+    inclusions: usize,
+    bytes_left: usize,
+    expansion_left: usize,
+    doc: Option<Rc<str>>,
+    output: Vec<Token>,
+}
+
+/// Where a file is being read.
+struct Reader {
+    file: FileId,
+    lexer: Lexer,
+    /// A token that was read ahead and not used.
+    unread: Option<Token>,
+    conditions: Conditions,
+    depth: usize,
+    /// Whether this file itself has produced a word that is not part of its metadata.
+    has_definitions: bool,
+}
+
+impl Reader {
+    fn next(&mut self) -> Option<Token> {
+        self.unread.take().or_else(|| self.lexer.next())
+    }
+}
+
+impl<'a, 'l> Preprocessor<'a, 'l> {
+    pub(crate) fn new(
+        options: &'a Options,
+        files: &'a mut Files<'l>,
+        reporter: &'a mut Reporter,
+    ) -> Self {
+        Self {
+            options,
+            files,
+            reporter,
+            macros: Macros::predefined(options),
+            once: HashSet::new(),
+            inclusions: 0,
+            bytes_left: MAX_TOTAL_BYTES,
+            expansion_left: MAX_EXPANDED_TOKENS,
+            doc: None,
+            output: Vec::new(),
+        }
+    }
+
+    /// The tokens of the translation unit of `main`; fewer if a limit ended it early.
+    pub(crate) fn run(mut self, main: FileId) -> Vec<Token> {
+        let start = Span {
+            file: main,
+            start: 0,
+            end: 0,
+        };
+        let _ = self.file(main, start, 0);
+        self.output
+    }
+
+    /// Reads a file that `opened` names.
+    fn file(&mut self, file: FileId, opened: Span, depth: usize) -> Result<(), Abort> {
+        let text = self.files.sources.file(file).text.clone();
+        self.count_inclusion(text.len(), opened, depth)?;
+        let mut reader = Reader {
+            file,
+            lexer: Lexer::new(file, text),
+            unread: None,
+            conditions: Conditions::default(),
+            depth,
+            has_definitions: false,
+        };
+        while let Some(token) = reader.next() {
+            if token.starts_line && token.is('#') {
+                self.directive(&mut reader, token.span)?;
+            } else if reader.conditions.are_met() {
+                self.report_problems(&mut reader.lexer);
+                self.text(&mut reader, token)?;
+            } else {
+                if !matches!(token.kind, TokenKind::Doc(_)) {
+                    reader.lexer.skip_line();
+                }
+                reader.lexer.take_problems();
+            }
+        }
+        self.report_problems(&mut reader.lexer);
+        reader.conditions.report_open(self.reporter);
+        self.doc = None;
+        self.files.read_whole.insert(file);
+        Ok(())
+    }
+
+    fn count_inclusion(&mut self, len: usize, opened: Span, depth: usize) -> Result<(), Abort> {
+        self.inclusions += 1;
+        if depth > MAX_INCLUDE_DEPTH {
+            let message = format!("includes nest more than {MAX_INCLUDE_DEPTH} deep");
+            let help = "protect the file with `#pragma once` or an include guard";
+            return self.abort(opened, message, help);
+        }
+        if self.inclusions > MAX_INCLUSIONS {
+            let message = format!("more than {MAX_INCLUSIONS} files are included");
+            let help = "protect the files with `#pragma once` or include guards";
+            return self.abort(opened, message, help);
+        }
+        match self.bytes_left.checked_sub(len) {
+            Some(left) => self.bytes_left = left,
+            None => {
+                let message =
+                    format!("a main file and its includes exceed {MAX_TOTAL_BYTES} bytes");
+                return self.abort(opened, message, "split the contract");
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on a token of the text, macros expanded.
+    fn text(&mut self, reader: &mut Reader, token: Token) -> Result<(), Abort> {
+        match &token.kind {
+            TokenKind::Doc(text) => self.doc = Some(join_docs(self.doc.take(), text)),
+            TokenKind::Word(name) if self.macros.contains(name) => {
+                for token in self.expand_in_text(reader, token)? {
+                    self.push(reader, token);
+                }
+            }
+            _ => self.push(reader, token),
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, reader: &mut Reader, mut token: Token) {
+        if let TokenKind::Unknown(character) = token.kind {
+            let message = format!("the character {character:?} is not used in Slice");
+            let diagnostic = Diagnostic::new(Code::IllegalCharacter, token.span, message);
+            self.reporter.report(diagnostic.help("remove it"));
+            return;
+        }
+        reader.has_definitions |= matches!(token.kind, TokenKind::Word(_));
+        token.doc = self.doc.take();
+        self.output.push(token);
+    }
+
+    fn report_problems(&mut self, lexer: &mut Lexer) {
+        for problem in lexer.take_problems() {
+            let mut diagnostic = Diagnostic::new(problem.code, problem.span, problem.message);
+            diagnostic.help = problem.help.map(str::to_owned);
+            self.reporter.report(diagnostic);
+        }
+    }
+
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: &str) {
+        self.reporter
+            .report(Diagnostic::new(code, span, message).help(help));
+    }
+
+    fn abort<T>(&mut self, span: Span, message: String, help: &str) -> Result<T, Abort> {
+        self.error(Code::LimitExceeded, span, message, help);
+        Err(Abort)
+    }
+
+    /// Whether an include here breaks the rule of Ice 3.8 that includes come first.
+    fn is_late(&self, reader: &Reader) -> bool {
+        self.options.language == Language::V38 && reader.has_definitions
+    }
+}
+
+/// Lines of `///` that follow one another are one comment; otherwise the last one counts.
+fn join_docs(before: Option<Rc<str>>, text: &Rc<str>) -> Rc<str> {
+    match before {
+        Some(before) if before.starts_with("///") && text.starts_with("///") => {
+            format!("{before}\n{text}").into()
+        }
+        _ => text.clone(),
+    }
+}

@@ -1,0 +1,128 @@
+//! The verdicts of the Slice compiler of Ice 3.7.8 about a corpus of sources.
+
+use floe_slice::{Code, Compilation, Language, MemoryLoader, Options, compile};
+use serde_json::Value;
+
+/// A case of `tests/vectors/slice-accept.json`.
+struct Case {
+    name: String,
+    source: String,
+    is_accepted: bool,
+}
+
+/// Cases that need classes or optionals: legal, and refused by this version of Floe alone.
+const NEEDS_CLASSES_OR_OPTIONALS: &[&str] = &[
+    "class_simple",
+    "class_empty",
+    "class_extends",
+    "class_self_member",
+    "class_forward",
+    "class_forward_never_defined",
+    "class_compact_id",
+    "class_compact_id_zero",
+    "class_compact_id_const",
+    "class_optional_members",
+    "class_optional_dup_tag_inherited",
+    "class_optional_class",
+    "class_with_operation",
+    "class_implements",
+    "class_value_member",
+    "interface_by_value",
+    "op_optional_params",
+    "op_return_proxy",
+    "exception_optional",
+    "object_proxy_and_value",
+];
+
+#[test]
+fn verdicts_are_those_of_ice_37() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let compilation = compile_as(&case.source, Language::V37);
+        let codes = error_codes(&compilation);
+        let needs_more = NEEDS_CLASSES_OR_OPTIONALS.contains(&case.name.as_str());
+        let is_right = match (case.is_accepted, needs_more) {
+            (true, false) => codes.is_empty(),
+            (true, true) => {
+                !codes.is_empty() && codes.iter().all(|code| *code == Code::NotYetSupported)
+            }
+            (false, _) => codes.iter().any(|code| *code != Code::NotYetSupported),
+        };
+        if !is_right {
+            wrong.push(format!(
+                "{} (Ice 3.7 accepts: {})\n{}\n{}",
+                case.name,
+                case.is_accepted,
+                case.source,
+                compilation.render()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn what_ice_37_accepts_is_accepted_by_default() {
+    for case in cases().into_iter().filter(|case| case.is_accepted) {
+        let compilation = compile_as(&case.source, Language::Any);
+        let codes = error_codes(&compilation);
+        assert!(
+            codes.iter().all(|code| *code == Code::NotYetSupported),
+            "{}\n{}",
+            case.name,
+            compilation.render()
+        );
+    }
+}
+
+#[test]
+fn every_error_in_the_corpus_says_where_and_what_to_do_or_why() {
+    for case in cases().into_iter().filter(|case| !case.is_accepted) {
+        for diagnostic in compile_as(&case.source, Language::V37).diagnostics {
+            assert!(diagnostic.span.is_some(), "{}: {diagnostic:?}", case.name);
+            assert!(
+                !diagnostic.message.ends_with('.'),
+                "{}: {diagnostic:?}",
+                case.name
+            );
+        }
+    }
+}
+
+fn compile_as(source: &str, language: Language) -> Compilation {
+    let options = Options {
+        language,
+        ..Options::default()
+    };
+    let files = MemoryLoader::new().with("case.ice", source);
+    compile(&options, &files, &["case.ice".into()])
+}
+
+fn error_codes(compilation: &Compilation) -> Vec<Code> {
+    let errors = compilation.diagnostics.iter().filter(|one| one.is_error());
+    errors.map(|diagnostic| diagnostic.code).collect()
+}
+
+fn cases() -> Vec<Case> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/vectors/slice-accept.json"
+    );
+    let text = std::fs::read_to_string(path).expect("the corpus is part of the repository");
+    let corpus: Value = serde_json::from_str(&text).expect("the corpus is JSON");
+    let cases = corpus["cases"].as_array().expect("the corpus has cases");
+    assert!(
+        cases.len() > 150,
+        "the corpus has shrunk to {}",
+        cases.len()
+    );
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
+    cases
+        .iter()
+        .map(|case| Case {
+            name: text(&case["name"]),
+            source: text(&case["source"]),
+            is_accepted: case["ice37_accepts"].as_bool().expect("a verdict"),
+        })
+        .collect()
+}
