@@ -1,7 +1,8 @@
-//! Helpers for the tests that span crates: the workspace's own programs, peers as processes, and installed peers.
+//! Helpers for the tests that span crates: the workspace's own programs, a hub, peers as processes, and installed peers.
 //!
 //! They are for tests, so they panic with a message that says what was expected and what the peer printed.
 
+pub mod hub;
 pub mod ice;
 pub mod peer;
 pub mod skip;

@@ -27,7 +27,7 @@ fn purity(path: &str) -> Option<Purity> {
     let inside = |folder: &str| path.starts_with(folder);
     let is_test = path.ends_with("/tests.rs") || path.contains("/src/") && path.contains("/tests/");
     let is_core = inside("crates/") && path.contains("/src/core/");
-    if !path.ends_with(".rs") || is_test || path == "crates/codegen/src/build_script.rs" {
+    if !path.ends_with(".rs") || is_test || SHELLS.contains(&path) {
         None
     } else if PURE_FOLDERS.iter().any(|folder| inside(folder)) || is_core {
         Some(Purity::Full)
@@ -77,6 +77,12 @@ fn grouped_imports(code: &str) -> Vec<(usize, String)> {
         .map(|(line, module)| (line, format!("std::{{{module}}}")))
         .collect()
 }
+
+/// The files of `codegen` that read and write files, for build scripts and the command.
+const SHELLS: [&str; 2] = [
+    "crates/codegen/src/build_script.rs",
+    "crates/codegen/src/files.rs",
+];
 
 const PURE_FOLDERS: [&str; 3] = [
     "crates/wire/src/",

@@ -73,7 +73,7 @@ fn run(target: &str, options: &Options) -> bool {
         &time,
         "-timeout=10",
         "-rss_limit_mb=1024",
-        "-print_final_stats=1",
+        "-verbosity=0", "-print_final_stats=1",
     ]);
     CARGO_FUZZ
         .command(&words)

@@ -1,0 +1,250 @@
+//! The examples, run as a reader runs them: each pair of programs, in Rust and in Python.
+//!
+//! An example is a folder with an `example.toml`:
+//!
+//! ```toml
+//! first = "server"        # started first; prints a line that starts with `ready`
+//! second = "client"       # started then; ends by itself
+//! hub = false             # whether they meet at a hub
+//! first-prints = []       # lines that come in this order, perhaps among others; `*` is any text
+//! second-prints = ["Hello, *"]
+//! ```
+//!
+//! The program `server` of the example `greeter` is the binary `greeter-server` of the workspace in Rust, and
+//! `examples/greeter/server.py` in Python. With a hub, each program gets the hub's endpoint as its only argument; without
+//! one, the first gets an endpoint to listen on, prints `ready PROXY`, and the second gets that proxy.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use floe_tests::hub::Hub;
+use floe_tests::ice::Ice;
+use floe_tests::peer::Peer;
+use floe_tests::{skip, workspace};
+use toml::{Table, Value};
+
+#[test]
+fn every_pair_of_rust_programs_prints_what_the_example_promises() {
+    examples()
+        .iter()
+        .for_each(|example| example.run(&Language::Rust, &Language::Rust));
+}
+
+#[test]
+fn every_pair_with_a_python_program_prints_what_the_example_promises() {
+    let python = match Ice::find() {
+        Ok(ice) => Language::Python(ice.python().to_owned()),
+        Err(reason) => return skip::report("ice", &reason),
+    };
+    for example in examples() {
+        for (first, second) in [
+            (&python, &Language::Rust),
+            (&Language::Rust, &python),
+            (&python, &python),
+        ] {
+            example.run(first, second);
+        }
+    }
+}
+
+#[test]
+fn every_example_has_what_a_reader_looks_for() {
+    for example in examples() {
+        let names: Vec<String> = names_in(&example.folder());
+        assert!(
+            names.iter().any(|name| name == "README.md"),
+            "{}: no README.md",
+            example.name
+        );
+        assert!(
+            names.iter().any(|name| name.ends_with(".ice")),
+            "{}: no contract",
+            example.name
+        );
+    }
+}
+
+/// What `example.toml` says.
+#[derive(Debug)]
+struct Example {
+    name: String,
+    first: Program,
+    second: Program,
+    hub: bool,
+}
+
+#[derive(Debug)]
+struct Program {
+    name: String,
+    /// Lines it must print, in this order.
+    prints: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Language {
+    Rust,
+    /// With the path of the interpreter that has Ice.
+    Python(PathBuf),
+}
+
+impl Example {
+    fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let table: Table = text
+            .parse()
+            .map_err(|error| format!("{name}/example.toml: {error}"))?;
+        let missing = |key: &str| {
+            format!("{name}/example.toml: expected `{key}`, got nothing or another type")
+        };
+        let program = |key: &str| {
+            let called = table
+                .get(key)
+                .and_then(Value::as_str)
+                .ok_or_else(|| missing(key))?;
+            let key = format!("{key}-prints");
+            let prints = table
+                .get(&key)
+                .and_then(Value::as_array)
+                .ok_or_else(|| missing(&key))?;
+            let lines: Option<Vec<_>> = prints
+                .iter()
+                .map(|line| line.as_str().map(str::to_owned))
+                .collect();
+            Ok::<_, String>(Program {
+                name: called.to_owned(),
+                prints: lines.ok_or_else(|| missing(&key))?,
+            })
+        };
+        let hub = table
+            .get("hub")
+            .and_then(Value::as_bool)
+            .ok_or_else(|| missing("hub"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            first: program("first")?,
+            second: program("second")?,
+            hub,
+        })
+    }
+
+    fn folder(&self) -> PathBuf {
+        workspace::root().join("examples").join(&self.name)
+    }
+
+    fn run(&self, first_language: &Language, second_language: &Language) {
+        let hub = self.hub.then(|| Hub::start(&[]));
+        let hub_endpoint = hub.as_ref().map(|hub| hub.endpoint().to_owned());
+        let listen = hub_endpoint
+            .clone()
+            .unwrap_or_else(|| "tcp -h 127.0.0.1 -p 0".to_owned());
+        let mut first = self.start(&self.first, first_language, &listen);
+        let proxy = first.ready();
+        let second = self.start(
+            &self.second,
+            second_language,
+            &hub_endpoint.unwrap_or(proxy),
+        );
+        let printed = second.succeed();
+        assert_in_order(
+            &format!("{} {}", self.name, self.second.name),
+            &self.second.prints,
+            &printed,
+        );
+        for line in &self.first.prints {
+            while !matches(line, &first.line()) {}
+        }
+    }
+
+    fn start(&self, program: &Program, language: &Language, argument: &str) -> Peer {
+        let mut command = match language {
+            Language::Rust => Command::new(workspace::program(&format!(
+                "{}-{}",
+                self.name, program.name
+            ))),
+            Language::Python(interpreter) => {
+                let mut command = Command::new(interpreter);
+                command.arg(self.folder().join(&program.name).with_extension("py"));
+                command
+            }
+        };
+        Peer::start(
+            &format!("{} {} in {language:?}", self.name, program.name),
+            command.arg(argument),
+        )
+    }
+}
+
+/// All examples; there are some.
+fn examples() -> Vec<Example> {
+    let folder = workspace::root().join("examples");
+    let names = names_in(&folder);
+    assert!(
+        !names.is_empty(),
+        "expected examples in {}",
+        folder.display()
+    );
+    let read = |name: &String| {
+        let path = folder.join(name).join("example.toml");
+        let text =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Example::parse(name, &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    names.iter().map(read).collect()
+}
+
+fn names_in(folder: &std::path::Path) -> Vec<String> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn assert_in_order(who: &str, expected: &[String], printed: &[String]) {
+    let mut lines = printed.iter();
+    for pattern in expected {
+        let found = lines.any(|line| matches(pattern, line));
+        assert!(
+            found,
+            "{who}: expected the line `{pattern}`, in the order {expected:#?}, got {printed:#?}"
+        );
+    }
+}
+
+/// Whether `line` is what `pattern` says, in which `*` stands for any text.
+fn matches(pattern: &str, line: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == line,
+        Some((head, tail)) => line.strip_prefix(head).is_some_and(|rest| {
+            let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+            ends.into_iter().any(|at| matches(tail, &rest[at..]))
+        }),
+    }
+}
+
+#[test]
+fn a_star_stands_for_any_text() {
+    assert!(matches("a*c*", "abcd") && matches("*", "") && matches("a", "a"));
+    assert!(!matches("a*c", "abcd") && !matches("a", "ab") && !matches("b*", "ab"));
+}
+
+#[test]
+#[should_panic(expected = "expected the line `b`")]
+fn a_line_out_of_order_is_missed() {
+    let lines = ["b", "a"].map(str::to_owned);
+    assert_in_order("a program", &["a", "b"].map(str::to_owned), &lines);
+}
+
+#[test]
+fn an_incomplete_description_is_refused_by_the_name_of_its_key() {
+    let text = "first = \"server\"\nfirst-prints = []\nsecond = \"client\"\nhub = false";
+    let error = Example::parse("greeter", text).expect_err("second-prints is missing");
+    assert!(
+        error.contains("`second-prints`") && error.contains("greeter/example.toml"),
+        "{error}"
+    );
+    assert!(Example::parse("greeter", &format!("{text}\nsecond-prints = [\"a\"]")).is_ok());
+}

@@ -1,0 +1,91 @@
+//! The committed fuzz corpora, replayed: what once was interesting to the fuzzer still ends well.
+//!
+//! `cargo xtask fuzz-smoke` looks for new inputs with the same functions.
+
+#[path = "../fuzz/src/message.rs"]
+mod message;
+#[path = "../fuzz/src/slice_source.rs"]
+mod slice_source;
+
+use std::fs;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use floe_tests::workspace;
+
+#[test]
+fn every_message_of_the_corpus_ends_well() {
+    replay("message", message::run);
+}
+
+#[test]
+fn every_slice_source_of_the_corpus_ends_well() {
+    replay("slice_source", slice_source::run);
+}
+
+#[test]
+fn a_truncated_or_bit_flipped_message_ends_well() {
+    for (_, input) in corpus("message") {
+        (0..input.len()).for_each(|len| message::run(&input[..len]));
+        for bit in 0..input.len() * 8 {
+            let mut flipped = input.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            message::run(&flipped);
+        }
+    }
+}
+
+#[test]
+fn a_truncated_slice_source_ends_well() {
+    for (_, input) in corpus("slice_source")
+        .into_iter()
+        .filter(|(_, input)| input.len() < 1000)
+    {
+        (0..input.len()).for_each(|len| slice_source::run(&input[..len]));
+    }
+}
+
+/// Runs each input, within a time that shows a hang.
+fn replay(target: &str, run: fn(&[u8])) {
+    let inputs = corpus(target);
+    assert!(
+        !inputs.is_empty(),
+        "expected inputs in fuzz/corpus/{target}"
+    );
+    for (name, input) in inputs {
+        let (done, wait) = mpsc::channel();
+        let worker = thread::spawn(move || {
+            run(&input);
+            // Nobody waits any more if the time was over.
+            let _ = done.send(());
+        });
+        let ended = wait.recv_timeout(INPUT_TIME_MAX);
+        assert!(
+            ended != Err(mpsc::RecvTimeoutError::Timeout),
+            "{target}/{name} does not end"
+        );
+        assert!(worker.join().is_ok(), "{target}/{name} panics");
+    }
+}
+
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = workspace::root().join("fuzz/corpus").join(target);
+    let entries =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("a corpus can be listed").path());
+    let read = |path: std::path::PathBuf| {
+        let input = fs::read(&path).expect("a corpus can be read");
+        (
+            path.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            input,
+        )
+    };
+    paths.map(read).collect()
+}
+
+/// Inputs take microseconds; a slow machine gets a thousand times more.
+const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
