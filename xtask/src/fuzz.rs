@@ -73,7 +73,8 @@ fn run(target: &str, options: &Options) -> bool {
         &time,
         "-timeout=10",
         "-rss_limit_mb=1024",
-        "-verbosity=0", "-print_final_stats=1",
+        "-verbosity=0",
+        "-print_final_stats=1",
     ]);
     CARGO_FUZZ
         .command(&words)
