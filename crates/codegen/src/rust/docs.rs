@@ -1,16 +1,43 @@
 //! Doc comments and deprecation, as attributes.
 
-use floe_slice::model::Metadata;
+use floe_slice::model::{Metadata, Operation};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::scope::snake_ident;
+
 /// The `#[doc]` attributes for a comment, or for `fallback` where there is none.
 pub(super) fn docs(doc: Option<&str>, fallback: &str) -> TokenStream {
-    let rendered = render(doc.unwrap_or(""));
-    let text = if rendered.is_empty() {
-        fallback
+    attributes(&render(doc.unwrap_or(""), ""), fallback)
+}
+
+/// The `#[doc]` attributes for an operation: its comment, and what is known of its parameters.
+pub(super) fn operation_docs(operation: &Operation, fallback: &str) -> TokenStream {
+    let mut parameters = String::new();
+    for parameter in &operation.parameters {
+        if let Some(doc) = &parameter.doc {
+            let name = snake_ident(&parameter.name, &parameter.metadata);
+            let text = inline(doc.trim()).replace('\n', "\n  ");
+            let returns = if parameter.is_out { "returns " } else { "" };
+            parameters.push_str(&format!("- {returns}`{name}`: {text}\n"));
+        }
+    }
+    attributes(
+        &render(operation.doc.as_deref().unwrap_or(""), &parameters),
+        fallback,
+    )
+}
+
+fn attributes(rendered: &str, fallback: &str) -> TokenStream {
+    let gap = if rendered.starts_with("- ") {
+        "\n\n"
     } else {
-        &rendered
+        ""
+    };
+    let text = match (rendered, gap) {
+        ("", _) => fallback.to_owned(),
+        (_, "") => rendered.to_owned(),
+        _ => format!("{fallback}{gap}{rendered}"),
     };
     let lines = text.lines().map(|line| {
         if line.is_empty() {
@@ -40,10 +67,10 @@ pub(super) fn deprecation(metadata: &Metadata) -> Option<&str> {
     matches!(directive, "deprecated" | "deprecate").then_some(note.trim())
 }
 
-/// A comment as Markdown: tags become a list behind the text.
-fn render(doc: &str) -> String {
+/// A comment as Markdown: tags become a list behind the text, `items` at its head.
+fn render(doc: &str, items: &str) -> String {
     let mut text = String::new();
-    let mut list = String::new();
+    let mut list = items.to_owned();
     let mut in_list = false;
     for line in doc.trim().lines() {
         let line = inline(line.trim_end());
@@ -126,16 +153,16 @@ mod tests {
     fn tags_become_a_list_behind_the_text() {
         let doc = "Greets somebody.\n\nTwice, see {@link Greeter#other}.\n@param name Who,\n  in full.\n@return The greeting.\n@throws Rejected If the name is rude.\n@see Other";
         let expected = "Greets somebody.\n\nTwice, see `Greeter::other`.\n\n- `name`: Who,\n  in full.\n- returns The greeting.\n- fails with `Rejected`: If the name is rude.\n- see `Other`";
-        assert_eq!(render(doc), expected);
+        assert_eq!(render(doc, ""), expected);
     }
 
     #[test]
     fn unknown_tags_and_broken_links_stay_as_they_are() {
         assert_eq!(
-            render("mail me@example.org {@link x"),
+            render("mail me@example.org {@link x", ""),
             "mail me@example.org {@link x"
         );
-        assert_eq!(render("@todo later"), "@todo later");
-        assert_eq!(render("set @p count, then go"), "set `count`, then go");
+        assert_eq!(render("@todo later", ""), "@todo later");
+        assert_eq!(render("set @p count, then go", ""), "set `count`, then go");
     }
 }

@@ -100,10 +100,12 @@ fn assert_path(path: &str) {
 }
 
 /// What `floe` has: modules generated from the built-in contracts, and hand-written types.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("::Ice", "contracts::ice"),
+    ("::Ice::Context", "Context"),
     ("::Ice::EncodingVersion", "EncodingVersion"),
     ("::Ice::Identity", "Identity"),
+    ("::Ice::OperationMode", "OperationMode"),
     ("::Ice::ProtocolVersion", "ProtocolVersion"),
     ("::IceStorm", "contracts::ice_storm"),
 ];

@@ -1134,6 +1134,8 @@ pub mod everything {
 
         /// Takes one of everything.
         ///
+        /// - `flag`: Whether.
+        /// - `name`: Who, as `text`.
         /// - returns What came of it.
         /// - fails with `Derived`: If it is rude.
         pub async fn everything(
@@ -1317,6 +1319,8 @@ pub mod everything {
 
         /// Takes one of everything.
         ///
+        /// - `flag`: Whether.
+        /// - `name`: Who, as `text`.
         /// - returns What came of it.
         /// - fails with `Derived`: If it is rude.
         fn everything(
@@ -2006,6 +2010,8 @@ pub mod everything {
 
         /// Takes one of everything.
         ///
+        /// - `flag`: Whether.
+        /// - `name`: Who, as `text`.
         /// - returns What came of it.
         /// - fails with `Derived`: If it is rude.
         pub async fn everything(

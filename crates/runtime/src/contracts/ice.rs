@@ -29,9 +29,6 @@ pub type StringSeq = Vec<String>;
 /// A sequence of proxies of any type.
 pub type ObjectProxySeq = Vec<Option<crate::Proxy>>;
 
-/// Names and values that travel with a request, outside of the contract.
-pub type Context = ::std::collections::BTreeMap<String, String>;
-
 /// A list of object names.
 pub type IdentitySeq = Vec<crate::Identity>;
 
@@ -53,6 +50,9 @@ impl ProcessProxy {
     }
 
     /// Writes a message on an output of the process.
+    ///
+    /// - `message`: The text.
+    /// - `fd`: The output: 1 for standard output, 2 for standard error.
     pub async fn write_message(
         &self,
         message: &str,
@@ -124,6 +124,9 @@ pub trait Process: Send + Sync + 'static {
     ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send;
 
     /// Writes a message on an output of the process.
+    ///
+    /// - `message`: The text.
+    /// - `fd`: The output: 1 for standard output, 2 for standard error.
     fn write_message(
         &self,
         message: String,
@@ -662,6 +665,8 @@ pub struct LocatorRegistryProxy(crate::Proxy);
 impl LocatorRegistryProxy {
     /// Says where an adapter is.
     ///
+    /// - `id`: The id of the adapter.
+    /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
     /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
     /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
     pub async fn set_adapter_direct_proxy(
@@ -688,6 +693,9 @@ impl LocatorRegistryProxy {
 
     /// Says where an adapter of a replica group is.
     ///
+    /// - `adapter_id`: The id of the adapter.
+    /// - `replica_group_id`: The id of its replica group.
+    /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
     /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
     /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
     /// - fails with `InvalidReplicaGroupIdException`: If the adapter is no member of that group.
@@ -717,6 +725,8 @@ impl LocatorRegistryProxy {
 
     /// Says by which object a server's process is administered.
     ///
+    /// - `id`: The id of the server.
+    /// - `proxy`: The object.
     /// - fails with `ServerNotFoundException`: If the locator knows no such server.
     pub async fn set_server_process_proxy(
         &self,
@@ -784,6 +794,8 @@ impl ::std::convert::From<LocatorRegistryProxy> for crate::Proxy {
 pub trait LocatorRegistry: Send + Sync + 'static {
     /// Says where an adapter is.
     ///
+    /// - `id`: The id of the adapter.
+    /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
     /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
     /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
     fn set_adapter_direct_proxy(
@@ -797,6 +809,9 @@ pub trait LocatorRegistry: Send + Sync + 'static {
 
     /// Says where an adapter of a replica group is.
     ///
+    /// - `adapter_id`: The id of the adapter.
+    /// - `replica_group_id`: The id of its replica group.
+    /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
     /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
     /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
     /// - fails with `InvalidReplicaGroupIdException`: If the adapter is no member of that group.
@@ -812,6 +827,8 @@ pub trait LocatorRegistry: Send + Sync + 'static {
 
     /// Says by which object a server's process is administered.
     ///
+    /// - `id`: The id of the server.
+    /// - `proxy`: The object.
     /// - fails with `ServerNotFoundException`: If the locator knows no such server.
     fn set_server_process_proxy(
         &self,
@@ -1123,6 +1140,7 @@ pub struct LocatorProxy(crate::Proxy);
 impl LocatorProxy {
     /// Finds an object by its identity.
     ///
+    /// - `id`: The identity.
     /// - returns A proxy to it; it may itself be indirect.
     /// - fails with `ObjectNotFoundException`: If nobody has registered it.
     pub async fn find_object_by_id(
@@ -1147,6 +1165,7 @@ impl LocatorProxy {
 
     /// Finds an adapter by its id.
     ///
+    /// - `id`: The id.
     /// - returns A proxy with the endpoints of the adapter.
     /// - fails with `AdapterNotFoundException`: If nobody has registered it.
     pub async fn find_adapter_by_id(
@@ -1228,6 +1247,7 @@ impl ::std::convert::From<LocatorProxy> for crate::Proxy {
 pub trait Locator: Send + Sync + 'static {
     /// Finds an object by its identity.
     ///
+    /// - `id`: The identity.
     /// - returns A proxy to it; it may itself be indirect.
     /// - fails with `ObjectNotFoundException`: If nobody has registered it.
     fn find_object_by_id(
@@ -1240,6 +1260,7 @@ pub trait Locator: Send + Sync + 'static {
 
     /// Finds an adapter by its id.
     ///
+    /// - `id`: The id.
     /// - returns A proxy with the endpoints of the adapter.
     /// - fails with `AdapterNotFoundException`: If nobody has registered it.
     fn find_adapter_by_id(
@@ -1519,56 +1540,6 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
                 }
             }
         })
-    }
-}
-
-/// Whether an operation may be invoked again when nobody knows whether it was dispatched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-#[repr(i32)]
-pub enum OperationMode {
-    /// It must not: at most one dispatch.
-    #[default]
-    Normal = 0,
-    /// It may, and changes nothing. Old peers send it; it means the same as Idempotent.
-    Nonmutating = 1,
-    /// It may: two dispatches have the effect of one.
-    Idempotent = 2,
-}
-
-impl OperationMode {
-    /// The value of the enumerator on the wire.
-    pub const fn value(self) -> i32 {
-        self as i32
-    }
-
-    /// The enumerator with this value, if there is one.
-    pub const fn from_value(value: i32) -> Option<Self> {
-        match value {
-            0 => Some(Self::Normal),
-            1 => Some(Self::Nonmutating),
-            2 => Some(Self::Idempotent),
-            _ => None,
-        }
-    }
-}
-
-impl crate::Encode for OperationMode {
-    fn encode(&self, encoder: &mut crate::Encoder<'_>) {
-        crate::EnumWidth::for_max(2).encode(self.value(), encoder);
-    }
-}
-
-impl crate::Decode for OperationMode {
-    const MIN_WIRE_LEN: usize = 1;
-
-    fn decode(decoder: &mut crate::Decoder<'_>) -> Result<Self, crate::DecodeError> {
-        let value = crate::EnumWidth::for_max(2)
-            .decode(decoder, "::Ice::OperationMode")?;
-        Self::from_value(value)
-            .ok_or_else(|| {
-                let kind = crate::DecodeErrorKind::UnknownEnumerator(value);
-                decoder.error("::Ice::OperationMode", kind)
-            })
     }
 }
 

@@ -596,6 +596,8 @@ impl TopicProxy {
 
     /// Subscribes an object to the events of the topic.
     ///
+    /// - `qos`: How events are delivered.
+    /// - `subscriber`: The object; the mode of the proxy is the mode of the delivery.
     /// - returns An object whose events go to this subscriber alone.
     /// - fails with `AlreadySubscribed`: If an object of the same identity is subscribed.
     /// - fails with `BadQoS`: If the quality of service cannot be had.
@@ -623,6 +625,8 @@ impl TopicProxy {
     }
 
     /// Ends a subscription. Without one, nothing happens.
+    ///
+    /// - `subscriber`: The object; only its identity counts.
     pub async fn unsubscribe(
         &self,
         subscriber: Option<&crate::Proxy>,
@@ -645,6 +649,8 @@ impl TopicProxy {
 
     /// Forwards the events of this topic to another one.
     ///
+    /// - `link_to`: The topic that gets the events, of this service or of another one.
+    /// - `cost`: What the link costs; 0 lets every event pass.
     /// - fails with `LinkExists`: If the two are linked already.
     pub async fn link(
         &self,
@@ -670,6 +676,7 @@ impl TopicProxy {
 
     /// Removes a link.
     ///
+    /// - `link_to`: The topic at its other end.
     /// - fails with `NoSuchLink`: If there is none.
     pub async fn unlink(
         &self,
@@ -800,6 +807,8 @@ pub trait Topic: Send + Sync + 'static {
 
     /// Subscribes an object to the events of the topic.
     ///
+    /// - `qos`: How events are delivered.
+    /// - `subscriber`: The object; the mode of the proxy is the mode of the delivery.
     /// - returns An object whose events go to this subscriber alone.
     /// - fails with `AlreadySubscribed`: If an object of the same identity is subscribed.
     /// - fails with `BadQoS`: If the quality of service cannot be had.
@@ -814,6 +823,8 @@ pub trait Topic: Send + Sync + 'static {
     > + Send;
 
     /// Ends a subscription. Without one, nothing happens.
+    ///
+    /// - `subscriber`: The object; only its identity counts.
     fn unsubscribe(
         &self,
         subscriber: Option<crate::Proxy>,
@@ -822,6 +833,8 @@ pub trait Topic: Send + Sync + 'static {
 
     /// Forwards the events of this topic to another one.
     ///
+    /// - `link_to`: The topic that gets the events, of this service or of another one.
+    /// - `cost`: What the link costs; 0 lets every event pass.
     /// - fails with `LinkExists`: If the two are linked already.
     fn link(
         &self,
@@ -832,6 +845,7 @@ pub trait Topic: Send + Sync + 'static {
 
     /// Removes a link.
     ///
+    /// - `link_to`: The topic at its other end.
     /// - fails with `NoSuchLink`: If there is none.
     fn unlink(
         &self,
@@ -1297,6 +1311,7 @@ pub struct TopicManagerProxy(crate::Proxy);
 impl TopicManagerProxy {
     /// Creates a topic.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `TopicExists`: If there is one of this name.
     pub async fn create(
@@ -1321,6 +1336,7 @@ impl TopicManagerProxy {
 
     /// Finds a topic.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `NoSuchTopic`: If there is none of this name.
     pub async fn retrieve(
@@ -1345,6 +1361,7 @@ impl TopicManagerProxy {
 
     /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     pub async fn create_or_retrieve(
         &self,
@@ -1436,6 +1453,7 @@ impl ::std::convert::From<TopicManagerProxy> for crate::Proxy {
 pub trait TopicManager: Send + Sync + 'static {
     /// Creates a topic.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `TopicExists`: If there is one of this name.
     fn create(
@@ -1448,6 +1466,7 @@ pub trait TopicManager: Send + Sync + 'static {
 
     /// Finds a topic.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `NoSuchTopic`: If there is none of this name.
     fn retrieve(
@@ -1460,6 +1479,7 @@ pub trait TopicManager: Send + Sync + 'static {
 
     /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     fn create_or_retrieve(
         &self,
@@ -1812,11 +1832,11 @@ pub struct EventData {
     /// The operation that the publisher invoked.
     pub op: String,
     /// The mode of its request.
-    pub mode: crate::contracts::ice::OperationMode,
+    pub mode: crate::OperationMode,
     /// The encapsulation with its parameters, header included.
     pub data: crate::contracts::ice::ByteSeq,
     /// The context of its request.
-    pub context: crate::contracts::ice::Context,
+    pub context: crate::Context,
 }
 
 impl crate::Encode for EventData {
@@ -1830,9 +1850,9 @@ impl crate::Encode for EventData {
 
 impl crate::Decode for EventData {
     const MIN_WIRE_LEN: usize = <String as crate::Decode>::MIN_WIRE_LEN
-        + <crate::contracts::ice::OperationMode as crate::Decode>::MIN_WIRE_LEN
+        + <crate::OperationMode as crate::Decode>::MIN_WIRE_LEN
         + <crate::contracts::ice::ByteSeq as crate::Decode>::MIN_WIRE_LEN
-        + <crate::contracts::ice::Context as crate::Decode>::MIN_WIRE_LEN;
+        + <crate::Context as crate::Decode>::MIN_WIRE_LEN;
 
     fn decode(decoder: &mut crate::Decoder<'_>) -> Result<Self, crate::DecodeError> {
         Ok(Self {
@@ -1882,6 +1902,8 @@ pub struct TopicLinkProxy(crate::Proxy);
 
 impl TopicLinkProxy {
     /// Delivers events to the subscribers of the linked topic, but not to its links.
+    ///
+    /// - `events`: The events.
     pub async fn forward(&self, events: &[EventData]) -> Result<(), crate::InvokeError> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "forward",
@@ -1942,6 +1964,8 @@ impl ::std::convert::From<TopicLinkProxy> for crate::Proxy {
 /// The receiving end of a link.
 pub trait TopicLink: Send + Sync + 'static {
     /// Delivers events to the subscribers of the linked topic, but not to its links.
+    ///
+    /// - `events`: The events.
     fn forward(
         &self,
         events: EventDataSeq,
@@ -2128,6 +2152,8 @@ impl TopicInternalProxy {
 
     /// Subscribes an object to the events of the topic.
     ///
+    /// - `qos`: How events are delivered.
+    /// - `subscriber`: The object; the mode of the proxy is the mode of the delivery.
     /// - returns An object whose events go to this subscriber alone.
     /// - fails with `AlreadySubscribed`: If an object of the same identity is subscribed.
     /// - fails with `BadQoS`: If the quality of service cannot be had.
@@ -2155,6 +2181,8 @@ impl TopicInternalProxy {
     }
 
     /// Ends a subscription. Without one, nothing happens.
+    ///
+    /// - `subscriber`: The object; only its identity counts.
     pub async fn unsubscribe(
         &self,
         subscriber: Option<&crate::Proxy>,
@@ -2177,6 +2205,8 @@ impl TopicInternalProxy {
 
     /// Forwards the events of this topic to another one.
     ///
+    /// - `link_to`: The topic that gets the events, of this service or of another one.
+    /// - `cost`: What the link costs; 0 lets every event pass.
     /// - fails with `LinkExists`: If the two are linked already.
     pub async fn link(
         &self,
@@ -2202,6 +2232,7 @@ impl TopicInternalProxy {
 
     /// Removes a link.
     ///
+    /// - `link_to`: The topic at its other end.
     /// - fails with `NoSuchLink`: If there is none.
     pub async fn unlink(
         &self,
@@ -2275,6 +2306,7 @@ impl TopicInternalProxy {
 
     /// Removes subscribers to which delivery has failed. Replicas say it to their master.
     ///
+    /// - `id`: The identities of the subscribers.
     /// - fails with `ReapWouldBlock`: If it cannot be done now.
     pub async fn reap(
         &self,
@@ -2356,6 +2388,7 @@ pub trait TopicInternal: Topic + Send + Sync + 'static {
 
     /// Removes subscribers to which delivery has failed. Replicas say it to their master.
     ///
+    /// - `id`: The identities of the subscribers.
     /// - fails with `ReapWouldBlock`: If it cannot be done now.
     fn reap(
         &self,
@@ -2613,6 +2646,7 @@ pub struct TopicManagerInternalProxy(crate::Proxy);
 impl TopicManagerInternalProxy {
     /// Creates a topic.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `TopicExists`: If there is one of this name.
     pub async fn create(
@@ -2637,6 +2671,7 @@ impl TopicManagerInternalProxy {
 
     /// Finds a topic.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `NoSuchTopic`: If there is none of this name.
     pub async fn retrieve(
@@ -2661,6 +2696,7 @@ impl TopicManagerInternalProxy {
 
     /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
     ///
+    /// - `name`: Its name.
     /// - returns The topic.
     pub async fn create_or_retrieve(
         &self,

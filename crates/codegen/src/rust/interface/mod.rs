@@ -10,7 +10,7 @@ use floe_slice::model::{Definition, DefinitionId, Interface, Operation};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::docs::{deprecated, docs};
+use super::docs::{self, deprecated};
 use super::scope::{Scope, error_name, snake_ident};
 use crate::names;
 
@@ -130,8 +130,8 @@ fn operation_ident(operation: &Operation) -> Ident {
 
 fn operation_docs(interface: &Definition, operation: &Operation) -> TokenStream {
     let scoped = &interface.scoped;
-    let docs = docs(
-        operation.doc.as_deref(),
+    let docs = docs::operation_docs(
+        operation,
         &format!("Slice operation `{}` of `{scoped}`.", operation.name),
     );
     let deprecated = deprecated(&operation.metadata);
