@@ -7,7 +7,7 @@ use floe_wire::{Decoder, Encoder};
 
 use crate::layout::{Layout, Layouts};
 use crate::{DecodeValueError, EncodeValueError, LookupError, Operation, Unsupported, Value};
-use crate::{decode, encode};
+use crate::{builtin, decode, encode};
 
 /// A Slice model, prepared for values of its types. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -109,32 +109,45 @@ impl Contract {
             .map_err(|located| EncodeValueError::located(*located, "value"))
     }
 
-    /// Finds an operation for an object with these type ids (the answer of `ice_ids`).
+    /// Finds an operation by its name: in any interface, or in that of a qualified name `M::I::op`.
     ///
-    /// If the contract has any of the types, the operation must be one of theirs; if it has none,
-    /// or `type_ids` is empty, any interface of the contract will do. The name may be qualified,
-    /// `M::I::op`: then that interface is meant, whatever the type ids.
+    /// What every object has (`ice_ping`, `ice_isA`, `ice_id`, `ice_ids`) is found too.
     ///
     /// # Errors
     /// [`LookupError`]: no such operation, more than one, or one with unsupported types.
-    pub fn find_operation(
+    pub fn operation(&self, name: &str) -> Result<Operation, LookupError> {
+        let none: [&str; 0] = [];
+        self.operation_of_object(&none, name)
+    }
+
+    /// Finds an operation of an object with these type ids (the answer of `ice_ids`).
+    ///
+    /// If the contract has any of the types, the operation must be one of theirs; if it has none,
+    /// any interface of the contract will do, as for [`Contract::operation`].
+    ///
+    /// # Errors
+    /// As [`Contract::operation`].
+    pub fn operation_of_object(
         &self,
         type_ids: &[impl AsRef<str>],
         name: &str,
     ) -> Result<Operation, LookupError> {
         if let Some((interface, name)) = name.rsplit_once("::") {
-            return self.operation_of(&[self.interface(interface)?], name);
+            return self.operation_in(&[self.interface(interface)?], name, true);
+        }
+        if let Some(operation) = builtin::operation(name) {
+            return Ok(operation);
         }
         let known = type_ids.iter().filter_map(|type_id| {
-            self.model()
-                .find(type_id.as_ref())
-                .filter(|id| self.is_interface(*id))
+            let id = self.model().find(type_id.as_ref());
+            id.filter(|id| self.is_interface(*id))
         });
-        let mut interfaces: Vec<DefinitionId> = known.collect();
-        if interfaces.is_empty() {
-            interfaces = self.interfaces().collect();
+        let known: Vec<DefinitionId> = known.collect();
+        if known.is_empty() {
+            let all: Vec<DefinitionId> = self.interfaces().collect();
+            return self.operation_in(&all, name, false);
         }
-        self.operation_of(&interfaces, name)
+        self.operation_in(&known, name, true)
     }
 
     /// The type ids of the interfaces, in order of definition.
@@ -186,10 +199,13 @@ impl Contract {
         })
     }
 
-    fn operation_of(
+    /// Finds an operation in one of these interfaces; `are_given` if they, and no others, were
+    /// asked for.
+    fn operation_in(
         &self,
         interfaces: &[DefinitionId],
         name: &str,
+        are_given: bool,
     ) -> Result<Operation, LookupError> {
         let mut found: Vec<DefinitionId> = Vec::new();
         let mut operations: Vec<String> = Vec::new();
@@ -205,16 +221,22 @@ impl Contract {
         }
         let name = name.to_owned();
         match found.as_slice() {
-            [] => Err(LookupError::NoSuchOperation { name, operations }),
+            [] => Err(LookupError::NoSuchOperation {
+                name,
+                interfaces: self.scoped(interfaces.iter().filter(|_| are_given)),
+                operations,
+            }),
             [interface] => Ok(Operation::new(self, *interface, &name)?),
             several => Err(LookupError::Ambiguous {
-                interfaces: several
-                    .iter()
-                    .map(|id| self.model().definition(*id).scoped.clone())
-                    .collect(),
+                interfaces: self.scoped(several.iter()),
                 name,
             }),
         }
+    }
+
+    fn scoped<'a>(&self, ids: impl Iterator<Item = &'a DefinitionId>) -> Vec<String> {
+        ids.map(|id| self.model().definition(*id).scoped.clone())
+            .collect()
     }
 
     fn interfaces(&self) -> impl Iterator<Item = DefinitionId> {

@@ -4,6 +4,29 @@
 //! (encodings 1.0 and 1.1) and as JSON, and finds the [`Operation`]s of interfaces, which turn
 //! whole requests, replies and user exceptions into JSON and back. Pure: no I/O, clock or async.
 //!
+//! ```
+//! use floe_dynamic::Contract;
+//! use floe_slice::check_source;
+//! use floe_wire::EncodingVersion;
+//! use serde_json::json;
+//!
+//! let slice = b"module Shop { interface Till { int add(string item, short count); } }";
+//! let contract = Contract::new(check_source(slice).model);
+//! let add = contract.operation("add")?;
+//!
+//! let request = add.encode_request(&json!({"item": "tea", "count": 2}), EncodingVersion::V1_1)?;
+//! assert_eq!(request, b"\x0c\0\0\0\x01\x01\x03tea\x02\0");
+//! let reply = b"\x0a\0\0\0\x01\x01\x07\0\0\0";
+//! assert_eq!(add.decode_reply(reply)?, json!({"returnValue": 7}));
+//!
+//! let wrong = add.encode_request(&json!(["tea", 70000]), EncodingVersion::V1_1);
+//! assert_eq!(
+//!     wrong.unwrap_err().to_string(),
+//!     "params[1]: expected a short (-32768 to 32767), got the number 70000"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Values as JSON
 //!
 //! | Slice | JSON out | JSON in |
@@ -24,6 +47,8 @@
 //!
 //! What is written reads back as the same value, negative zero included; only the payload of a
 //! NaN is lost. JSON has no other shorthands: a number as text is no `int`, `null` is no string.
+//! An object with a key that stands twice is refused by [`parse_json`]; the JSON library's own
+//! parser would lose one of the two.
 //!
 //! # Operations as JSON
 //!
@@ -50,6 +75,7 @@
 //! Classes and optional members or parameters are not yet supported: what uses them is refused
 //! with that reason when it is looked up, and the rest of the contract works.
 
+mod builtin;
 mod contract;
 mod decode;
 mod encode;

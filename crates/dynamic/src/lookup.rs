@@ -27,6 +27,9 @@ pub enum LookupError {
     NoSuchOperation {
         /// The name that was asked for.
         name: String,
+        /// The interfaces of the object, as far as the Slice files have them; empty if any would
+        /// have done.
+        interfaces: Vec<String>,
         /// The operations that there are.
         operations: Vec<String>,
     },
@@ -44,9 +47,26 @@ pub enum LookupError {
 impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSuchType { name, types } => missing(f, "type", name, types),
-            Self::NoSuchInterface { name, interfaces } => missing(f, "interface", name, interfaces),
-            Self::NoSuchOperation { name, operations } => missing(f, "operation", name, operations),
+            Self::NoSuchType { name, types } => {
+                write!(f, "no type {name} in the Slice files")?;
+                alternatives(f, name, types)
+            }
+            Self::NoSuchInterface { name, interfaces } => {
+                write!(f, "no interface {name} in the Slice files")?;
+                alternatives(f, name, interfaces)
+            }
+            Self::NoSuchOperation {
+                name,
+                interfaces,
+                operations,
+            } => {
+                match interfaces.as_slice() {
+                    [] => write!(f, "no operation {name} in the Slice files")?,
+                    [interface] => write!(f, "{interface} has no operation {name}")?,
+                    several => write!(f, "none of {} has an operation {name}", join(several))?,
+                }
+                alternatives(f, name, operations)
+            }
             Self::Ambiguous { name, interfaces } => write!(
                 f,
                 "several interfaces have an operation {name}: {}; say which one you mean, for example {}::{name}",
@@ -66,13 +86,13 @@ impl From<Unsupported> for LookupError {
     }
 }
 
-fn missing(f: &mut fmt::Formatter<'_>, what: &str, name: &str, all: &[String]) -> fmt::Result {
-    write!(f, "no {what} {name} in the Slice files")?;
+/// What there is instead.
+fn alternatives(f: &mut fmt::Formatter<'_>, name: &str, all: &[String]) -> fmt::Result {
     if let Some(suggestion) = suggest(name, all.iter().map(String::as_str)) {
         return write!(f, "; did you mean {suggestion}");
     }
     match all {
-        [] => write!(f, ", which define none"),
+        [] => write!(f, "; there is none"),
         all => write!(f, "; there is {}", join(all)),
     }
 }

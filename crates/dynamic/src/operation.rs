@@ -4,6 +4,7 @@ use std::fmt;
 
 use floe_slice::model::{self, DefinitionId, DefinitionKind};
 use floe_wire::EncodingVersion;
+use floe_wire::message::OperationMode;
 use serde_json::Value as Json;
 
 use crate::json::{JsonReader, object};
@@ -70,9 +71,16 @@ impl Operation {
         &self.contract.model().definition(self.interface).scoped
     }
 
-    /// Whether its mode on the wire is 2 (idempotent) instead of 0.
-    pub fn is_idempotent(&self) -> bool {
-        self.declared().is_idempotent
+    /// Its mode in a request, which also tells whether it may be repeated.
+    pub fn mode(&self) -> OperationMode {
+        let mut metadata = self.declared().metadata.iter();
+        match self.declared().is_idempotent {
+            true if metadata.any(|directive| directive.text == "nonmutating") => {
+                OperationMode::Nonmutating
+            }
+            true => OperationMode::Idempotent,
+            false => OperationMode::Normal,
+        }
     }
 
     /// Whether something comes back, so that it must be invoked twoway.

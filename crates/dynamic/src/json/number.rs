@@ -18,7 +18,7 @@ pub(super) fn read(primitive: Primitive, json: &Json) -> Option<Value> {
 
 /// Reads a byte.
 pub(super) fn byte(json: &Json) -> Option<u8> {
-    json.as_u64().and_then(|value| u8::try_from(value).ok())
+    integer(json).and_then(|value| u8::try_from(value).ok())
 }
 
 /// The JSON that the text of a dictionary's key stands for.

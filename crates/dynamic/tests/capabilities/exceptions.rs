@@ -22,7 +22,7 @@ const FULL: &str = "
 
 fn encoded(operation: &str, json: &Json, encoding: EncodingVersion) -> Vec<u8> {
     contract(FULL)
-        .find_operation(&["::M::T"], operation)
+        .operation_of_object(&["::M::T"], operation)
         .expect("the operation exists")
         .encode_exception(json, encoding)
         .unwrap_or_else(|error| panic!("{error}"))
@@ -79,7 +79,7 @@ fn of_an_exception_without_a_readable_base_the_type_id_is_told() {
 
 #[test]
 fn an_operation_throws_what_it_declares_and_what_extends_it() {
-    let operation = contract(FULL).find_operation(&["::M::T"], "sliced");
+    let operation = contract(FULL).operation_of_object(&["::M::T"], "sliced");
     let operation = operation.expect("the operation exists");
     assert!(operation.throws("::M::Failure"));
     assert!(operation.throws("::M::Timeout"));
@@ -89,7 +89,7 @@ fn an_operation_throws_what_it_declares_and_what_extends_it() {
 
 #[test]
 fn json_that_is_no_exception_is_refused() {
-    let operation = contract(FULL).find_operation(&["::M::T"], "sliced");
+    let operation = contract(FULL).operation_of_object(&["::M::T"], "sliced");
     let operation = operation.expect("the operation exists");
     let refused = |json: Json| {
         let result = operation.encode_exception(&json, EncodingVersion::V1_1);

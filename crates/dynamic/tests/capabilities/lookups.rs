@@ -2,6 +2,7 @@
 
 use floe_dynamic::{LookupError, Unsupported};
 use floe_slice::model::Type;
+use floe_wire::message::OperationMode;
 
 use crate::support::{contract, contract_with_unsupported};
 
@@ -68,10 +69,10 @@ fn an_interface_is_no_data_type() {
 #[test]
 fn an_operation_is_found_by_the_type_ids_of_its_object() {
     let contract = contract(SLICE);
-    let found = contract.find_operation(&["::Ice::Object", "::M::B", "::M::Base"], "report");
+    let found = contract.operation_of_object(&["::Ice::Object", "::M::B", "::M::Base"], "report");
     assert_eq!(found.expect("B reports").interface(), "::M::B");
     let inherited = contract
-        .find_operation(&["::N::C"], "shared")
+        .operation_of_object(&["::N::C"], "shared")
         .expect("C inherits it");
     assert_eq!(inherited.interface(), "::M::Base");
 }
@@ -79,43 +80,64 @@ fn an_operation_is_found_by_the_type_ids_of_its_object() {
 #[test]
 fn an_operation_of_an_object_with_unknown_types_is_found_in_any_interface() {
     let contract = contract(SLICE);
-    let found = contract.find_operation(&["::X::Unknown"], "onlyA");
+    let found = contract.operation_of_object(&["::X::Unknown"], "onlyA");
     assert_eq!(found.expect("A has it").interface(), "::M::A");
-    let none: [&str; 0] = [];
-    assert!(contract.find_operation(&none, "shared").is_ok());
+    assert!(contract.operation("shared").is_ok());
 }
 
 #[test]
 fn an_operation_of_another_interface_is_not_taken_for_an_object_of_known_type() {
-    let error = contract(SLICE).find_operation(&["::M::B"], "onlyA");
+    let error = contract(SLICE).operation_of_object(&["::M::B"], "onlyA");
     assert_eq!(
         error.expect_err("B has no onlyA").to_string(),
-        "no operation onlyA in the Slice files; there is shared, report"
+        "::M::B has no operation onlyA; there is shared, report"
     );
 }
 
 #[test]
 fn an_ambiguous_operation_is_asked_back_and_found_by_its_qualified_name() {
     let contract = contract(SLICE);
-    let none: [&str; 0] = [];
-    let error = contract
-        .find_operation(&none, "report")
-        .expect_err("A and B have it");
+    let error = contract.operation("report").expect_err("A and B have it");
     assert_eq!(
         error.to_string(),
         "several interfaces have an operation report: ::M::A, ::M::B; \
          say which one you mean, for example ::M::A::report"
     );
     for name in ["::M::B::report", "M::B::report", "B::report"] {
-        let found = contract
-            .find_operation(&none, name)
-            .expect("the name is qualified");
+        let found = contract.operation(name).expect("the name is qualified");
         assert_eq!(found.interface(), "::M::B", "{name}");
     }
     assert!(matches!(
-        contract.find_operation(&none, "M::X::report"),
+        contract.operation("M::X::report"),
         Err(LookupError::NoSuchInterface { .. })
     ));
+}
+
+#[test]
+fn an_operation_that_nobody_has_is_answered_with_the_one_that_was_meant() {
+    let error = contract(SLICE)
+        .operation("reprot")
+        .expect_err("a typing error");
+    assert_eq!(
+        error.to_string(),
+        "no operation reprot in the Slice files; did you mean report"
+    );
+    let error = contract("module M { struct S { int i; } }").operation("report");
+    assert_eq!(
+        error.expect_err("no interfaces").to_string(),
+        "no operation report in the Slice files; there is none"
+    );
+}
+
+#[test]
+fn what_every_object_has_is_found_in_any_contract() {
+    let contract = contract(SLICE);
+    for name in ["ice_ping", "ice_isA", "ice_id", "ice_ids"] {
+        let found = contract.operation_of_object(&["::M::A"], name);
+        let found = found.expect("every object has it");
+        assert_eq!(found.interface(), "::Ice::Object");
+        assert_eq!(found.mode(), OperationMode::Nonmutating);
+    }
 }
 
 #[test]
@@ -145,7 +167,7 @@ fn classes_and_optionals_are_refused_where_they_are_used_and_the_rest_works() {
     }
     let refused = |name| {
         contract
-            .find_operation(&["::M::T"], name)
+            .operation_of_object(&["::M::T"], name)
             .map(|found| found.to_string())
     };
     assert_eq!(refused("swap"), Err(node.clone()));

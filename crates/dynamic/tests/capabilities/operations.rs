@@ -2,6 +2,7 @@
 
 use floe_dynamic::{Contract, Operation};
 use floe_wire::EncodingVersion;
+use floe_wire::message::OperationMode;
 use serde_json::{Value as Json, json};
 
 use crate::support::contract;
@@ -16,6 +17,7 @@ module M
         void noop();
         idempotent int add(int a, int b);
         string greet(string name, out int length) throws E;
+        ["nonmutating"] idempotent void look();
         void move(Point to);
         int clash(out int returnValue, out string other);
     }
@@ -25,7 +27,7 @@ module M
 fn operation(name: &str) -> Operation {
     let contract: Contract = contract(SLICE);
     contract
-        .find_operation(&["::M::T"], name)
+        .operation_of_object(&["::M::T"], name)
         .expect("the operation exists")
 }
 
@@ -127,8 +129,13 @@ fn a_return_value_beside_an_out_parameter_of_its_name_gets_another_key() {
 fn what_comes_back_decides_whether_an_operation_must_be_twoway() {
     assert!(!operation("noop").returns_data());
     assert!(operation("add").returns_data());
-    assert!(operation("add").is_idempotent());
-    assert!(!operation("greet").is_idempotent());
+}
+
+#[test]
+fn the_mode_of_a_request_is_that_of_the_declaration() {
+    assert_eq!(operation("greet").mode(), OperationMode::Normal);
+    assert_eq!(operation("add").mode(), OperationMode::Idempotent);
+    assert_eq!(operation("look").mode(), OperationMode::Nonmutating);
 }
 
 #[test]

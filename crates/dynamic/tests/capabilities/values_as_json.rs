@@ -76,6 +76,8 @@ fn negative_zero_keeps_its_sign() {
 fn an_integer_may_be_written_with_a_fraction_of_zero_and_a_long_as_text() {
     let contract = contract(SLICE);
     assert_eq!(value(&contract, "int", &json!(5.0)), Value::Int(5));
+    let bytes = value(&contract, "M::Bytes", &json!([5.0, 6]));
+    assert_eq!(bytes, Value::Bytes(vec![5, 6]));
     let text = json!("-9223372036854775808");
     assert_eq!(value(&contract, "long", &text), Value::Long(i64::MIN));
 }
