@@ -171,7 +171,7 @@ fn a_batch_gives_its_requests_in_order() {
             context: &Context::from([("k".into(), "v".into())]),
         };
         batch
-            .push(&header, |e| {
+            .push(&header, usize::MAX, |e| {
                 e.encapsulation(EncodingVersion::V1_1, |e| e.put(&7_i32))
             })
             .unwrap();
@@ -223,6 +223,7 @@ fn an_event_is_forwarded_byte_for_byte() {
         &incoming.identity(),
         "",
         &incoming.event(),
-    );
+    )
+    .unwrap();
     assert_eq!(forwarded, original.bytes);
 }

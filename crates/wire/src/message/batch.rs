@@ -12,6 +12,8 @@ use crate::reference::Identity;
 
 /// The least bytes that a request takes in a batch.
 const REQUEST_LEN_MIN: usize = 12;
+/// The longest message that a size can say.
+const LEN_MAX: usize = i32::MAX as usize;
 /// Header and count.
 const REQUESTS_START: usize = HEADER_LEN + 4;
 
@@ -24,20 +26,22 @@ pub struct BatchWriter {
 
 impl BatchWriter {
     /// Adds a request whose parameters, encapsulation header included, are what `encapsulation`
-    /// writes; on error the batch is as before.
+    /// writes. If the message would get longer than `len_max` bytes, the requests before it come
+    /// back as a message of their own. On error the batch is as before.
     ///
     /// # Errors
-    /// [`EncodeError`] if a parameter has no encoding, or if the message gets longer than its size
-    /// can say.
+    /// [`EncodeError`] if a parameter has no encoding.
     pub fn push(
         &mut self,
         header: &RequestHeader<'_>,
+        len_max: usize,
         encapsulation: impl FnOnce(&mut Encoder<'_>),
-    ) -> Result<(), EncodeError> {
-        self.add(|buffer| header.write_body(buffer, encapsulation))
+    ) -> Result<Option<Vec<u8>>, EncodeError> {
+        self.add(len_max, |buffer| header.write_body(buffer, encapsulation))
     }
 
-    /// Adds a request for `identity` around the [`IncomingRequest::event`] of another.
+    /// Adds a request for `identity` around the [`IncomingRequest::event`] of another, as
+    /// [`BatchWriter::push`] does.
     ///
     /// # Errors
     /// [`EncodeError`] if the message gets longer than its size can say.
@@ -46,8 +50,9 @@ impl BatchWriter {
         identity: &Identity,
         facet: &str,
         event: &[u8],
-    ) -> Result<(), EncodeError> {
-        self.add(|buffer| {
+        len_max: usize,
+    ) -> Result<Option<Vec<u8>>, EncodeError> {
+        self.add(len_max, |buffer| {
             write_target(buffer, identity, facet);
             buffer.extend_from_slice(event);
             Ok(())
@@ -82,24 +87,44 @@ impl BatchWriter {
 
     fn add(
         &mut self,
+        len_max: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
-    ) -> Result<(), EncodeError> {
+    ) -> Result<Option<Vec<u8>>, EncodeError> {
+        self.begin();
+        let start = self.buffer.len();
+        let written = write(&mut self.buffer);
+        let len = self.buffer.len() - start;
+        if let Err(error) = written.and_then(|()| check_len(len)) {
+            self.buffer.truncate(start);
+            return Err(error);
+        }
+        let is_over = self.buffer.len() > len_max.min(LEN_MAX);
+        let mut full = None;
+        if is_over && self.count > 0 {
+            let last = self.buffer.split_off(start);
+            full = self.finish();
+            self.begin();
+            self.buffer.extend_from_slice(&last);
+        }
+        self.count += 1;
+        Ok(full)
+    }
+
+    /// Makes sure that there is a header.
+    fn begin(&mut self) {
         if self.buffer.is_empty() {
             begin_message(&mut self.buffer, MessageType::BatchRequest);
             self.buffer.extend_from_slice(&[0; 4]);
         }
-        let start = self.buffer.len();
-        let mut written = write(&mut self.buffer);
-        let len = self.buffer.len();
-        if len > i32::MAX as usize {
-            written = Err(EncodeError::TooLong { what: "batch", len });
-        }
-        match written {
-            Ok(()) => self.count += 1,
-            Err(_) => self.buffer.truncate(start),
-        }
-        written
     }
+}
+
+/// Checks that a request fits into a message by itself.
+fn check_len(len: usize) -> Result<(), EncodeError> {
+    if len > LEN_MAX - REQUESTS_START {
+        return Err(EncodeError::TooLong { what: "request", len });
+    }
+    Ok(())
 }
 
 /// The requests of a BatchRequest message, all fields checked.

@@ -1,0 +1,303 @@
+//! Dispatch: what a servant is to its adapter, and what a request and its response are.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use floe_wire::encoding::{DecodeError, Decoder, Encoder, EncodingVersion, ExceptionFormat};
+use floe_wire::message::{
+    Context, IncomingRequest, OperationMode, Outcome, RequestId, SystemException, reply,
+};
+use floe_wire::reference::Identity;
+
+use super::{Adapter, AdapterCore, OperationError};
+use crate::connection::Connection;
+use crate::error::system_exception;
+use crate::event::Event;
+
+/// Answers requests: a servant as its adapter sees it.
+///
+/// Generated dispatchers decode the parameters and call a typed servant. An implementation by hand
+/// sees every request undecoded, whatever its operation ([`Request::parameters`],
+/// [`Request::respond`]).
+#[doc(alias = "Ice.Blobject")]
+pub trait Dispatcher: Send + Sync + 'static {
+    /// Answers a request. The future is polled once where the request was read: what does not wait
+    /// costs no task, and what computes for long should move elsewhere by itself.
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture;
+}
+
+/// A dispatch under way.
+pub type DispatchFuture =
+    Pin<Box<dyn Future<Output = Result<Response, SystemException>> + Send + 'static>>;
+
+/// A request to a servant.
+#[derive(Debug)]
+pub struct Request {
+    current: Current,
+    /// Where the reply is encoded; kept for its allocation.
+    buffer: Vec<u8>,
+}
+
+/// The reply to a request, encoded; nothing for a oneway request.
+#[derive(Debug)]
+pub struct Response {
+    buffer: Vec<u8>,
+}
+
+/// All that is known of a request besides its parameters.
+#[doc(alias = "Ice.Current")]
+pub struct Current {
+    request: IncomingRequest,
+    adapter: Arc<AdapterCore>,
+    connection: Arc<Connection>,
+}
+
+impl Current {
+    /// The object.
+    pub fn identity(&self) -> Identity {
+        self.request.identity()
+    }
+
+    /// The facet; empty for the default facet.
+    pub fn facet(&self) -> &str {
+        self.request.facet()
+    }
+
+    /// The operation.
+    pub fn operation(&self) -> &str {
+        self.request.operation()
+    }
+
+    /// Whether the request may be repeated.
+    pub fn mode(&self) -> OperationMode {
+        self.request.mode()
+    }
+
+    /// What travels beside the parameters.
+    pub fn context(&self) -> Context {
+        self.request.context()
+    }
+
+    /// Number of the request on its connection.
+    pub fn request_id(&self) -> RequestId {
+        self.request.id()
+    }
+
+    /// Whether nobody waits for an answer.
+    pub fn is_oneway(&self) -> bool {
+        self.request.id().is_oneway()
+    }
+
+    /// Encoding of the parameters and of the results.
+    pub fn encoding(&self) -> EncodingVersion {
+        self.request.encoding()
+    }
+
+    /// The adapter that dispatches.
+    pub fn adapter(&self) -> Adapter {
+        Adapter {
+            core: self.adapter.clone(),
+        }
+    }
+
+    /// Address of the caller, for people: `127.0.0.1:51820`.
+    pub fn peer(&self) -> &str {
+        self.connection.peer()
+    }
+}
+
+impl std::fmt::Debug for Current {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Current")
+            .field("request", &self.request)
+            .field("peer", &self.peer())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Request {
+    pub(crate) fn new(
+        request: IncomingRequest,
+        adapter: Arc<AdapterCore>,
+        connection: Arc<Connection>,
+        buffer: Vec<u8>,
+    ) -> Self {
+        Self {
+            current: Current {
+                request,
+                adapter,
+                connection,
+            },
+            buffer,
+        }
+    }
+
+    /// The operation.
+    pub fn operation(&self) -> &str {
+        self.current.operation()
+    }
+
+    /// All that is known besides the parameters.
+    pub fn current(&self) -> &Current {
+        &self.current
+    }
+
+    /// The parameters, unopened, with their encapsulation header; shares the message's bytes.
+    pub fn parameters(&self) -> bytes::Bytes {
+        self.current.request.parameters()
+    }
+
+    /// Operation, mode, context and parameters, unopened: what
+    /// [`Proxy::forward`](crate::Proxy::forward) sends on to another object.
+    pub fn event(&self) -> Event {
+        Event::new(&self.current.request)
+    }
+
+    /// Checks the mode and decodes the parameters, all of them.
+    ///
+    /// # Errors
+    /// [`SystemException::UnknownLocalException`] for the caller.
+    pub fn decode<T>(
+        &self,
+        mode: OperationMode,
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, DecodeError>,
+    ) -> Result<T, SystemException> {
+        self.check_mode(mode)?;
+        let encapsulation = self.current.request.encapsulation();
+        let mut decoder = encapsulation
+            .decoder()?
+            .with_context(self.current.adapter.communicator());
+        let parameters = decode(&mut decoder)?;
+        decoder.finish()?;
+        Ok(parameters)
+    }
+
+    /// The response for what a typed servant returned.
+    ///
+    /// # Errors
+    /// What the servant failed with, if it is no user exception.
+    pub fn reply<T, E: OperationError>(
+        self,
+        result: Result<T, E>,
+        format: ExceptionFormat,
+        encode: impl FnOnce(&T, &mut Encoder<'_>),
+    ) -> Result<Response, SystemException> {
+        match result {
+            Ok(results) => self.returned(|encoder| encode(&results, encoder)),
+            Err(error) => match error.into_invoke_error() {
+                Ok(error) => Err(system_exception(error)),
+                Err(exception) => self.user_exception(format, &exception),
+            },
+        }
+    }
+
+    /// The response for results that `encode` writes.
+    ///
+    /// # Errors
+    /// [`SystemException::UnknownLocalException`] if a result has no encoding.
+    pub fn returned(
+        self,
+        encode: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<Response, SystemException> {
+        let encoding = self.current.encoding();
+        self.write(|buffer, id| reply::write_returned(buffer, id, encoding, encode))
+    }
+
+    /// The response that returns nothing.
+    ///
+    /// # Errors
+    /// None; the type is that of the other responses.
+    pub fn returned_nothing(self) -> Result<Response, SystemException> {
+        self.returned(|_| ())
+    }
+
+    /// The response for an outcome that is encoded already, or comes from another server. Its
+    /// encapsulation must have the encoding of the request.
+    ///
+    /// # Errors
+    /// [`SystemException::UnknownLocalException`] if it is too long.
+    pub fn respond(self, outcome: &Outcome) -> Result<Response, SystemException> {
+        self.write(|buffer, id| reply::write_outcome(buffer, id, outcome))
+    }
+
+    /// Answers the operations that every object has.
+    ///
+    /// `type_ids` are all its types, sorted, `::Ice::Object` included; `type_id` is the most
+    /// derived.
+    ///
+    /// # Errors
+    /// [`SystemException::OperationNotExist`] for any other operation.
+    pub fn builtin(self, type_id: &str, type_ids: &[&str]) -> Result<Response, SystemException> {
+        match self.operation() {
+            "ice_ping" => {
+                self.decode(OperationMode::Idempotent, |_| Ok(()))?;
+                self.returned_nothing()
+            }
+            "ice_isA" => {
+                let wanted: String =
+                    self.decode(OperationMode::Idempotent, |decoder| decoder.get())?;
+                let is_a = type_ids.contains(&wanted.as_str());
+                self.returned(|encoder| encoder.put(&is_a))
+            }
+            "ice_id" => {
+                self.decode(OperationMode::Idempotent, |_| Ok(()))?;
+                self.returned(|encoder| encoder.string(type_id))
+            }
+            "ice_ids" => {
+                self.decode(OperationMode::Idempotent, |_| Ok(()))?;
+                self.returned(|encoder| encoder.put(type_ids))
+            }
+            _ => Err(SystemException::OperationNotExist(
+                self.current.request.target(),
+            )),
+        }
+    }
+
+    fn user_exception<E: OperationError>(
+        self,
+        format: ExceptionFormat,
+        exception: &E,
+    ) -> Result<Response, SystemException> {
+        let encoding = self.current.encoding();
+        self.write(|buffer, id| {
+            reply::write_user_exception(buffer, id, encoding, format, |writer| {
+                exception.encode_slices(writer);
+            })
+        })
+    }
+
+    fn write(
+        mut self,
+        write: impl FnOnce(&mut Vec<u8>, RequestId) -> Result<(), floe_wire::EncodeError>,
+    ) -> Result<Response, SystemException> {
+        if !self.current.is_oneway() {
+            write(&mut self.buffer, self.current.request_id())
+                .map_err(|error| SystemException::UnknownLocalException(error.to_string()))?;
+        }
+        Ok(Response {
+            buffer: self.buffer,
+        })
+    }
+
+    /// A caller that may repeat what must not be repeated has another contract.
+    ///
+    /// The converse is harmless: Ice 3.8 accepts it, Ice 3.7 does not.
+    fn check_mode(&self, expected: OperationMode) -> Result<(), SystemException> {
+        let mode = self.current.mode();
+        if mode.is_idempotent() && !expected.is_idempotent() {
+            return Err(SystemException::UnknownLocalException(format!(
+                "operation \"{}\" is not idempotent in the server's contract, the request says {mode:?}: \
+                 compile both sides from the same contract",
+                self.operation()
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Response {
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+}

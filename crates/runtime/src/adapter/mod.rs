@@ -1,0 +1,290 @@
+//! Adapters: where servants live, and the endpoints under which they are reached.
+//!
+//! - `servants.rs`: which servant a request is for
+//! - `dispatch.rs`: the [`Dispatcher`] trait, and what a request and its response are
+
+mod dispatch;
+mod operation_error;
+mod servants;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+
+use floe_wire::message::{IncomingRequest, SystemException};
+use floe_wire::reference::{Endpoint, Identity, ParseReferenceError, Reference, Target};
+use tokio::task::AbortHandle;
+
+pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response};
+pub use operation_error::OperationError;
+
+use crate::communicator::Communicator;
+use crate::connection::{Connection, Purpose};
+use crate::error::AdapterError;
+use crate::proxy::Proxy;
+use crate::transport::tcp::Listener;
+use servants::Servants;
+
+/// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
+#[derive(Clone)]
+#[doc(alias = "Ice.ObjectAdapter")]
+pub struct Adapter {
+    core: Arc<AdapterCore>,
+}
+
+/// What all clones of an adapter share.
+pub(crate) struct AdapterCore {
+    communicator: Communicator,
+    published: Vec<Endpoint>,
+    /// Guards the map of servants; held for a look-up or a change, never across a wait.
+    servants: RwLock<Servants>,
+    state: Mutex<State>,
+}
+
+/// Listening sockets before activation, the tasks that accept afterwards.
+#[derive(Default)]
+struct State {
+    listeners: Vec<Listener>,
+    accepting: Vec<AbortHandle>,
+}
+
+impl Adapter {
+    pub(crate) async fn bind(
+        communicator: &Communicator,
+        endpoints: Vec<Endpoint>,
+    ) -> Result<Self, AdapterError> {
+        let mut listeners = Vec::new();
+        for endpoint in &endpoints {
+            let Endpoint::Tcp(tcp) = endpoint else {
+                let endpoint = endpoint.to_string();
+                return Err(AdapterError::UnsupportedEndpoint { endpoint });
+            };
+            let listener = Listener::bind(tcp)
+                .await
+                .map_err(|source| AdapterError::Listen {
+                    endpoint: endpoint.to_string(),
+                    source: Arc::new(source),
+                })?;
+            listeners.push(listener);
+        }
+        let published = listeners
+            .iter()
+            .flat_map(|listener| listener.published.clone())
+            .collect();
+        let core = AdapterCore {
+            communicator: communicator.clone(),
+            published,
+            servants: RwLock::default(),
+            state: Mutex::new(State {
+                listeners,
+                accepting: Vec::new(),
+            }),
+        };
+        Ok(Self {
+            core: Arc::new(core),
+        })
+    }
+
+    /// The communicator that made it.
+    pub fn communicator(&self) -> &Communicator {
+        &self.core.communicator
+    }
+
+    /// The endpoints under which others reach it, with the ports that the system picked.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.core.published
+    }
+
+    /// Registers a servant for an identity, and gives a proxy to it.
+    ///
+    /// # Errors
+    /// [`AdapterError::AlreadyRegistered`], or an identity that cannot be parsed or has no name.
+    pub fn add(
+        &self,
+        identity: impl IntoIdentity,
+        servant: impl Dispatcher,
+    ) -> Result<Proxy, AdapterError> {
+        self.add_facet(identity, "", servant)
+    }
+
+    /// Registers a servant for a facet of an identity, and gives a proxy to it.
+    ///
+    /// # Errors
+    /// As [`Adapter::add`].
+    pub fn add_facet(
+        &self,
+        identity: impl IntoIdentity,
+        facet: &str,
+        servant: impl Dispatcher,
+    ) -> Result<Proxy, AdapterError> {
+        let identity = identity.into_identity()?;
+        if identity.name.is_empty() {
+            return Err(AdapterError::EmptyIdentity);
+        }
+        self.core
+            .servants_mut()
+            .add(&identity, facet, Arc::new(servant))?;
+        Ok(self.proxy_with_facet(identity, facet))
+    }
+
+    /// Registers a servant for all identities of a category that have no servant of their own; the
+    /// empty category stands for all categories.
+    ///
+    /// # Errors
+    /// [`AdapterError::AlreadyRegistered`].
+    pub fn add_default(
+        &self,
+        category: &str,
+        servant: impl Dispatcher,
+    ) -> Result<(), AdapterError> {
+        self.core
+            .servants_mut()
+            .add_default(category, Arc::new(servant))
+    }
+
+    /// Removes the servant of an identity's facet; whether there was one.
+    pub fn remove(&self, identity: &Identity, facet: &str) -> bool {
+        self.core.servants_mut().remove(identity, facet)
+    }
+
+    /// Removes the default servant of a category; whether there was one.
+    pub fn remove_default(&self, category: &str) -> bool {
+        self.core.servants_mut().remove_default(category)
+    }
+
+    /// A proxy to an object of this adapter, whether or not a servant is registered for it.
+    pub fn proxy(&self, identity: Identity) -> Proxy {
+        self.proxy_with_facet(identity, "")
+    }
+
+    /// Starts to accept connections. Further calls do nothing.
+    pub fn activate(&self) {
+        let tasks = self.core.communicator.core().tasks();
+        let mut state = self.core.lock_state();
+        for listener in std::mem::take(&mut state.listeners) {
+            let accepting = tokio::spawn(accept(listener, Arc::downgrade(&self.core)));
+            state.accepting.push(accepting.abort_handle());
+            // The communicator's shutdown waits until the port is free again.
+            tasks.spawn(async move {
+                let _ = accepting.await;
+            });
+        }
+    }
+
+    /// Stops accepting connections and frees the ports. Connections live on until the communicator
+    /// is shut down.
+    pub fn deactivate(&self) {
+        self.core.deactivate();
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<AdapterCore> {
+        Arc::downgrade(&self.core)
+    }
+
+    fn proxy_with_facet(&self, identity: Identity, facet: &str) -> Proxy {
+        let mut reference = Reference::new(identity, Target::Direct(self.core.published.clone()));
+        facet.clone_into(&mut reference.facet);
+        self.core.communicator.proxy_from(reference)
+    }
+}
+
+impl std::fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Adapter")
+            .field("endpoints", &self.core.published)
+            .finish_non_exhaustive()
+    }
+}
+
+impl AdapterCore {
+    /// The servant that a request is for.
+    pub(crate) fn find(
+        &self,
+        request: &IncomingRequest,
+    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
+        let servants = self.servants.read().unwrap_or_else(PoisonError::into_inner);
+        servants.find(request)
+    }
+
+    pub(crate) fn communicator(&self) -> &Communicator {
+        &self.communicator
+    }
+
+    pub(crate) fn deactivate(&self) {
+        let state = std::mem::take(&mut *self.lock_state());
+        for accepting in state.accepting {
+            accepting.abort();
+        }
+    }
+
+    fn servants_mut(&self) -> std::sync::RwLockWriteGuard<'_, Servants> {
+        self.servants
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for AdapterCore {
+    fn drop(&mut self) {
+        self.deactivate();
+    }
+}
+
+/// Accepts connections until the adapter is deactivated.
+async fn accept(listener: Listener, adapter: Weak<AdapterCore>) {
+    loop {
+        match listener.accept().await {
+            Ok(stream) => {
+                let Some(adapter) = adapter.upgrade() else {
+                    return;
+                };
+                tracing::debug!("accepted a connection from {}", stream.peer);
+                let communicator = adapter.communicator.clone();
+                Connection::start(stream, Purpose::Incoming(adapter), &communicator);
+            }
+            Err(error) => {
+                // Out of descriptors, or a peer that gave up: neither ends the server.
+                tracing::warn!("could not accept a connection: {error}");
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+            }
+        }
+    }
+}
+
+/// How long to wait for descriptors to become free.
+const ACCEPT_RETRY_DELAY: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// What can stand for an identity: an [`Identity`], or text such as `category/name`.
+pub trait IntoIdentity {
+    /// The identity.
+    ///
+    /// # Errors
+    /// [`ParseReferenceError`] if the text is no identity.
+    fn into_identity(self) -> Result<Identity, ParseReferenceError>;
+}
+
+impl IntoIdentity for Identity {
+    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
+        Ok(self)
+    }
+}
+
+impl IntoIdentity for &Identity {
+    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoIdentity for &str {
+    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
+        self.parse()
+    }
+}
+
+impl IntoIdentity for String {
+    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
+        self.parse()
+    }
+}

@@ -1,0 +1,267 @@
+//! How an invocation can fail, sorted by what is known of its execution.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use floe_wire::encoding::{DecodeError, EncodeError};
+use floe_wire::message::{ProtocolError, SystemException};
+use floe_wire::reference::ParseReferenceError;
+
+/// Why an invocation gave no result.
+///
+/// User exceptions are not here: each operation that declares some has an error enum of its own,
+/// with this type as one of its variants.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum InvokeError {
+    /// The peer's runtime answered in place of the servant.
+    System(SystemException),
+    /// The servant threw an exception that the caller's contract does not declare.
+    UndeclaredException {
+        /// Its type id.
+        type_id: String,
+    },
+    /// A reply came, but it is not what the contract says: do both sides have the same contract?
+    BadReply(DecodeError),
+    /// It failed here, and the operation was surely not executed.
+    NotDispatched(LocalError),
+    /// It failed here, after the request may have reached the servant.
+    PerhapsDispatched(LocalError),
+}
+
+impl InvokeError {
+    /// Whether the operation was surely not executed, so that anyone may safely try again.
+    pub fn is_surely_not_dispatched(&self) -> bool {
+        matches!(
+            self,
+            Self::NotDispatched(_)
+                | Self::System(
+                    SystemException::ObjectNotExist(_)
+                        | SystemException::FacetNotExist(_)
+                        | SystemException::OperationNotExist(_)
+                )
+        )
+    }
+
+    /// Whether it was given up because its time was over.
+    pub fn is_timeout(&self) -> bool {
+        matches!(
+            self,
+            Self::NotDispatched(LocalError::Timeout { .. } | LocalError::ConnectTimeout { .. })
+                | Self::PerhapsDispatched(LocalError::Timeout { .. })
+        )
+    }
+}
+
+impl fmt::Display for InvokeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(exception) => exception.fmt(f),
+            Self::UndeclaredException { type_id } => write!(
+                f,
+                "the servant threw {type_id}, which the operation does not declare: \
+                 compile both sides from the same contract"
+            ),
+            Self::BadReply(error) => write!(
+                f,
+                "the reply is not what the contract says: {error}: \
+                 compile both sides from the same contract"
+            ),
+            Self::NotDispatched(error) => error.fmt(f),
+            Self::PerhapsDispatched(error) => {
+                write!(f, "{error}; the operation may have been executed")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InvokeError {}
+
+impl From<SystemException> for InvokeError {
+    fn from(exception: SystemException) -> Self {
+        Self::System(exception)
+    }
+}
+
+/// What a servant's own invocations failed with is an unknown failure to its caller, except what
+/// another server already reported.
+pub(crate) fn system_exception(error: InvokeError) -> SystemException {
+    match error {
+        InvokeError::System(exception) => exception,
+        InvokeError::UndeclaredException { type_id } => {
+            SystemException::UnknownUserException(type_id)
+        }
+        other => SystemException::UnknownLocalException(other.to_string()),
+    }
+}
+
+/// A failure on this side of the wire.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum LocalError {
+    /// No connection could be made to any endpoint of the proxy.
+    Connect {
+        /// The endpoint tried last.
+        endpoint: String,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// A connection was not ready in time.
+    ConnectTimeout {
+        /// The endpoint.
+        endpoint: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// The connection broke.
+    ConnectionLost {
+        /// The endpoint or address of the peer.
+        peer: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The peer closed the connection gracefully before it took the request.
+    ClosedByPeer {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
+    /// The peer broke the protocol.
+    Protocol {
+        /// The endpoint or address of the peer.
+        peer: String,
+        /// How.
+        error: ProtocolError,
+    },
+    /// No reply came in time.
+    Timeout {
+        /// The operation.
+        operation: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// A parameter has no encoding.
+    Encode(EncodeError),
+    /// The proxy has no endpoint that this runtime can use for its mode.
+    NoEndpoint {
+        /// The proxy.
+        proxy: String,
+        /// What was looked for.
+        wanted: &'static str,
+    },
+    /// The proxy belongs to no communicator: it was decoded outside of one.
+    Unbound,
+    /// The operation returns something, but the proxy is not twoway.
+    NotTwoway {
+        /// The operation.
+        operation: String,
+    },
+    /// The communicator is shut down.
+    Shutdown,
+}
+
+impl fmt::Display for LocalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect { endpoint, source } => {
+                write!(f, "cannot connect to \"{endpoint}\": {source}")
+            }
+            Self::ConnectTimeout { endpoint, after } => write!(
+                f,
+                "\"{endpoint}\" was not ready within {after:?}: expected a connection and the peer's \
+                 ValidateConnection message; is it an Ice or Floe server?"
+            ),
+            Self::ConnectionLost { peer, reason } => {
+                write!(f, "lost the connection to {peer}: {reason}")
+            }
+            Self::ClosedByPeer { peer } => write!(f, "{peer} closed the connection"),
+            Self::Protocol { peer, error } => write!(f, "{peer} broke the protocol: {error}"),
+            Self::Timeout { operation, after } => {
+                write!(f, "no reply to operation \"{operation}\" within {after:?}")
+            }
+            Self::Encode(error) => error.fmt(f),
+            Self::NoEndpoint { proxy, wanted } => {
+                write!(f, "proxy \"{proxy}\" has no usable endpoint: expected {wanted}")
+            }
+            Self::Unbound => f.write_str(
+                "the proxy belongs to no communicator: make it with `Communicator::proxy`, or decode it \
+                 where one is known",
+            ),
+            Self::NotTwoway { operation } => write!(
+                f,
+                "operation \"{operation}\" returns data or throws exceptions: invoke it through a twoway proxy"
+            ),
+            Self::Shutdown => f.write_str("the communicator is shut down"),
+        }
+    }
+}
+
+impl std::error::Error for LocalError {}
+
+impl From<EncodeError> for LocalError {
+    fn from(error: EncodeError) -> Self {
+        Self::Encode(error)
+    }
+}
+
+/// Why an adapter could not be made or changed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AdapterError {
+    /// A text is no endpoint list or identity.
+    Parse(ParseReferenceError),
+    /// An endpoint that no transport of this build can listen on.
+    UnsupportedEndpoint {
+        /// The endpoint.
+        endpoint: String,
+    },
+    /// The system refused to listen.
+    Listen {
+        /// The endpoint.
+        endpoint: String,
+        /// What it said.
+        source: Arc<io::Error>,
+    },
+    /// A servant is registered under this identity and facet already.
+    AlreadyRegistered {
+        /// The identity and, if there is one, the facet; or the category of a default servant.
+        what: String,
+    },
+    /// An identity without a name.
+    EmptyIdentity,
+}
+
+impl fmt::Display for AdapterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parse(error) => error.fmt(f),
+            Self::UnsupportedEndpoint { endpoint } => {
+                write!(
+                    f,
+                    "cannot listen on \"{endpoint}\": expected a tcp endpoint"
+                )
+            }
+            Self::Listen { endpoint, source } => {
+                write!(f, "cannot listen on \"{endpoint}\": {source}")
+            }
+            Self::AlreadyRegistered { what } => {
+                write!(
+                    f,
+                    "a servant is registered for {what} already: remove it first"
+                )
+            }
+            Self::EmptyIdentity => {
+                f.write_str("expected an identity with a name, got an empty one")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AdapterError {}
+
+impl From<ParseReferenceError> for AdapterError {
+    fn from(error: ParseReferenceError) -> Self {
+        Self::Parse(error)
+    }
+}

@@ -1,0 +1,35 @@
+//! Events: requests on their way to another object, unopened.
+
+use bytes::Bytes;
+use floe_wire::message::IncomingRequest;
+
+/// Operation, mode, context and parameters of a request, as they stood on the wire.
+///
+/// A clone shares the bytes: an event for a thousand subscribers is held once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    bytes: Bytes,
+}
+
+impl Event {
+    pub(crate) fn new(request: &IncomingRequest) -> Self {
+        Self {
+            bytes: request.event(),
+        }
+    }
+
+    /// The bytes: operation, mode, context and parameters, in the protocol's order.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Never: an event has at least an operation's size, a mode, a context and an encapsulation.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}

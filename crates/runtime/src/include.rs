@@ -1,0 +1,10 @@
+//! How generated code gets into a program.
+
+/// Includes what `floe-codegen` generated from a contract in the build script: the name is that of
+/// the contract's file without `.ice`.
+#[macro_export]
+macro_rules! include_contract {
+    ($name:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
+    };
+}

@@ -1,0 +1,111 @@
+//! Typed invocations, as generated proxies make them.
+
+use floe_wire::encoding::{
+    DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader,
+};
+use floe_wire::message::{OperationMode, Outcome};
+use floe_wire::reference::InvocationMode;
+
+use super::Proxy;
+use crate::adapter::OperationError;
+use crate::error::{InvokeError, LocalError};
+
+/// What a generated proxy knows of an operation.
+#[derive(Debug, Clone, Copy)]
+pub struct OperationInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it may be repeated.
+    pub mode: OperationMode,
+    /// Whether it returns something or declares exceptions: then only a twoway proxy can invoke it.
+    pub returns_data: bool,
+}
+
+impl Proxy {
+    /// Invokes an operation, in the mode of the proxy. Without a twoway proxy it is done when the
+    /// request has been handed over or, in a batch, collected.
+    ///
+    /// `encode` writes the parameters; it may run again for a retry. `decode` reads the results.
+    /// Dropping the future gives the request up; whether it was executed is then unknown.
+    ///
+    /// # Errors
+    /// A user exception that the operation declares, or an [`InvokeError`].
+    pub async fn call<R, E: OperationError>(
+        &self,
+        operation: &'static OperationInfo,
+        encode: impl Fn(&mut Encoder<'_>),
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+    ) -> Result<R, E> {
+        let encoding = self.sending_encoding();
+        let encapsulation = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, &encode);
+        if self.reference().mode != InvocationMode::Twoway {
+            if operation.returns_data {
+                let operation = operation.name.to_owned();
+                return Err(InvokeError::NotDispatched(LocalError::NotTwoway { operation }).into());
+            }
+            self.send(operation.name, operation.mode, encapsulation)
+                .await?;
+            return decode(&mut Decoder::new(&[], encoding)).map_err(|e| bad_reply(e).into());
+        }
+        let outcome = self
+            .request(operation.name, operation.mode, encapsulation)
+            .await?;
+        self.open(&outcome, decode)
+    }
+
+    /// The encoding of parameters: that of the proxy, or ours if it asks for a newer one.
+    pub(super) fn sending_encoding(&self) -> EncodingVersion {
+        self.reference().encoding.for_sending().unwrap_or_default()
+    }
+
+    fn open<R, E: OperationError>(
+        &self,
+        outcome: &Outcome,
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+    ) -> Result<R, E> {
+        match outcome {
+            Outcome::Returned(bytes) => {
+                let read = || {
+                    let mut decoder = self.decoder(bytes)?;
+                    let results = decode(&mut decoder)?;
+                    decoder.finish()?;
+                    Ok(results)
+                };
+                read().map_err(|error| bad_reply(error).into())
+            }
+            Outcome::UserException(bytes) => Err(self.user_exception(bytes)),
+            Outcome::System(exception) => Err(InvokeError::System(exception.clone()).into()),
+        }
+    }
+
+    fn user_exception<E: OperationError>(&self, bytes: &[u8]) -> E {
+        self.try_user_exception(bytes)
+            .unwrap_or_else(|error| bad_reply(error).into())
+    }
+
+    /// The exception as the nearest type that the operation declares.
+    fn try_user_exception<E: OperationError>(&self, bytes: &[u8]) -> Result<E, DecodeError> {
+        let mut reader = ExceptionReader::new(self.decoder(bytes)?)?;
+        let type_id = reader.type_id().to_owned();
+        loop {
+            if let Some(exception) = E::decode(&mut reader)? {
+                return Ok(exception);
+            }
+            if !reader.skip()? {
+                return Ok(InvokeError::UndeclaredException { type_id }.into());
+            }
+        }
+    }
+
+    fn decoder<'a>(&'a self, encapsulation: &'a [u8]) -> Result<Decoder<'a>, DecodeError> {
+        let decoder = Encapsulation::parse(encapsulation)?.decoder()?;
+        Ok(match self.communicator() {
+            Some(communicator) => decoder.with_context(communicator),
+            None => decoder,
+        })
+    }
+}
+
+fn bad_reply(error: DecodeError) -> InvokeError {
+    InvokeError::BadReply(error)
+}

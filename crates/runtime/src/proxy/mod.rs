@@ -1,0 +1,168 @@
+//! Proxies: local handles of remote objects.
+//!
+//! - `call.rs`: typed invocations, as generated proxies make them
+//! - `invoke.rs`: untyped ones, and how any invocation reaches a connection
+//! - `typed.rs`: what all typed proxies have in common
+
+mod call;
+mod invoke;
+mod typed;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use floe_wire::encoding::{DecodeError, Decoder, Encoder, Nilable};
+use floe_wire::message::{BatchWriter, Context};
+use floe_wire::reference::Reference;
+
+pub use call::OperationInfo;
+pub use typed::TypedProxy;
+
+use crate::communicator::Communicator;
+use crate::connection::Connection;
+
+/// Local handle of a remote object, of whatever type. A clone is the same proxy.
+///
+/// Two proxies are equal if they refer to the same object in the same way; timeouts and contexts,
+/// which never travel, do not count.
+#[derive(Clone)]
+#[doc(alias = "Ice.ObjectPrx")]
+pub struct Proxy {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    reference: Reference,
+    communicator: Option<Communicator>,
+    context: Context,
+    timeout: Option<Duration>,
+    /// The connection used last. The pool owns it.
+    connection: Mutex<Weak<Connection>>,
+    /// Requests that wait for a flush.
+    batch: Mutex<BatchWriter>,
+}
+
+impl Proxy {
+    pub(crate) fn new(reference: Reference, communicator: Option<Communicator>) -> Self {
+        let timeout = communicator
+            .as_ref()
+            .and_then(|c| c.settings().invocation_timeout);
+        Self::from_parts(reference, communicator, Context::new(), timeout)
+    }
+
+    fn from_parts(
+        reference: Reference,
+        communicator: Option<Communicator>,
+        context: Context,
+        timeout: Option<Duration>,
+    ) -> Self {
+        let inner = Inner {
+            reference,
+            communicator,
+            context,
+            timeout,
+            connection: Mutex::default(),
+            batch: Mutex::default(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// What it refers to, and how it asks.
+    pub fn reference(&self) -> &Reference {
+        &self.inner.reference
+    }
+
+    /// The context that is sent with each request.
+    pub fn context(&self) -> &Context {
+        &self.inner.context
+    }
+
+    /// How long an invocation waits for its reply; `None` waits for ever.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.inner.timeout
+    }
+
+    /// The communicator that it belongs to; none if it was decoded outside of one.
+    pub fn communicator(&self) -> Option<&Communicator> {
+        self.inner.communicator.as_ref()
+    }
+
+    /// The same with another reference.
+    #[must_use]
+    pub fn with_reference(&self, reference: Reference) -> Self {
+        let Inner {
+            communicator,
+            context,
+            timeout,
+            ..
+        } = &*self.inner;
+        Self::from_parts(reference, communicator.clone(), context.clone(), *timeout)
+    }
+
+    fn with_settings(&self, context: Context, timeout: Option<Duration>) -> Self {
+        let Inner {
+            reference,
+            communicator,
+            ..
+        } = &*self.inner;
+        Self::from_parts(reference.clone(), communicator.clone(), context, timeout)
+    }
+}
+
+/// As Ice 3.7 writes it.
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.reference.fmt(f)
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Proxy({})", self.inner.reference)
+    }
+}
+
+impl PartialEq for Proxy {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner.reference == other.inner.reference
+    }
+}
+
+impl Eq for Proxy {}
+
+impl Hash for Proxy {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.reference.hash(state);
+    }
+}
+
+impl PartialOrd for Proxy {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Proxy {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.inner.reference.cmp(&other.inner.reference)
+    }
+}
+
+/// A decoded proxy belongs to the communicator that the decoder knows of.
+impl Nilable for Proxy {
+    const NIL_WIRE_LEN: usize = Reference::NIL_WIRE_LEN;
+
+    fn encode_nilable(value: Option<&Self>, encoder: &mut Encoder<'_>) {
+        Reference::encode_nilable(value.map(Self::reference), encoder);
+    }
+
+    fn decode_nilable(decoder: &mut Decoder<'_>) -> Result<Option<Self>, DecodeError> {
+        let reference = Reference::decode_nilable(decoder)?;
+        let communicator = decoder.context().and_then(|context| context.downcast_ref());
+        Ok(reference.map(|reference| Self::new(reference, communicator.cloned())))
+    }
+}

@@ -1,0 +1,164 @@
+//! What all typed proxies have in common.
+
+use std::future::Future;
+use std::time::Duration;
+
+use floe_wire::encoding::EncodingVersion;
+use floe_wire::message::{Context, OperationMode, SystemException};
+use floe_wire::reference::{Identity, InvocationMode, Reference};
+
+use super::{OperationInfo, Proxy};
+use crate::error::InvokeError;
+
+/// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so that
+/// they never hide an operation.
+pub trait TypedProxy: Clone + Send + Sync + Sized {
+    /// Type id of the interface: `::Module::Name`.
+    const TYPE_ID: &'static str;
+
+    /// Gives an untyped proxy this type, unchecked.
+    #[doc(alias = "uncheckedCast")]
+    fn from_proxy(proxy: Proxy) -> Self;
+
+    /// The untyped proxy.
+    fn as_proxy(&self) -> &Proxy;
+
+    /// The same object, each request answered.
+    #[must_use]
+    fn ice_twoway(&self) -> Self {
+        self.ice_mode(InvocationMode::Twoway)
+    }
+
+    /// The same object, requests sent without an answer.
+    #[must_use]
+    fn ice_oneway(&self) -> Self {
+        self.ice_mode(InvocationMode::Oneway)
+    }
+
+    /// The same object, requests collected until [`TypedProxy::ice_flush_batch`].
+    #[must_use]
+    fn ice_batch_oneway(&self) -> Self {
+        self.ice_mode(InvocationMode::BatchOneway)
+    }
+
+    /// The same object in another invocation mode.
+    #[must_use]
+    fn ice_mode(&self, mode: InvocationMode) -> Self {
+        self.ice_changed(|reference| reference.mode = mode)
+    }
+
+    /// Another facet of the same object; empty for the default facet.
+    #[must_use]
+    fn ice_facet(&self, facet: &str) -> Self {
+        self.ice_changed(|reference| facet.clone_into(&mut reference.facet))
+    }
+
+    /// Another object at the same endpoints.
+    #[must_use]
+    fn ice_identity(&self, identity: Identity) -> Self {
+        self.ice_changed(|reference| reference.identity = identity)
+    }
+
+    /// The same object, parameters in another encoding.
+    #[must_use]
+    #[doc(alias = "ice_encodingVersion")]
+    fn ice_encoding(&self, encoding: EncodingVersion) -> Self {
+        self.ice_changed(|reference| reference.encoding = encoding)
+    }
+
+    /// The same object, with a context sent along with each request.
+    #[must_use]
+    fn ice_context(&self, context: Context) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_settings(context, proxy.timeout()))
+    }
+
+    /// The same object, with a limit to the wait for a reply; `None` waits for ever.
+    #[must_use]
+    #[doc(alias = "ice_invocationTimeout")]
+    fn ice_timeout(&self, timeout: Option<Duration>) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_settings(proxy.context().clone(), timeout))
+    }
+
+    /// Sends the requests that this batch proxy has collected.
+    fn ice_flush_batch(&self) -> impl Future<Output = Result<(), InvokeError>> + Send {
+        self.as_proxy().flush_batch()
+    }
+
+    /// Whether the object can be reached.
+    fn ice_ping(&self) -> impl Future<Output = Result<(), InvokeError>> + Send {
+        const PING: OperationInfo = builtin("ice_ping", false);
+        self.as_proxy().call(&PING, |_| (), |_| Ok(()))
+    }
+
+    /// Whether the object has this type.
+    fn ice_is_a(&self, type_id: &str) -> impl Future<Output = Result<bool, InvokeError>> + Send {
+        const IS_A: OperationInfo = builtin("ice_isA", true);
+        self.as_proxy().call(
+            &IS_A,
+            move |encoder| encoder.string(type_id),
+            |decoder| decoder.get(),
+        )
+    }
+
+    /// The most derived type of the object.
+    fn ice_id(&self) -> impl Future<Output = Result<String, InvokeError>> + Send {
+        const ID: OperationInfo = builtin("ice_id", true);
+        self.as_proxy().call(&ID, |_| (), |decoder| decoder.get())
+    }
+
+    /// All types of the object, sorted.
+    fn ice_ids(&self) -> impl Future<Output = Result<Vec<String>, InvokeError>> + Send {
+        const IDS: OperationInfo = builtin("ice_ids", true);
+        self.as_proxy().call(&IDS, |_| (), |decoder| decoder.get())
+    }
+
+    /// Gives a proxy this type if the object says that it has it; `None` if it does not, or if it
+    /// lacks the facet.
+    ///
+    /// # Errors
+    /// [`InvokeError`] if the object could not be asked.
+    #[doc(alias = "checkedCast")]
+    fn checked(
+        proxy: impl TypedProxy,
+    ) -> impl Future<Output = Result<Option<Self>, InvokeError>> + Send {
+        async move {
+            match proxy.ice_is_a(Self::TYPE_ID).await {
+                Ok(true) => Ok(Some(Self::from_proxy(proxy.as_proxy().clone()))),
+                Ok(false) | Err(InvokeError::System(SystemException::FacetNotExist(_))) => Ok(None),
+                Err(error) => Err(error),
+            }
+        }
+    }
+
+    /// The same with a changed reference.
+    #[doc(hidden)]
+    #[must_use]
+    fn ice_changed(&self, change: impl FnOnce(&mut Reference)) -> Self {
+        let proxy = self.as_proxy();
+        let mut reference = proxy.reference().clone();
+        change(&mut reference);
+        Self::from_proxy(proxy.with_reference(reference))
+    }
+}
+
+const fn builtin(name: &'static str, returns_data: bool) -> OperationInfo {
+    OperationInfo {
+        name,
+        mode: OperationMode::Idempotent,
+        returns_data,
+    }
+}
+
+impl TypedProxy for Proxy {
+    const TYPE_ID: &'static str = "::Ice::Object";
+
+    fn from_proxy(proxy: Proxy) -> Self {
+        proxy
+    }
+
+    fn as_proxy(&self) -> &Proxy {
+        self
+    }
+}

@@ -1,0 +1,46 @@
+//! Settings of a communicator: limits and waits, each with its default.
+
+use std::time::Duration;
+
+/// Limits and waits of a communicator and of everything that belongs to it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Largest message that a peer may send, in bytes, header included; at most 2,147,483,647.
+    /// Default 1 MiB, as in Ice.
+    #[doc(alias = "Ice.MessageSizeMax")]
+    pub message_size_max: usize,
+    /// How long a caller waits for a reply; `None`, the default, waits for ever.
+    #[doc(alias = "ice_invocationTimeout")]
+    pub invocation_timeout: Option<Duration>,
+    /// How long a connection may take to be made and validated. Default 10 s.
+    pub connect_timeout: Duration,
+    /// How long a graceful close may take before the connection is dropped. Default 10 s.
+    pub close_timeout: Duration,
+    /// Bytes that may wait on one connection before new requests have to wait, too. Default 4 MiB.
+    pub output_limit: usize,
+    /// Requests of one connection that may be in dispatch before its reading stops. Default 1,024.
+    pub dispatch_limit: usize,
+    /// A batch is sent by itself when the next request would make it longer than this many bytes.
+    /// Default 1 MiB, as in Ice.
+    #[doc(alias = "Ice.BatchAutoFlushSize")]
+    pub batch_size_max: usize,
+    /// Longest silence on a connection before a heartbeat is sent, give or take a half.
+    /// Default 20 s: an Ice 3.8 peer drops a connection that is silent for 60 s.
+    pub heartbeat_interval: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            message_size_max: floe_wire::message::MESSAGE_SIZE_MAX_DEFAULT,
+            invocation_timeout: None,
+            connect_timeout: Duration::from_secs(10),
+            close_timeout: Duration::from_secs(10),
+            output_limit: 4 * 1024 * 1024,
+            dispatch_limit: 1024,
+            batch_size_max: 1024 * 1024,
+            heartbeat_interval: Duration::from_secs(20),
+        }
+    }
+}

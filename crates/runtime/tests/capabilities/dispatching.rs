@@ -1,0 +1,87 @@
+//! Adapters: facets, default servants, registrations.
+
+use floe::{AdapterError, Communicator, Identity, TypedProxy};
+
+use crate::echo::{Echo, Server, soon};
+
+#[tokio::test]
+async fn a_facet_is_an_object_of_its_own() {
+    let server = Server::start().await;
+    let facet = server
+        .adapter
+        .add_facet("echo", "other", Echo::default())
+        .unwrap();
+    assert_eq!(facet.reference().facet, "other");
+    soon(server.proxy("echo").ice_facet("other").ice_ping())
+        .await
+        .unwrap();
+    assert!(server.adapter.remove(&Identity::new("echo"), "other"));
+    assert!(!server.adapter.remove(&Identity::new("echo"), "other"));
+    assert!(
+        server
+            .proxy("echo")
+            .ice_facet("other")
+            .ice_ping()
+            .await
+            .is_err()
+    );
+}
+
+#[tokio::test]
+async fn a_default_servant_answers_for_its_category_and_that_of_the_empty_one_for_all() {
+    let server = Server::start().await;
+    server
+        .adapter
+        .add_default("users", Echo::default())
+        .unwrap();
+    soon(server.proxy("users/anybody").ice_ping())
+        .await
+        .unwrap();
+    assert!(server.proxy("others/anybody").ice_ping().await.is_err());
+    server.adapter.add_default("", Echo::default()).unwrap();
+    server.proxy("others/anybody").ice_ping().await.unwrap();
+    server.proxy("nobody").ice_ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_second_servant_for_the_same_object_is_refused() {
+    let server = Server::start().await;
+    let error = server.adapter.add("echo", Echo::default()).unwrap_err();
+    assert!(matches!(&error, AdapterError::AlreadyRegistered { .. }));
+    assert_eq!(
+        error.to_string(),
+        "a servant is registered for \"echo\" already: remove it first"
+    );
+}
+
+#[tokio::test]
+async fn an_endpoint_in_use_is_said() {
+    let server = Server::start().await;
+    let endpoint = server.adapter.endpoints()[0].to_string();
+    let error = Communicator::new().adapter(&endpoint).await.unwrap_err();
+    assert!(matches!(&error, AdapterError::Listen { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot listen on \"tcp -h 127.0.0.1 -p "),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn an_untyped_proxy_becomes_typed_only_if_the_object_says_so() {
+    let server = Server::start().await;
+    let proxy = server.proxy("echo");
+    assert!(
+        soon(floe::Proxy::checked(proxy.clone()))
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert!(
+        floe::Proxy::checked(proxy.ice_facet("none"))
+            .await
+            .unwrap()
+            .is_none()
+    );
+}

@@ -1,0 +1,96 @@
+//! Peers that send what no peer should.
+
+use std::time::Duration;
+
+use floe::TypedProxy;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::echo::{Server, soon};
+
+/// A message header with this type and size.
+fn header(kind: u8, size: i32) -> Vec<u8> {
+    let mut bytes = b"IceP\x01\x00\x01\x00".to_vec();
+    bytes.extend([kind, 0]);
+    bytes.extend(size.to_le_bytes());
+    bytes
+}
+
+/// Sends bytes to a server and waits until it has closed the connection.
+async fn send_and_wait(server: &Server, bytes: &[u8]) {
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let mut validate = [0; 14];
+    stream.read_exact(&mut validate).await.unwrap();
+    // The server may close while we still write.
+    let _ = stream.write_all(bytes).await;
+    let _ = stream.shutdown().await;
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+}
+
+#[tokio::test]
+async fn bad_messages_close_their_connection_and_no_other() {
+    let server = Server::start().await;
+    let proxy = server.proxy("echo");
+    soon(proxy.ice_ping()).await.unwrap();
+    let mut request = header(0, 30);
+    request.extend([
+        1, 0, 0, 0, 4, b'e', b'c', b'h', b'o', 0, 0, 4, b'e', b'c', b'h', b'o',
+    ]);
+    let bad: Vec<Vec<u8>> = vec![
+        b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        header(0, 13),
+        header(0, -1),
+        header(0, 2_000_000),
+        header(9, 14),
+        header(3, 15),
+        header(1, 14),
+        header(0, 14),
+        b"IceP\x02\x00\x01\x00\x00\x00\x0e\x00\x00\x00".to_vec(),
+        b"IceP\x01\x00\x01\x00\x00\x02\x20\x00\x00\x00".to_vec(),
+        request,
+        header(0, 100),
+    ];
+    for bytes in bad {
+        soon(send_and_wait(&server, &bytes)).await;
+        proxy.ice_ping().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_validates_is_given_up() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let client = floe::Communicator::new();
+    let proxy: floe::Proxy = client
+        .proxy(&format!("echo:tcp -h 127.0.0.1 -p {port} -t 50"))
+        .unwrap();
+    let started = std::time::Instant::now();
+    let error = soon(proxy.ice_ping()).await.unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    assert!(error.to_string().contains("ValidateConnection"), "{error}");
+    assert!(started.elapsed() >= Duration::from_millis(50));
+}
+
+#[tokio::test]
+async fn a_client_refuses_a_server_that_speaks_another_protocol() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(b"220 mail.example.org ESMTP\r\n").await;
+        }
+    });
+    let client = floe::Communicator::new();
+    let proxy: floe::Proxy = client
+        .proxy(&format!("echo:tcp -h 127.0.0.1 -p {port}"))
+        .unwrap();
+    let error = soon(proxy.ice_ping()).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("does not speak the Ice protocol"),
+        "{error}"
+    );
+}
