@@ -181,7 +181,10 @@ impl Contract {
         }
         match name.strip_suffix('*').map(str::trim_end) {
             Some("Object") => Some(Type::ObjectProxy),
-            Some(interface) => self.model().find(interface).map(Type::Proxy),
+            Some(interface) => {
+                let id = self.model().find(interface);
+                id.filter(|id| self.is_interface(*id)).map(Type::Proxy)
+            }
             None => self.model().find(name).map(Type::Named),
         }
     }

@@ -12,8 +12,9 @@ use floe_wire::encoding::{ExceptionFormat, ExceptionReader, ExceptionWriter};
 use floe_wire::{DecodeErrorKind, EncodingVersion};
 use serde_json::{Map, Value as Json};
 
-use crate::json::{JsonReader, object, quote};
+use crate::json::{JsonReader, object};
 use crate::slot::{Owner, Slot};
+use crate::wording::quote;
 use crate::{Contract, DecodeValueError, JsonError, Operation, Value, decode, encode};
 
 /// The key of an exception's type id.

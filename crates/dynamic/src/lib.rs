@@ -87,8 +87,8 @@ mod operation;
 mod path;
 mod signature;
 mod slot;
-mod suggestion;
 mod value;
+mod wording;
 
 pub use contract::{Contract, DataType};
 pub use decode::{DecodeValueError, MAX_MEMORY_PER_BYTE};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Unsupported;
-use crate::suggestion::{join, suggest};
+use crate::wording::{join, suggest};
 
 /// A name that a contract cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

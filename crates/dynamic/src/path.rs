@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::wording::quote;
+
 /// The way from a root (`value`, `params`, `results`) to a part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
@@ -41,11 +43,18 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.root)?;
         self.segments.iter().try_for_each(|segment| match segment {
-            Segment::Member(name) => write!(f, ".{name}"),
+            Segment::Member(name) if is_plain(name) => write!(f, ".{name}"),
             Segment::Index(index) => write!(f, "[{index}]"),
-            Segment::Key(key) => write!(f, "[{key:?}]"),
+            Segment::Member(key) | Segment::Key(key) => write!(f, "[{}]", quote(key)),
         })
     }
+}
+
+/// Whether a name, which may be anything that stood in JSON, can stand in a path as it is.
+fn is_plain(name: &str) -> bool {
+    const MAX_LEN: usize = 64;
+    let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '$';
+    name.len() <= MAX_LEN && !name.is_empty() && name.chars().all(is_word)
 }
 
 /// An error with the way back from where it happened: each level that it passes adds its segment.

@@ -2,7 +2,7 @@
 
 use floe_slice::model::{ConstValue, Member, Parameter, Type};
 
-use crate::suggestion::join;
+use crate::wording::join;
 
 /// Something with a name and a type: a member, or a parameter.
 pub(crate) struct Slot<'a> {

@@ -6,7 +6,6 @@ mod read;
 mod text;
 mod write;
 
-pub(crate) use problem::quote;
 pub use problem::{JsonError, MAX_PROBLEMS, Problem};
 pub(crate) use read::JsonReader;
 pub use text::parse_json;

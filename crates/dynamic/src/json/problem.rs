@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::suggestion::join;
+use crate::wording::{join, quote};
 
 /// JSON that does not fit a type: all its problems, in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,14 +101,4 @@ pub(crate) fn describe(json: &serde_json::Value) -> String {
             format!("an object with {}{more}", join(&names))
         }
     }
-}
-
-/// Text in quotes, shortened.
-pub(crate) fn quote(text: &str) -> String {
-    const MAX_CHARS: usize = 40;
-    if text.chars().count() <= MAX_CHARS {
-        return format!("{text:?}");
-    }
-    let start: String = text.chars().take(MAX_CHARS).collect();
-    format!("{:?}", start + "...")
 }

@@ -6,12 +6,12 @@ use floe_slice::model::{ConstValue, DefinitionKind, Dictionary, Enum, Primitive,
 use floe_wire::reference::Reference;
 use serde_json::{Map, Value as Json};
 
-use super::problem::{describe, quote};
+use super::problem::describe;
 use super::write::{describe_primitive, has_text_keys};
 use super::{JsonError, MAX_PROBLEMS, Problem, number};
 use crate::path::{Path, Segment};
 use crate::slot::{Owner, Slot, list};
-use crate::suggestion::{join, suggest};
+use crate::wording::{join, quote, suggest};
 use crate::{Contract, Value};
 
 /// Reads values and keeps the problems. A method answers `None` when it has kept at least one.

@@ -159,7 +159,18 @@ fn text_that_is_no_proxy_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_name_that_no_member_can_have_is_quoted_in_the_path() {
+    assert_eq!(
+        message("M::Point", json!({"x": 1, "y": 2, "z z": 3})),
+        "value[\"z z\"]: expected a member of ::M::Point (x, y), got \"z z\""
+    );
+}
+
+#[test]
 fn long_text_is_shortened_in_a_message() {
-    let message = message("int", json!("x".repeat(10_000)));
-    assert!(message.len() < 200, "{message}");
+    let text = "x".repeat(10_000);
+    let as_value = message("int", json!(text));
+    assert!(as_value.len() < 200, "{as_value}");
+    let as_name = message("M::Point", json!({"x": 1, "y": 2, text: 3}));
+    assert!(as_name.len() < 300, "{as_name}");
 }

@@ -1,4 +1,4 @@
-//! "did you mean": the known name that is closest to an unknown one.
+//! How messages are worded: names suggested ("did you mean") and listed, text quoted.
 
 /// How many names a message lists before it says "and N more".
 const MAX_LISTED: usize = 30;
@@ -25,6 +25,16 @@ pub(crate) fn join<T: AsRef<str>>(names: &[T]) -> String {
         text += &format!(" and {} more", names.len() - MAX_LISTED);
     }
     text
+}
+
+/// Text in quotes, shortened.
+pub(crate) fn quote(text: &str) -> String {
+    const MAX_CHARS: usize = 40;
+    if text.chars().count() <= MAX_CHARS {
+        return format!("{text:?}");
+    }
+    let start: String = text.chars().take(MAX_CHARS).collect();
+    format!("{:?}", start + "...")
 }
 
 fn simple_name(scoped: &str) -> &str {
