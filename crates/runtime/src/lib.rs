@@ -9,6 +9,7 @@
 //! - [`Adapter`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
 //! - [`Event`]: a request on its way to another object, unopened
+//! - [`contracts`]: the interfaces that Floe itself speaks
 
 //!
 //! Every program written with ZeroC Ice 3.7 or 3.8 is a peer.
@@ -16,6 +17,7 @@
 mod adapter;
 mod communicator;
 mod connection;
+pub mod contracts;
 mod error;
 mod event;
 mod include;
