@@ -177,7 +177,8 @@ impl Example {
 /// All examples; there are some.
 fn examples() -> Vec<Example> {
     let folder = workspace::root().join("examples");
-    let names = names_in(&folder);
+    let mut names = names_in(&folder);
+    names.retain(|name| folder.join(name).is_dir());
     assert!(
         !names.is_empty(),
         "expected examples in {}",
