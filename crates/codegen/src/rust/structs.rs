@@ -1,6 +1,6 @@
 //! Structures, and the members that they share with exceptions.
 
-use floe_slice::model::{Definition, Member, Model, Struct};
+use floe_slice::model::{ConstValue, Definition, Member, Model, Struct};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -89,7 +89,19 @@ fn derives(model: &Model, members: &[&Member]) -> TokenStream {
 }
 
 fn has_own_default(members: &[&Member]) -> bool {
-    members.iter().any(|member| member.default.is_some())
+    let mut defaults = members.iter().filter_map(|member| member.default.as_ref());
+    defaults.any(|value| !is_zero(value))
+}
+
+/// Whether a value is what `Default` gives anyway.
+fn is_zero(value: &ConstValue) -> bool {
+    match value {
+        ConstValue::Bool(value) => !value,
+        ConstValue::Integer(value) => *value == 0,
+        ConstValue::Float(value) => value.to_bits() == 0,
+        ConstValue::String(text) => text.is_empty(),
+        ConstValue::Enumerator { index, .. } => *index == 0,
+    }
 }
 
 /// `impl Default` with the defaults of the contract.
@@ -97,7 +109,7 @@ fn default(scope: &Scope<'_>, name: &Ident, members: &[&Member]) -> TokenStream 
     let fields = members.iter().map(|member| {
         let name = member_ident(member);
         let value = match &member.default {
-            Some(value @ floe_slice::model::ConstValue::String(_)) => {
+            Some(value @ ConstValue::String(_)) => {
                 let (string, text) = (
                     scope.prelude("String"),
                     expression(scope, member.r#type, value),

@@ -1,0 +1,10 @@
+//! What a user can do with several crates together, a file for each capability.
+
+#![deny(warnings)]
+
+mod generated;
+
+/// A contract that uses everything, as a user's crate has it: below a private module of a program.
+mod contract {
+    floe::include_contract!("Everything");
+}
