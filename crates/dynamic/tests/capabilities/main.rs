@@ -5,5 +5,6 @@ mod lookups;
 mod operations;
 mod properties;
 mod support;
+mod values_as_bytes;
 mod values_as_json;
 mod wrong_json;
