@@ -83,21 +83,18 @@ impl Build {
         self
     }
 
-    /// Compiles the contracts and writes the Rust file. Talks to cargo on stdout.
+    /// Compiles the contracts and writes the Rust file. Talks to cargo on stdout: which files to
+    /// watch, and what is suspect in them.
+    ///
+    /// A failed build needs no watching: cargo runs a build script that failed each time.
     ///
     /// # Errors
     /// [`BuildError`], with all errors of the contracts at once.
     pub fn compile(self) -> Result<(), BuildError> {
         let target = self.target()?;
-        for file in &self.files {
-            println!("cargo:rerun-if-changed={}", file.display());
-        }
         let compilation = compile_files(&self.slice, &self.files);
-        for dependency in outside_files(&compilation, &self.files) {
-            println!("cargo:rerun-if-changed={}", dependency.display());
-        }
-        for warning in compilation.diagnostics.iter().filter(|d| !d.is_error()) {
-            println!("cargo:warning={}", one_line(warning, &compilation));
+        for line in instructions(&self.files, &compilation) {
+            println!("{line}");
         }
         let text = self.rust_text(&compilation)?;
         write_if_changed(&target, &text).map_err(|source| BuildError::Write {
@@ -205,15 +202,20 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// The included files that can change: neither built in nor a main file.
-fn outside_files<'a>(
-    compilation: &'a Compilation,
-    mains: &'a [PathBuf],
-) -> impl Iterator<Item = &'a PathBuf> {
-    compilation
+/// What cargo is told: each file that can change, be it main or included, and each warning.
+fn instructions(mains: &[PathBuf], compilation: &Compilation) -> Vec<String> {
+    let included = compilation
         .dependencies
         .iter()
-        .filter(|path| !path.starts_with(BUILT_IN_DIR) && !mains.contains(path))
+        .filter(|path| !path.starts_with(BUILT_IN_DIR) && !mains.contains(path));
+    let watched = mains.iter().chain(included);
+    let watched = watched.map(|path| format!("cargo:rerun-if-changed={}", path.display()));
+    let warnings = compilation
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| !diagnostic.is_error())
+        .map(|warning| format!("cargo:warning={}", one_line(warning, compilation)));
+    watched.chain(warnings).collect()
 }
 
 /// A warning as cargo shows it: one line.
@@ -242,4 +244,43 @@ fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
         std::fs::create_dir_all(parent)?;
     }
     std::fs::write(path, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use floe_slice::{Loader, MemoryLoader, compile};
+
+    use super::*;
+    use crate::files::BuiltIn;
+
+    #[test]
+    fn cargo_watches_every_file_that_can_change_and_shows_warnings() {
+        let files = MemoryLoader::new()
+            .with(
+                "a.ice",
+                "#include \"sub/b.ice\"\n#include <Ice/Identity.ice>\n",
+            )
+            .with(
+                "sub/b.ice",
+                "module M { [\"unheard-of\"] const int i = 1; }",
+            );
+        let options = Options {
+            include_dirs: vec![BUILT_IN_DIR.into()],
+            ..Options::default()
+        };
+        let mains = [PathBuf::from("a.ice")];
+        let compilation = compile(&options, &files.or(BuiltIn), &mains);
+        let lines = instructions(&mains, &compilation);
+        let (watched, shown) = lines.split_at(2);
+        assert_eq!(
+            watched,
+            [
+                "cargo:rerun-if-changed=a.ice",
+                "cargo:rerun-if-changed=sub/b.ice"
+            ]
+        );
+        assert_eq!(shown.len(), 1);
+        let expected = "cargo:warning=sub/b.ice:1:13: [unknown-metadata] ";
+        assert!(shown[0].starts_with(expected), "{}", shown[0]);
+    }
 }

@@ -1,28 +1,4 @@
 //! A model as JSON, for tools that are not written in Rust.
-//!
-//! ```text
-//! { "files":       [ { "path": "Greeter.ice", "main": true, "metadata": ["cpp:include:list"] } ],
-//!   "definitions": [ DEFINITION ] }
-//!
-//! every DEFINITION   "kind", "name" (scoped: "::Demo::Item"), "file" (index into files)
-//! const              "type", "value"
-//! enum               "enumerators": [ { "name", "value" } ]
-//! struct             "members": [ MEMBER ]
-//! sequence           "element": TYPE
-//! dictionary         "key": TYPE, "value": TYPE
-//! exception, class   "base": "::Demo::Base" or null, "members": [ MEMBER ];
-//!                    class: "compactId" if it has one, "complete"
-//! interface          "bases": [ "::Demo::Base" ], "complete": true,
-//!                    "operations": [ { "name", "idempotent", "returns": TYPE or null, "returnTag",
-//!                                      "parameters": [ { "name", "type", "out", "tag" } ],
-//!                                      "throws": [ "::Demo::Rejected" ] } ]
-//! MEMBER             "name", "type", "tag" if it is optional, "default" if it has one
-//! TYPE               "int", "string", ..., "::Demo::Item", "::Demo::Greeter*", "Object*", "Object"
-//! ```
-//!
-//! Whatever can have metadata or a doc comment has "metadata" (a list of strings) and "doc" (a
-//! string) if there are any. An enumerator as a value is its scoped name, `"::Demo::Color::red"`;
-//! floating-point values that JSON lacks are the strings `"nan"`, `"inf"`, `"-inf"`.
 
 use floe_slice::model::{
     Class, Const, ConstValue, Definition, DefinitionId, DefinitionKind, Enum, Exception, Interface,
@@ -30,11 +6,31 @@ use floe_slice::model::{
 };
 use serde_json::{Map, Value, json};
 
-/// The model as indented JSON text, in the shape that the module's documentation gives.
+/// The model as indented JSON text.
 ///
 /// ```text
-/// { "files": [ { "path", "main", "metadata" } ], "definitions": [ { "kind", "name", "file", ... } ] }
+/// { "files":       [ { "path": "Greeter.ice", "main": true, "metadata": ["cpp:include:list"] } ],
+///   "definitions": [ DEFINITION ] }
+///
+/// every DEFINITION   "kind", "name" (scoped: "::Demo::Item"), "file" (index into files)
+/// const              "type", "value"
+/// enum               "enumerators": [ { "name", "value" } ]
+/// struct             "members": [ MEMBER ]
+/// sequence           "element": TYPE
+/// dictionary         "key": TYPE, "value": TYPE
+/// exception, class   "base": "::Demo::Base" or null, "members": [ MEMBER ];
+///                    class: "compactId" if it has one, "complete"
+/// interface          "bases": [ "::Demo::Base" ], "complete": true,
+///                    "operations": [ { "name", "idempotent", "returns": TYPE or null, "returnTag",
+///                                      "parameters": [ { "name", "type", "out", "tag" } ],
+///                                      "throws": [ "::Demo::Rejected" ] } ]
+/// MEMBER             "name", "type", "tag" if it is optional, "default" if it has one
+/// TYPE               "int", "string", ..., "::Demo::Item", "::Demo::Greeter*", "Object*", "Object"
 /// ```
+///
+/// Whatever can have metadata or a doc comment has "metadata" (a list of strings) and "doc" (a
+/// string) if there are any. An enumerator as a value is its scoped name, `"::Demo::Color::red"`;
+/// floating-point values that JSON lacks are the strings `"nan"`, `"inf"`, `"-inf"`.
 pub fn model_json(model: &Model) -> String {
     let files: Vec<Value> = model
         .files

@@ -68,21 +68,32 @@ pub(super) fn deprecation(metadata: &Metadata) -> Option<&str> {
 }
 
 /// A comment as Markdown: tags become a list behind the text, `items` at its head.
+///
+/// Nothing in it becomes Rust code that a documentation test would run: fences are marked as text,
+/// and no line is indented as far as a code block.
 fn render(doc: &str, items: &str) -> String {
     let mut text = String::new();
     let mut list = items.to_owned();
-    let mut in_list = false;
-    for line in doc.trim().lines() {
-        let line = inline(line.trim_end());
-        match tag(line.trim_start()) {
-            Some(item) => {
-                in_list = true;
-                list.push_str(&format!("- {item}\n"));
-            }
-            None if in_list && line.trim().is_empty() => {}
-            None if in_list => list.push_str(&format!("  {}\n", line.trim_start())),
-            None => text.push_str(&format!("{line}\n")),
+    let (mut in_list, mut in_fence) = (false, false);
+    for line in doc.trim().lines().map(str::trim_end) {
+        let inner = line.trim_start();
+        if inner.starts_with("```") {
+            text.push_str(if in_fence { "```\n" } else { "```text\n" });
+            in_fence = !in_fence;
+        } else if in_fence {
+            text.push_str(&format!("{line}\n"));
+        } else if let Some(item) = tag(&inline(inner)) {
+            in_list = true;
+            list.push_str(&format!("- {item}\n"));
+        } else if !in_list {
+            let indent = (line.len() - inner.len()).min(MAX_INDENT);
+            text.push_str(&format!("{:indent$}{}\n", "", inline(inner)));
+        } else if !inner.is_empty() {
+            list.push_str(&format!("  {}\n", inline(inner)));
         }
+    }
+    if in_fence {
+        text.push_str("```\n");
     }
     let (text, list) = (text.trim_end(), list.trim_end());
     let gap = if text.is_empty() || list.is_empty() {
@@ -92,6 +103,9 @@ fn render(doc: &str, items: &str) -> String {
     };
     format!("{text}{gap}{list}")
 }
+
+/// One less than makes a code block in Markdown.
+const MAX_INDENT: usize = 3;
 
 /// The list item for a line that begins with a tag.
 fn tag(line: &str) -> Option<String> {
@@ -153,6 +167,13 @@ mod tests {
     fn tags_become_a_list_behind_the_text() {
         let doc = "Greets somebody.\n\nTwice, see {@link Greeter#other}.\n@param name Who,\n  in full.\n@return The greeting.\n@throws Rejected If the name is rude.\n@see Other";
         let expected = "Greets somebody.\n\nTwice, see `Greeter::other`.\n\n- `name`: Who,\n  in full.\n- returns The greeting.\n- fails with `Rejected`: If the name is rude.\n- see `Other`";
+        assert_eq!(render(doc, ""), expected);
+    }
+
+    #[test]
+    fn nothing_becomes_a_documentation_test() {
+        let doc = "So:\n\n        call(it);\n\n```rust\n    it()\n```\n\n```\nopen";
+        let expected = "So:\n\n   call(it);\n\n```text\n    it()\n```\n\n```text\nopen\n```";
         assert_eq!(render(doc, ""), expected);
     }
 

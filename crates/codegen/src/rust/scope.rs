@@ -134,14 +134,23 @@ fn module_idents(modules: &[String]) -> Vec<Ident> {
     modules.iter().map(|name| module_ident(name)).collect()
 }
 
+/// The identifier of a module. One named like a built-in type would hide it from its siblings.
 pub(super) fn module_ident(name: &str) -> Ident {
-    names::ident(&names::snake(name))
+    let name = names::snake(name);
+    if BUILT_IN_TYPES.contains(&name.as_str()) {
+        return names::ident(&format!("{name}_"));
+    }
+    names::ident(&name)
 }
 
 /// A path as tokens; every path given by a caller was checked when it was given.
 fn path(text: &str) -> TokenStream {
     text.parse().expect("a Rust path")
 }
+
+const BUILT_IN_TYPES: [&str; 9] = [
+    "bool", "f32", "f64", "i16", "i32", "i64", "str", "u8", "usize",
+];
 
 const PRELUDE: [(&str, &str); 6] = [
     ("Option", "::std::option::Option"),

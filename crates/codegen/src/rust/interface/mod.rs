@@ -23,7 +23,7 @@ pub(super) fn interface(scope: &Scope<'_>, id: DefinitionId, of: &Interface) -> 
         .filter(|operation| !operation.throws.is_empty())
         .map(|operation| error::error(scope, definition, operation));
     let proxy = proxy::proxy(scope, id, of);
-    let servant = servant::servant(scope, definition, of);
+    let servant = servant::servant(scope, id, of);
     let dispatcher = dispatcher::dispatcher(scope, id);
     quote! {
         #(#errors)*

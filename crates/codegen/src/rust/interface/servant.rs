@@ -1,6 +1,6 @@
 //! The trait that a servant implements.
 
-use floe_slice::model::{Definition, Interface, Operation};
+use floe_slice::model::{DefinitionId, Interface, Operation};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -12,7 +12,8 @@ use crate::rust::docs::{deprecated, docs};
 use crate::rust::scope::{Scope, type_name};
 
 /// The trait, and its implementation for a shared servant.
-pub(super) fn servant(scope: &Scope<'_>, definition: &Definition, of: &Interface) -> TokenStream {
+pub(super) fn servant(scope: &Scope<'_>, id: DefinitionId, of: &Interface) -> TokenStream {
+    let definition = scope.model.definition(id);
     let name = names::ident(&type_name(definition));
     let docs = docs(
         definition.doc.as_deref(),
@@ -24,7 +25,7 @@ pub(super) fn servant(scope: &Scope<'_>, definition: &Definition, of: &Interface
     let signatures: Vec<TokenStream> = of
         .operations
         .iter()
-        .map(|operation| signature(scope, definition, operation))
+        .map(|operation| signature(scope, id, operation))
         .collect();
     let operation_docs = of
         .operations
@@ -47,7 +48,7 @@ pub(super) fn servant(scope: &Scope<'_>, definition: &Definition, of: &Interface
     }
 }
 
-fn signature(scope: &Scope<'_>, interface: &Definition, operation: &Operation) -> TokenStream {
+fn signature(scope: &Scope<'_>, interface: DefinitionId, operation: &Operation) -> TokenStream {
     let (root, result, send) = (scope.root(), scope.prelude("Result"), scope.prelude("Send"));
     let method = operation_ident(operation);
     let inputs = input_idents(operation);
@@ -56,9 +57,7 @@ fn signature(scope: &Scope<'_>, interface: &Definition, operation: &Operation) -
         .map(|parameter| scope.owned(parameter.r#type));
     let current = current_ident(operation);
     let results = result_type(scope, operation);
-    let id = scope.model.find(&interface.scoped);
-    let id = id.expect("an interface is found by its own name");
-    let error = error_type(scope, id, operation);
+    let error = error_type(scope, interface, operation);
     quote! {
         fn #method(&self, #(#inputs: #types,)* #current: &#root::Current)
             -> impl ::std::future::Future<Output = #result<#results, #error>> + #send
