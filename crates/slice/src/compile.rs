@@ -141,8 +141,8 @@ fn translation_unit(
     checker: &mut Checker,
     reporter: &mut Reporter,
 ) {
-    let tokens = Preprocessor::new(options, files, reporter).run(file);
-    let unit = parse(tokens, file, options.language, reporter);
+    let input = Preprocessor::new(options, files, reporter).run(file);
+    let unit = parse(input, file, options.language, reporter);
     checker.check(&unit, &files.sources, reporter);
 }
 

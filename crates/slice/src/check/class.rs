@@ -2,7 +2,7 @@
 
 use super::container::Names;
 use super::{Checker, Context};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Class, DefinitionId, DefinitionKind};
 use crate::parse::ast::{self, Name, ScopedName, Value};
 
@@ -23,20 +23,16 @@ impl Checker {
         };
         let mut names = self.inherited_members(base);
         let implements = self.base_interfaces(&class.implements, context);
-        for (text, place, _) in self.inherited(&implements).into_values() {
-            names.inherit(&text, place);
-        }
+        let ancestors = self.ancestors(&implements);
         self.warn_about_operations(name, class);
         let members = self.members(&class.members, &mut names, context.body());
-        let mut operations = Vec::new();
         for operation in &class.operations {
-            let checked = self.operation(operation, name, &mut names, context.body());
-            operations.extend(checked.map(|operation| (operation.name, operation.span)));
+            self.operation(operation, name, &ancestors, &mut names, context.body());
         }
+        self.remember_operations(name, class.operations.iter(), context);
         let depth = base.map(|base| self.facts[base.0].depth);
-        let depth = self.depth_above(depth, name.span);
+        let depth = self.depth_above(depth, name.span)?;
         self.set_depth(name, context, depth);
-        self.set_class_operations(name, context, operations);
         Some(DefinitionKind::Class(Class {
             compact_id,
             base,
@@ -118,22 +114,11 @@ impl Checker {
             for member in &class.members {
                 names.inherit(&member.name, member.span);
             }
-            for (operation, place) in &self.facts[id.0].class_operations {
+            for (operation, place) in self.facts[id.0].operations.values() {
                 names.inherit(operation, *place);
             }
             ancestor = class.base;
         }
         names
-    }
-
-    fn set_class_operations(
-        &mut self,
-        name: &Name,
-        context: Context,
-        operations: Vec<(String, Span)>,
-    ) {
-        if let Some(id) = self.own_id(name, context) {
-            self.facts[id.0].class_operations = operations;
-        }
     }
 }

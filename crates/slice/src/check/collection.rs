@@ -26,7 +26,7 @@ impl Checker {
     ) -> Option<DefinitionKind> {
         self.check_type_metadata(&element.metadata);
         let resolved = self.part(name, element, context)?;
-        let depth = self.depth_above([self.type_depth(resolved)], name.span);
+        let depth = self.depth_above([self.type_depth(resolved)], name.span)?;
         self.set_depth(name, context, depth);
         Some(DefinitionKind::Sequence(Sequence {
             element: resolved,
@@ -48,7 +48,7 @@ impl Checker {
         let (key_type, value_type) = (key_type?, value_type?);
         self.check_key(key_type, key.r#type.span)?;
         let depths = [self.type_depth(key_type), self.type_depth(value_type)];
-        let depth = self.depth_above(depths, name.span);
+        let depth = self.depth_above(depths, name.span)?;
         self.set_depth(name, context, depth);
         Some(DefinitionKind::Dictionary(Dictionary {
             key: key_type,

@@ -32,7 +32,7 @@ impl Checker {
         let members = self.members(members, &mut names, context.body());
         let mut depths: Vec<usize> = members.iter().map(|m| self.type_depth(m.r#type)).collect();
         depths.extend(base.map(|base| self.facts[base.0].depth));
-        let depth = self.depth_above(depths, name.span);
+        let depth = self.depth_above(depths, name.span)?;
         self.set_depth(name, context, depth);
         Some(DefinitionKind::Exception(Exception { base, members }))
     }

@@ -1,6 +1,6 @@
 //! Interfaces and operations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::container::Names;
 use super::member::Tags;
@@ -21,16 +21,16 @@ impl Checker {
         context: Context,
     ) -> Option<DefinitionKind> {
         let bases = self.base_interfaces(bases, context);
+        let ancestors = self.ancestors(&bases);
         let mut names = Names::default();
-        for (text, place, _) in self.inherited(&bases).into_values() {
-            names.inherit(&text, place);
-        }
+        self.remember_operations(name, operations.iter(), context);
+        let context = context.body();
         let operations = operations.iter();
         let operations: Vec<Operation> = operations
-            .filter_map(|operation| self.operation(operation, name, &mut names, context.body()))
+            .filter_map(|one| self.operation(one, name, &ancestors, &mut names, context))
             .collect();
         let depths: Vec<usize> = bases.iter().map(|base| self.facts[base.0].depth).collect();
-        let depth = self.depth_above(depths, name.span);
+        let depth = self.depth_above(depths, name.span)?;
         self.set_depth(name, context, depth);
         Some(DefinitionKind::Interface(Interface {
             bases,
@@ -51,10 +51,13 @@ impl Checker {
             let Some(id) = self.base_interface(base, context) else {
                 continue;
             };
-            if !found.contains(&id) {
-                self.merge_operations(id, base, &mut inherited);
-                found.push(id);
+            if found.contains(&id) {
+                continue;
             }
+            if bases.len() > 1 {
+                self.merge_operations(id, base, &mut inherited);
+            }
+            found.push(id);
         }
         found
     }
@@ -88,47 +91,84 @@ impl Checker {
         }
     }
 
-    /// All operations of interfaces and of their bases.
-    pub(super) fn inherited(&self, interfaces: &[DefinitionId]) -> Inherited {
-        let mut operations = Inherited::new();
+    /// Interfaces and all their bases, each once.
+    pub(super) fn ancestors(&self, interfaces: &[DefinitionId]) -> Vec<DefinitionId> {
+        let mut found = Vec::new();
         let mut open: Vec<DefinitionId> = interfaces.to_vec();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some(id) = open.pop() {
-            let DefinitionKind::Interface(interface) = &self.definition(id).kind else {
-                continue;
-            };
-            if !seen.insert(id) {
-                continue;
+            if let DefinitionKind::Interface(interface) = &self.definition(id).kind
+                && seen.insert(id)
+            {
+                open.extend(&interface.bases);
+                found.push(id);
             }
-            for operation in &interface.operations {
-                let found = (operation.name.clone(), operation.span, id);
-                operations.insert(operation.name.to_ascii_lowercase(), found);
-            }
-            open.extend(&interface.bases);
         }
+        found
+    }
+
+    /// All operations of an interface and of its bases, in the order of the text.
+    fn all_operations(&self, interface: DefinitionId) -> Vec<(String, String, Span, DefinitionId)> {
+        let mut operations = Vec::new();
+        for id in self.ancestors(&[interface]) {
+            let own = self.facts[id.0].operations.iter();
+            operations
+                .extend(own.map(|(key, (name, span))| (key.clone(), name.clone(), *span, id)));
+        }
+        operations.sort_by_key(|(_, _, span, _)| (span.file, span.start));
         operations
     }
 
+    /// Stores the names of the operations of an interface or class.
+    pub(super) fn remember_operations<'o>(
+        &mut self,
+        owner: &Name,
+        operations: impl Iterator<Item = &'o ast::Operation>,
+        context: Context,
+    ) {
+        let Some(id) = self.own_id(owner, context) else {
+            return;
+        };
+        for operation in operations {
+            let name = &operation.name;
+            let own = &mut self.facts[id.0].operations;
+            own.entry(name.text.to_ascii_lowercase())
+                .or_insert((name.text.clone(), name.span));
+        }
+    }
+
+    /// Reports an operation that a base declares already.
+    fn check_inherited(&mut self, name: &Name, ancestors: &[DefinitionId]) {
+        let key = name.text.to_ascii_lowercase();
+        let declared = ancestors
+            .iter()
+            .find_map(|id| self.facts[id.0].operations.get(&key).cloned());
+        if let Some((before, place)) = declared {
+            self.report_two_names(name, &before, place);
+        }
+    }
+
     fn merge_operations(&mut self, base: DefinitionId, written: &ScopedName, all: &mut Inherited) {
-        let mut of_base: Vec<_> = self.inherited(&[base]).into_iter().collect();
-        of_base.sort_by_key(|(_, (_, span, _))| (span.file, span.start));
-        for (key, operation) in of_base {
-            if let Some((name, place, declares)) = all.get(&key)
-                && *declares != operation.2
-            {
-                let message = format!("two bases declare an operation `{}`", operation.0);
-                let message = match *name == operation.0 {
-                    true => message,
-                    false => format!("{message} (the other as `{name}`)"),
-                };
-                let diagnostic = Diagnostic::new(Code::AmbiguousOperation, written.span, message)
-                    .label(*place, "declared here")
-                    .label(operation.1, "and here")
-                    .help("rename one of them, or move it to an interface that both extend");
-                self.report(diagnostic);
-                continue;
+        for (key, name, span, id) in self.all_operations(base) {
+            match all.get(&key) {
+                Some((other, place, declares)) if *declares != id => {
+                    let mut message = format!("two bases declare an operation `{name}`");
+                    if *other != name {
+                        message = format!("{message} (the other as `{other}`)");
+                    }
+                    let diagnostic =
+                        Diagnostic::new(Code::AmbiguousOperation, written.span, message)
+                            .label(*place, "declared here")
+                            .label(span, "and here")
+                            .help(
+                                "rename one of them, or move it to an interface that both extend",
+                            );
+                    self.report(diagnostic);
+                }
+                _ => {
+                    all.insert(key, (name, span, id));
+                }
             }
-            all.insert(key, operation);
         }
     }
 
@@ -137,6 +177,7 @@ impl Checker {
         &mut self,
         operation: &ast::Operation,
         owner: &Name,
+        ancestors: &[DefinitionId],
         names: &mut Names,
         context: Context,
     ) -> Option<Operation> {
@@ -152,6 +193,7 @@ impl Checker {
         }
         result_name(operation).inspect(|name| names.note_use(name));
         let is_new = self.add_name(name, names);
+        self.check_inherited(name, ancestors);
         operation
             .throws
             .iter()

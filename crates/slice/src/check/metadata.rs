@@ -57,8 +57,20 @@ const LANGUAGES: &[&str] = &[
     "matlab",
     "freeze",
     "icegrid",
-    "rust",
 ];
+
+/// The language of our own generated code, and what a directive for it may say.
+const OURS: (&str, &[&str]) = ("rust", &["identifier"]);
+
+/// Whether a directive is one of ours and known.
+fn is_ours(text: &str) -> bool {
+    let mut parts = text.splitn(3, ':');
+    parts.next() == Some(OURS.0)
+        && parts
+            .next()
+            .is_some_and(|directive| OURS.1.contains(&directive))
+        && parts.next().is_some_and(|argument| !argument.is_empty())
+}
 
 /// Directives without a language: the name before the colon, and where it has a meaning (anywhere
 /// if nothing is listed).
@@ -114,9 +126,8 @@ impl Checker {
             Some((name, argument)) => (name, Some(argument)),
             None => (text, None),
         };
-        if argument.is_some() && LANGUAGES.contains(&name)
-            || self.is_suppressed(metadata.span, "invalid-metadata")
-        {
+        let is_foreign = argument.is_some() && LANGUAGES.contains(&name);
+        if is_foreign || is_ours(text) || self.is_suppressed(metadata.span, "invalid-metadata") {
             return;
         }
         let known = DIRECTIVES.iter().find(|(known, _)| *known == name);
@@ -141,6 +152,9 @@ impl Checker {
 }
 
 fn suggestion(name: &str) -> String {
+    if name == OURS.0 {
+        return "for Rust there is `rust:identifier:name`".to_owned();
+    }
     let names = DIRECTIVES.iter().map(|(name, _)| *name);
     match nearest(name, names.chain(LANGUAGES.iter().copied())) {
         Some(meant) if LANGUAGES.contains(&meant) => {

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::model::{Definition, DefinitionId, FileId, Metadata};
-use crate::parse::ast::Unit;
+use crate::parse::ast::{Item, Unit};
 use crate::source::{SourceMap, normalize};
 use scope::{ScopeId, Scopes};
 pub(crate) use suggest::nearest;
@@ -39,6 +39,9 @@ pub(crate) use unsupported::report_unsupported;
 /// How deep definitions may build on one another, by inheritance or by containment. Whoever walks
 /// a model may recurse.
 const MAX_TYPE_DEPTH: usize = 100;
+
+/// How many unknown names are compared with all known ones to find what was meant.
+const MAX_SUGGESTIONS: usize = 100;
 
 /// Builds a model, one translation unit after the other.
 pub(crate) struct Checker {
@@ -54,7 +57,12 @@ pub(crate) struct Checker {
     /// How many definitions have been completed; gives the order in the model.
     completed: usize,
     file_metadata: BTreeMap<FileId, Vec<Metadata>>,
+    /// The definitions of this unit, those to come too, by simple name: a use before the definition
+    /// deserves a better message than an unknown name.
+    upcoming: BTreeMap<String, Span>,
     compact_ids: HashMap<i32, (String, Span)>,
+    /// How many more unknown names are compared with all known ones.
+    suggestions_left: usize,
     found: Vec<Diagnostic>,
 }
 
@@ -68,8 +76,9 @@ struct Facts {
     completed: Option<usize>,
     /// The last unit in which its body was met.
     body_unit: Option<usize>,
-    /// Operations of a class (Ice 3.7), which the model does not keep: lower-case name and place.
-    class_operations: Vec<(String, Span)>,
+    /// The operations that an interface declares itself, or (Ice 3.7) a class: name and place by the
+    /// name in lower case.
+    operations: HashMap<String, (String, Span)>,
 }
 
 /// Where a construct stands.
@@ -104,7 +113,9 @@ impl Checker {
             facts: Vec::new(),
             completed: 0,
             file_metadata: BTreeMap::new(),
+            upcoming: BTreeMap::new(),
             compact_ids: HashMap::new(),
+            suggestions_left: MAX_SUGGESTIONS,
             found: Vec::new(),
         }
     }
@@ -118,6 +129,8 @@ impl Checker {
             }
         }
         self.add_file_metadata(unit);
+        self.upcoming.clear();
+        collect_names(&unit.items, &mut self.upcoming);
         self.items(&unit.items, self.scopes.root(), &mut Vec::new());
         for diagnostic in self.found.drain(..) {
             reporter.report(diagnostic);
@@ -164,15 +177,30 @@ impl Checker {
             .push(Diagnostic::new(code, span, message).help(help));
     }
 
-    /// The depth of something that builds on parts of these depths; too deep is reported.
-    fn depth_above(&mut self, parts: impl IntoIterator<Item = usize>, span: Span) -> usize {
+    /// The depth of something that builds on parts of these depths; `None` if it is too deep, which
+    /// is reported.
+    fn depth_above(&mut self, parts: impl IntoIterator<Item = usize>, span: Span) -> Option<usize> {
         let depth = parts.into_iter().max().map_or(0, |deepest| deepest + 1);
         if depth == MAX_TYPE_DEPTH {
             let message =
                 format!("definitions build on one another more than {MAX_TYPE_DEPTH} deep");
             let help = "flatten these types";
             self.error(Code::LimitExceeded, span, message, help);
+            return None;
         }
-        depth
+        Some(depth)
+    }
+}
+
+/// The names of all definitions, each with its first place.
+fn collect_names(items: &[Item], names: &mut BTreeMap<String, Span>) {
+    for item in items {
+        match item {
+            Item::Module(module) => collect_names(&module.items, names),
+            Item::Definition(definition) => {
+                let name = &definition.name;
+                names.entry(name.text.clone()).or_insert(name.span);
+            }
+        }
     }
 }

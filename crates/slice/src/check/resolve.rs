@@ -69,7 +69,7 @@ impl Checker {
             self.error(Code::WrongKind, name.span, message, &help);
             return None;
         }
-        let message = format!("the interface `{text}` is passed by value, as a class instance");
+        let message = format!("`{text}` without `*` means a class instance and not a proxy");
         self.error(Code::DeprecatedFeature, name.span, message, &help);
         Some(Type::AnyClass)
     }
@@ -241,6 +241,10 @@ impl Checker {
         let mut diagnostic = Diagnostic::new(Code::UndefinedName, name.span, message);
         if let Some((place, help)) = self.hidden(name) {
             diagnostic = diagnostic.label(place, "defined here").help(help);
+        } else if let Some(place) = self.later(name) {
+            diagnostic = diagnostic
+                .label(place, "defined here, after its use")
+                .help("definitions stand before their use: move this one up");
         } else if let Some(help) = self.suggestion(name, scope) {
             diagnostic = diagnostic.help(help);
         } else {
@@ -269,7 +273,15 @@ impl Checker {
         Some((definition.span, help))
     }
 
-    fn suggestion(&self, name: &ScopedName, scope: ScopeId) -> Option<String> {
+    /// Where a definition of this simple name stands further down in this unit.
+    fn later(&self, name: &ScopedName) -> Option<Span> {
+        let [only] = name.parts.as_slice() else {
+            return None;
+        };
+        self.upcoming.get(&only.text).copied()
+    }
+
+    fn suggestion(&mut self, name: &ScopedName, scope: ScopeId) -> Option<String> {
         let last = name.parts.last()?;
         if let Some((_, meant)) = FOREIGN_TYPES
             .iter()
@@ -277,15 +289,15 @@ impl Checker {
         {
             return Some(format!("the Slice type is `{meant}`"));
         }
+        self.suggestions_left = self.suggestions_left.checked_sub(1)?;
         let visible = self.scopes.outward(scope).flat_map(|scope| {
             let entries = self.scopes.get(scope).entries.values();
             entries.filter(|entry| entry.unit == self.unit)
         });
-        let names: Vec<&str> = visible.map(|entry| entry.name.as_str()).collect();
-        let meant = nearest(
-            &last.text,
-            names.into_iter().chain(PRIMITIVES.iter().copied()),
-        )?;
+        let visible = visible.map(|entry| entry.name.as_str());
+        let upcoming = self.upcoming.keys().map(String::as_str);
+        let candidates = visible.chain(PRIMITIVES.iter().copied()).chain(upcoming);
+        let meant = nearest(&last.text, candidates)?;
         Some(format!("did you mean `{meant}`?"))
     }
 

@@ -30,7 +30,7 @@ impl Checker {
         self.check_recursion(name, members, context)?;
         let members = self.members(members, &mut Names::default(), context.body());
         let depths: Vec<usize> = members.iter().map(|m| self.type_depth(m.r#type)).collect();
-        let depth = self.depth_above(depths, name.span);
+        let depth = self.depth_above(depths, name.span)?;
         self.set_depth(name, context, depth);
         Some(DefinitionKind::Struct(Struct { members }))
     }

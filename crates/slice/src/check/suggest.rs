@@ -5,7 +5,7 @@ pub(crate) fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {
-    let most = word.chars().count().div_ceil(3).min(3);
+    let most = (word.chars().count() / 3).min(3);
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= 3 && candidate.len() <= 64)

@@ -46,6 +46,17 @@ impl Span {
     }
 }
 
+/// The longest message, in characters: names and strings in it may be of any length.
+const MAX_MESSAGE: usize = 300;
+
+fn shortened(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE) {
+        message.truncate(end);
+        message.push_str("...");
+    }
+    message
+}
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
@@ -97,7 +108,7 @@ impl Diagnostic {
         Self {
             code,
             severity: code.severity(),
-            message: message.into(),
+            message: shortened(message.into()),
             span: Some(span),
             labels: Vec::new(),
             help: None,
@@ -127,7 +138,7 @@ impl Diagnostic {
 
     /// Says what to do.
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(shortened(help.into()));
         self
     }
 

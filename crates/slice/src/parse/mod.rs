@@ -19,6 +19,7 @@ use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::lexer::{Token, TokenKind};
 use crate::model::FileId;
+use crate::preprocess::Preprocessed;
 use ast::{Item, Module, Prelude, Unit};
 
 /// How deep modules may nest.
@@ -26,11 +27,12 @@ const MAX_MODULE_DEPTH: usize = 64;
 
 /// Parses the tokens of a translation unit whose main file is `main`.
 pub(crate) fn parse(
-    tokens: Vec<Token>,
+    input: Preprocessed,
     main: FileId,
     language: Language,
     reporter: &mut Reporter,
 ) -> Unit {
+    let tokens = input.tokens;
     let mut parser = Parser {
         end: tokens.last().map_or(
             Span {
@@ -47,7 +49,7 @@ pub(crate) fn parse(
         depth: 0,
         started: HashSet::new(),
         unit: Unit::default(),
-        has_reported_end: false,
+        has_reported_end: !input.is_complete,
     };
     let mut items = Vec::new();
     parser.items(&mut items, true);
@@ -73,6 +75,7 @@ struct Parser<'r> {
     /// Files in which a definition has begun: no more file metadata there.
     started: HashSet<FileId>,
     unit: Unit,
+    /// Whether it is known that the text ends too early: one message about it is enough.
     has_reported_end: bool,
 }
 

@@ -47,7 +47,7 @@ impl Preprocessor<'_, '_> {
             loop {
                 let token = reader.next()?;
                 match token.kind {
-                    TokenKind::Doc(text) => *doc = Some(text),
+                    TokenKind::Doc(text) => *doc = Some(text.to_string()),
                     // A directive ends the search for arguments.
                     TokenKind::Punct('#') if token.starts_line => {
                         reader.unread = Some(token);

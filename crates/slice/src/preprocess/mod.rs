@@ -45,8 +45,16 @@ pub(crate) struct Preprocessor<'a, 'l> {
     inclusions: usize,
     bytes_left: usize,
     expansion_left: usize,
-    doc: Option<Rc<str>>,
+    /// The doc comment that belongs to the next token.
+    doc: Option<String>,
     output: Vec<Token>,
+}
+
+/// The tokens of a translation unit.
+pub(crate) struct Preprocessed {
+    pub(crate) tokens: Vec<Token>,
+    /// Whether these are all: a limit may have ended the reading.
+    pub(crate) is_complete: bool,
 }
 
 /// Where a file is being read.
@@ -87,15 +95,18 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
         }
     }
 
-    /// The tokens of the translation unit of `main`; fewer if a limit ended it early.
-    pub(crate) fn run(mut self, main: FileId) -> Vec<Token> {
+    /// The tokens of the translation unit of `main`.
+    pub(crate) fn run(mut self, main: FileId) -> Preprocessed {
         let start = Span {
             file: main,
             start: 0,
             end: 0,
         };
-        let _ = self.file(main, start, 0);
-        self.output
+        let is_complete = self.file(main, start, 0).is_ok();
+        Preprocessed {
+            tokens: self.output,
+            is_complete,
+        }
     }
 
     /// Reads a file that `opened` names.
@@ -156,7 +167,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
     /// Passes on a token of the text, macros expanded.
     fn text(&mut self, reader: &mut Reader, token: Token) -> Result<(), Abort> {
         match &token.kind {
-            TokenKind::Doc(text) => self.doc = Some(join_docs(self.doc.take(), text)),
+            TokenKind::Doc(text) => join_docs(&mut self.doc, text),
             TokenKind::Word(name) if self.macros.contains(name) => {
                 for token in self.expand_in_text(reader, token)? {
                     self.push(reader, token);
@@ -175,7 +186,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
             return;
         }
         reader.has_definitions |= matches!(token.kind, TokenKind::Word(_));
-        token.doc = self.doc.take();
+        token.doc = self.doc.take().map(Rc::from);
         self.output.push(token);
     }
 
@@ -204,11 +215,12 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
 }
 
 /// Lines of `///` that follow one another are one comment; otherwise the last one counts.
-fn join_docs(before: Option<Rc<str>>, text: &Rc<str>) -> Rc<str> {
-    match before {
+fn join_docs(doc: &mut Option<String>, text: &str) {
+    match doc {
         Some(before) if before.starts_with("///") && text.starts_with("///") => {
-            format!("{before}\n{text}").into()
+            before.push('\n');
+            before.push_str(text);
         }
-        _ => text.clone(),
+        _ => *doc = Some(text.to_owned()),
     }
 }
