@@ -2,8 +2,6 @@
 //!
 //! A check that Ice does not pass would be a mistake of ours; here it is found without Floe.
 
-use std::process::Command;
-
 use floe_tests::ice::{Ice, Language, event_lines};
 use floe_tests::peer::Peer;
 
@@ -104,15 +102,18 @@ fn a_subscriber_ends_at_the_end_of_its_input() {
 fn icestormadmin_lists_the_topics_of_ice_storm() {
     let Some(ice) = Ice::or_skip() else { return };
     let storm = ice.start_storm();
-    let manager = format!("--IceStormAdmin.TopicManager.Default={}", storm.manager());
-    let admin = |command: &str| {
-        Command::new("icestormadmin")
-            .args([&manager, "-e", command])
-            .output()
-    };
-    admin("create weather").expect("icestormadmin starts");
-    let topics = admin("topics").expect("icestormadmin starts");
-    assert_eq!(String::from_utf8_lossy(&topics.stdout).trim(), "weather");
+    assert_eq!(ice.admin(storm.manager(), "create weather"), Ok(Vec::new()));
+    assert_eq!(
+        ice.admin(storm.manager(), "topics"),
+        Ok(vec!["weather".to_owned()])
+    );
+    let again = ice.admin(storm.manager(), "create weather");
+    assert!(
+        again
+            .as_ref()
+            .is_err_and(|error| error.contains("`weather' exists")),
+        "{again:?}"
+    );
 }
 
 /// Events of one publisher in one test.

@@ -136,6 +136,26 @@ impl Ice {
         peer
     }
 
+    /// Runs a command of `icestormadmin`, such as `create weather`, against the topic manager `manager`.
+    ///
+    /// Returns the lines that it prints.
+    ///
+    /// # Errors
+    /// What it says on standard error, if it fails.
+    ///
+    /// # Panics
+    /// If it does not end.
+    pub fn admin(&self, manager: &str, command: &str) -> Result<Vec<String>, String> {
+        let default = format!("--IceStormAdmin.TopicManager.Default={manager}");
+        let mut admin = Command::new("icestormadmin");
+        let ended = Peer::start("icestormadmin", admin.args([&default, "-e", command])).end();
+        if ended.status.success() {
+            Ok(ended.lines)
+        } else {
+            Err(ended.errors)
+        }
+    }
+
     /// Starts a real IceStorm on free ports of loopback.
     ///
     /// # Panics

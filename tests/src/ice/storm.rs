@@ -28,9 +28,10 @@ impl IceStorm {
         icebox.arg(format!("--IceStorm.LMDB.Path={}", database.display()));
         let mut peer = Peer::start("IceStorm", &mut icebox);
         peer.line_after("IceBox ready");
-        let errors = peer.errors();
-        let endpoint = manager_endpoint(&errors).unwrap_or_else(|| {
-            panic!("expected IceStorm's trace to name its endpoint, got:\n{errors}")
+        // It starts to accept only when it has said where.
+        let trace = peer.errors_with("accepting tcp connections");
+        let endpoint = manager_endpoint(&trace).unwrap_or_else(|| {
+            panic!("expected IceStorm's trace to name its endpoint, got:\n{trace}")
         });
         Self {
             peer,
