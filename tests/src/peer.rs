@@ -133,6 +133,20 @@ impl Peer {
         self.child.stdin = None;
     }
 
+    /// Sends the program a signal, such as `TERM` or `INT`.
+    ///
+    /// # Panics
+    /// If it cannot be sent.
+    pub fn signal(&self, name: &str) {
+        let id = self.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(
+            sent.is_ok_and(|status| status.success()),
+            "expected to send {name} to {}",
+            self.name
+        );
+    }
+
     /// Kills the program at once, as a crash would.
     pub fn kill(&mut self) {
         // It may have ended already, and then there is nothing to kill.
@@ -262,6 +276,16 @@ mod tests {
     fn text_on_standard_error_can_be_waited_for() {
         let peer = shell("sleep 0.1; echo one two >&2; cat");
         assert_eq!(peer.errors_with("two"), "one two\n");
+    }
+
+    #[test]
+    fn a_signal_reaches_the_peer() {
+        let mut peer = shell(
+            "trap 'echo asked to end; exit 0' TERM; echo ready; while :; do sleep 0.01; done",
+        );
+        peer.ready();
+        peer.signal("TERM");
+        assert_eq!(peer.succeed(), ["asked to end"]);
     }
 
     #[test]
