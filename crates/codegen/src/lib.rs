@@ -7,6 +7,27 @@
 //!
 //! The text that is made depends on the model and the options alone. Only `build_script.rs` and
 //! `files.rs` touch the file system.
+//!
+//! # What Slice becomes
+//!
+//! | Slice | Rust |
+//! |---|---|
+//! | `module Demo` | `pub mod demo` |
+//! | `bool byte short int long float double` | `bool u8 i16 i32 i64 f32 f64` |
+//! | `string` | `String`; `&str` as a parameter of a proxy |
+//! | `sequence<int> Numbers` | `type Numbers = Vec<i32>`; `&[i32]` as a parameter of a proxy |
+//! | `dictionary<string, int> Ages` | `type Ages = BTreeMap<String, i32>` |
+//! | `enum`, `struct` | `enum`, `struct`, with `Default` as the contract says |
+//! | `const int maxCost = 5` | `const MAX_COST: i32 = 5` |
+//! | `Greeter*`, `Object*` | `Option<GreeterProxy>`, `Option<floe::Proxy>`; nil is `None` |
+//! | `exception Rejected` | `struct Rejected` that holds the members of its bases too |
+//! | `throws` of operation `greet` | `enum GreeterGreetError`, a variant for each exception that can come, and `Invoke` |
+//! | `interface Greeter` | `GreeterProxy` to call it, trait `Greeter` to serve it, `GreeterDispatcher` for an adapter |
+//! | an operation | an `async` method; results are the return value, then the out-parameters |
+//!
+//! Names take the case that Rust wants; keywords become `r#type` or `self_`. Metadata
+//! `["rust:identifier:name"]` chooses a name, `["deprecated:why"]` becomes `#[deprecated]`, and
+//! `["format:compact"]` chooses the format of exceptions. Doc comments become documentation.
 
 mod build_script;
 mod files;

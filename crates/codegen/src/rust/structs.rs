@@ -21,6 +21,11 @@ pub(super) fn structure(scope: &Scope<'_>, definition: &Definition, of: &Struct)
         .iter()
         .map(|member| scope.owned(member.r#type))
         .collect();
+    // Slice has no empty structs, but a model with errors may.
+    let min_len = match types.as_slice() {
+        [] => quote!(0),
+        types => quote!(#(<#types as #root::Decode>::MIN_WIRE_LEN)+*),
+    };
     quote! {
         #declaration
         impl #root::Encode for #name {
@@ -29,7 +34,7 @@ pub(super) fn structure(scope: &Scope<'_>, definition: &Definition, of: &Struct)
             }
         }
         impl #root::Decode for #name {
-            const MIN_WIRE_LEN: usize = #(<#types as #root::Decode>::MIN_WIRE_LEN)+*;
+            const MIN_WIRE_LEN: usize = #min_len;
             fn decode(decoder: &mut #root::Decoder<'_>) -> #result<Self, #root::DecodeError> {
                 Ok(Self { #(#idents: decoder.get()?,)* })
             }

@@ -1,5 +1,6 @@
 //! What code generation gives its users.
 
+mod accepted;
 mod build;
 mod clashes;
 mod committed;

@@ -1,0 +1,57 @@
+//! Every contract that the Slice compiler accepts either becomes Rust or is refused with a reason.
+
+use floe_codegen::{RustOptions, generate_rust};
+use floe_slice::{Code, check_source};
+use serde_json::Value;
+
+use crate::repository;
+
+#[test]
+fn an_accepted_contract_becomes_rust_or_uses_what_is_not_yet_supported() {
+    let mut generated = 0;
+    for (name, source) in sources() {
+        let compilation = check_source(source.as_bytes());
+        if compilation.has_errors() {
+            continue;
+        }
+        match generate_rust(&compilation.model, &RustOptions::new()) {
+            Ok(text) => {
+                generated += 1;
+                assert!(syn::parse_file(&text).is_ok(), "{name}");
+            }
+            Err(findings) => {
+                for finding in findings {
+                    let rendered = finding.render(&compilation.sources);
+                    assert!(EXPECTED.contains(&finding.code), "{name}: {rendered}");
+                }
+            }
+        }
+    }
+    assert!(generated > 50, "only {generated} contracts became Rust");
+}
+
+#[test]
+fn contracts_with_errors_do_not_make_the_generator_panic() {
+    for (_, source) in sources() {
+        let compilation = check_source(source.as_bytes());
+        let _ = generate_rust(&compilation.model, &RustOptions::new());
+    }
+}
+
+/// Names and texts of the vectors that Ice's own compiler has judged.
+fn sources() -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(repository("tests/vectors/slice-accept.json")).unwrap();
+    let vectors: Value = serde_json::from_str(&text).unwrap();
+    let cases = vectors["cases"].as_array().unwrap();
+    let field = |case: &Value, name| case[name].as_str().unwrap().to_owned();
+    cases
+        .iter()
+        .map(|case| (field(case, "name"), field(case, "source")))
+        .collect()
+}
+
+const EXPECTED: [Code; 3] = [
+    Code::NotYetSupported,
+    Code::IncompleteType,
+    Code::MappedNameClash,
+];
