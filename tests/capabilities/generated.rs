@@ -256,6 +256,13 @@ async fn a_servant_can_be_shared_and_called_without_a_proxy() {
 }
 
 #[tokio::test]
+async fn a_call_can_be_made_from_another_task() {
+    let (_adapter, proxy) = served().await;
+    let call = tokio::spawn(async move { proxy.encoder(1, 1, 1, 1, 1, 1, 1).await });
+    assert_eq!(call.await.unwrap().unwrap(), (7, 1, 1));
+}
+
+#[tokio::test]
 async fn a_system_exception_of_a_servant_reaches_the_caller() {
     let (_adapter, proxy) = served().await;
     let error = proxy.last().await.unwrap_err();

@@ -3097,4 +3097,94 @@ pub mod everything {
             }
         }
     }
+
+    /// Slice module `::Everything::Str`.
+    pub mod str_ {
+        /// Slice constant `::Everything::Str::text`.
+        pub const TEXT: &str = "a";
+
+        /// Proxy to an object with interface `::Everything::Str::NoOperations`.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct NoOperationsProxy(::floe::Proxy);
+
+        impl ::floe::TypedProxy for NoOperationsProxy {
+            const TYPE_ID: &'static str = "::Everything::Str::NoOperations";
+
+            fn from_proxy(proxy: ::floe::Proxy) -> Self {
+                Self(proxy)
+            }
+
+            fn as_proxy(&self) -> &::floe::Proxy {
+                &self.0
+            }
+        }
+
+        impl ::std::fmt::Display for NoOperationsProxy {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl ::floe::Nilable for NoOperationsProxy {
+            const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
+
+            fn encode_nilable(
+                value: ::std::option::Option<&Self>,
+                encoder: &mut ::floe::Encoder<'_>,
+            ) {
+                ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
+            }
+
+            fn decode_nilable(
+                decoder: &mut ::floe::Decoder<'_>,
+            ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
+                let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
+                Ok(proxy.map(Self))
+            }
+        }
+
+        impl ::std::convert::From<NoOperationsProxy> for ::floe::Proxy {
+            fn from(proxy: NoOperationsProxy) -> Self {
+                proxy.0
+            }
+        }
+
+        /// A servant with interface `::Everything::Str::NoOperations`.
+        pub trait NoOperations: Send + Sync + 'static {}
+
+        impl<S: NoOperations> NoOperations for ::std::sync::Arc<S> {}
+
+        /// Dispatches requests to a servant with interface `::Everything::Str::NoOperations`.
+        #[derive(Debug, Clone)]
+        pub struct NoOperationsDispatcher<S> {
+            servant: S,
+        }
+
+        impl<S: NoOperations> NoOperationsDispatcher<S> {
+            /// A dispatcher to this servant.
+            pub fn new(servant: S) -> Self {
+                Self { servant }
+            }
+
+            /// The servant.
+            pub fn servant(&self) -> &S {
+                &self.servant
+            }
+        }
+
+        impl<S: NoOperations> ::floe::Dispatcher for NoOperationsDispatcher<S> {
+            fn dispatch(
+                self: ::std::sync::Arc<Self>,
+                request: ::floe::Request,
+            ) -> ::floe::DispatchFuture {
+                ::std::boxed::Box::pin(async move {
+                    request
+                        .builtin(
+                            "::Everything::Str::NoOperations",
+                            &["::Everything::Str::NoOperations", "::Ice::Object"],
+                        )
+                })
+            }
+        }
+    }
 }

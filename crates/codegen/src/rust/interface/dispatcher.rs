@@ -33,6 +33,12 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         .map(|(declaring, operation)| arm(scope, *declaring, operation, &servant, &request));
     let scoped = &definition.scoped;
     let type_ids = scope.model.type_ids(id);
+    let builtin = quote!(#request.builtin(#scoped, &[#(#type_ids),*]));
+    let answer = if operations.is_empty() {
+        builtin
+    } else {
+        quote!(match #request.operation() { #(#arms)* _ => #builtin, })
+    };
     quote! {
         #summary
         #[derive(Debug, Clone)]
@@ -54,12 +60,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
             ) -> #root::DispatchFuture {
-                ::std::boxed::Box::pin(async move {
-                    match #request.operation() {
-                        #(#arms)*
-                        _ => #request.builtin(#scoped, &[#(#type_ids),*]),
-                    }
-                })
+                ::std::boxed::Box::pin(async move { #answer })
             }
         }
     }
