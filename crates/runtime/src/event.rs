@@ -18,6 +18,15 @@ impl Event {
         }
     }
 
+    /// The same in memory of its own. An event otherwise keeps the whole buffer alive that it was
+    /// read into, which is up to 256 KiB long: too much where small events wait.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self {
+            bytes: Bytes::copy_from_slice(&self.bytes),
+        }
+    }
+
     /// The bytes: operation, mode, context and parameters, in the protocol's order.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes

@@ -59,6 +59,11 @@ impl Current {
         self.request.identity()
     }
 
+    /// The name part of the object's identity, borrowed.
+    pub fn name(&self) -> &str {
+        self.request.name()
+    }
+
     /// The facet; empty for the default facet.
     pub fn facet(&self) -> &str {
         self.request.facet()

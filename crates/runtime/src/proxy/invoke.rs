@@ -5,8 +5,10 @@ use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
 use floe_wire::encoding::{EncodeError, Encoder};
-use floe_wire::message::{OperationMode, Outcome, RequestHeader, RequestId, forward_request};
-use floe_wire::reference::{Endpoint, InvocationMode};
+use floe_wire::message::{
+    BatchWriter, OperationMode, Outcome, RequestHeader, RequestId, forward_request,
+};
+use floe_wire::reference::{Endpoint, InvocationMode, Reference};
 use tokio::time::{Instant, timeout_at};
 
 use super::Proxy;
@@ -82,6 +84,49 @@ impl Proxy {
             }
             InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(self.no_datagrams()),
         }
+    }
+
+    /// Sends events to this object in as few writes as possible, and waits for no answer: oneway
+    /// requests or, from a batch proxy, batches, which leave at once.
+    ///
+    /// # Errors
+    /// As [`Proxy::invoke`]; some of the events may have been sent.
+    pub async fn forward_all(&self, events: &[Event]) -> Result<(), InvokeError> {
+        match self.reference().mode {
+            InvocationMode::Twoway | InvocationMode::Oneway => self.forward_oneway(events).await,
+            InvocationMode::BatchOneway => self.forward_batch(events).await,
+            InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(self.no_datagrams()),
+        }
+    }
+
+    async fn forward_oneway(&self, events: &[Event]) -> Result<(), InvokeError> {
+        let Reference {
+            identity, facet, ..
+        } = self.reference();
+        self.post("(events)", false, |buffer| {
+            let start = buffer.len();
+            let written = events.iter().try_for_each(|event| {
+                forward_request(buffer, RequestId::ONEWAY, identity, facet, event.as_bytes())
+            });
+            if written.is_err() {
+                buffer.truncate(start);
+            }
+            written
+        })
+        .await
+    }
+
+    async fn forward_batch(&self, events: &[Event]) -> Result<(), InvokeError> {
+        let Reference {
+            identity, facet, ..
+        } = self.reference();
+        let len_max = self.batch_size_max();
+        let mut batch = BatchWriter::default();
+        for event in events {
+            let full = batch.push_event(identity, facet, event.as_bytes(), len_max);
+            self.post_batch(full.map_err(not_sent)?).await?;
+        }
+        self.post_batch(batch.finish()).await
     }
 
     /// Sends the requests that a batch proxy has collected; nothing if there are none.
