@@ -74,6 +74,7 @@ fn run(target: &str, options: &Options) -> bool {
         "-timeout=10",
         "-rss_limit_mb=1024",
         "-verbosity=0",
+        "-print_funcs=0",
         "-print_final_stats=1",
     ]);
     CARGO_FUZZ
