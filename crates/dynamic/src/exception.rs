@@ -91,6 +91,7 @@ impl Contract {
             if let Some(chain) = supported_chain(self, reader.type_id()) {
                 let mut json = heading(self, &chain, thrown);
                 json.extend(self.members(&mut reader, &chain)?);
+                reader.finish().map_err(at_root)?;
                 return Ok(Json::Object(json));
             }
             if !reader.skip().map_err(at_root)? {
@@ -123,7 +124,9 @@ impl Contract {
     ) -> Result<Map<String, Json>, DecodeValueError> {
         let slots = own_slots(self, id);
         let expected = &self.model().definition(id).scoped;
-        let is_expected = reader.type_id() == expected;
+        let type_id = reader.next_type_id();
+        let is_expected =
+            type_id.map_err(|error| DecodeValueError::at_root(ROOT, error))? == expected;
         let mut failure = None;
         let values = reader.members(|decoder| {
             if !is_expected {

@@ -89,6 +89,7 @@ impl Proxy {
         let type_id = reader.type_id().to_owned();
         loop {
             if let Some(exception) = E::decode(&mut reader)? {
+                reader.finish()?;
                 return Ok(exception);
             }
             if !reader.skip()? {

@@ -202,7 +202,12 @@ fn a_batch_count_that_cannot_fit_is_refused() {
         category: String::new(),
     };
     bytes
-        .push_event(&identity, "", b"\x01x\x00\x00\x06\x00\x00\x00\x01\x01")
+        .push_event(
+            &identity,
+            "",
+            b"\x01x\x00\x00\x06\x00\x00\x00\x01\x01",
+            usize::MAX,
+        )
         .unwrap();
     let mut bytes = bytes.finish().unwrap();
     bytes[14..18].copy_from_slice(&i32::MAX.to_le_bytes());
@@ -226,4 +231,19 @@ fn an_event_is_forwarded_byte_for_byte() {
     )
     .unwrap();
     assert_eq!(forwarded, original.bytes);
+}
+
+#[test]
+fn a_batch_over_its_limit_gives_back_what_came_before() {
+    let identity = Identity::new("o");
+    let event = b"\x02op\x00\x00\x06\x00\x00\x00\x01\x01";
+    let mut batch = BatchWriter::default();
+    assert_eq!(batch.push_event(&identity, "", event, 60), Ok(None));
+    assert_eq!(batch.push_event(&identity, "", event, 60), Ok(None));
+    let full = batch
+        .push_event(&identity, "", event, 60)
+        .unwrap()
+        .expect("two fit into 60 bytes");
+    assert_eq!((full.len(), batch.count()), (48, 1));
+    assert_eq!(batch.finish().expect("the third").len(), 33);
 }

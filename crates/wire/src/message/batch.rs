@@ -122,7 +122,10 @@ impl BatchWriter {
 /// Checks that a request fits into a message by itself.
 fn check_len(len: usize) -> Result<(), EncodeError> {
     if len > LEN_MAX - REQUESTS_START {
-        return Err(EncodeError::TooLong { what: "request", len });
+        return Err(EncodeError::TooLong {
+            what: "request",
+            len,
+        });
     }
     Ok(())
 }

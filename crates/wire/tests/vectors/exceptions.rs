@@ -102,10 +102,11 @@ fn read(vector: &Vector) -> Result<Value, DecodeError> {
     members.insert("$exception".to_owned(), json!(reader.type_id()));
     let mut depth = chain(reader.type_id()).len();
     while depth > 0 {
-        let type_id = reader.type_id();
+        let type_id = reader.next_type_id()?;
         depth = chain(type_id).len() - 1;
         reader.members(|decoder| read_members(type_id, decoder, &mut members))?;
     }
+    reader.finish()?;
     Ok(Value::Object(members))
 }
 

@@ -199,11 +199,16 @@ fn run_batch(vector: &Vector, message: &Message) {
         check_fields(request, fields, &vector.name);
         with_header(fields, |header, parameters| {
             writer
-                .push(header, |encoder| encoder.bytes(parameters))
+                .push(header, usize::MAX, |encoder| encoder.bytes(parameters))
                 .expect("encodable");
         });
         forwarder
-            .push_event(&request.identity(), request.facet(), &request.event())
+            .push_event(
+                &request.identity(),
+                request.facet(),
+                &request.event(),
+                usize::MAX,
+            )
             .expect("short enough");
     }
     for written in [writer.finish(), forwarder.finish()] {
