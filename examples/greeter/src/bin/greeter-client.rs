@@ -1,0 +1,26 @@
+//! Asks to be greeted.
+//!
+//! Usage: greeter-client [PROXY]
+
+use floe::Communicator;
+use greeter::demo::{GreeterGreetError, GreeterProxy};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let proxy = std::env::args().nth(1);
+    let proxy = proxy
+        .as_deref()
+        .unwrap_or("greeter:tcp -h 127.0.0.1 -p 4061");
+
+    let communicator = Communicator::new();
+    let greeter: GreeterProxy = communicator.proxy(proxy)?;
+    for name in ["Ada", "Grace", ""] {
+        match greeter.greet(name).await {
+            Ok((greeting, count)) => println!("{greeting} (number {count})"),
+            Err(GreeterGreetError::NoName(error)) => println!("refused: {}", error.advice),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    communicator.shutdown().await;
+    Ok(())
+}
