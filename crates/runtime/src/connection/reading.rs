@@ -92,8 +92,10 @@ impl Reading {
 
     async fn read_some(&mut self) -> Result<usize, End> {
         let limit = self.connection.settings.message_size_max;
-        let needed = Message::needed(&self.input, limit).saturating_sub(self.input.len());
-        self.input.reserve(needed.max(self.read_len));
+        let missing = Message::needed(&self.input, limit).saturating_sub(self.input.len());
+        // A header alone reserves nothing: the buffer grows with what really arrives.
+        let growth_max = self.read_len.max(self.input.len());
+        self.input.reserve(missing.clamp(self.read_len, growth_max));
         let room = self.input.capacity() - self.input.len();
         let count = self.reader.read_buf(&mut self.input).await;
         if count.as_ref().is_ok_and(|count| *count == room) {
