@@ -42,6 +42,9 @@ impl Checker {
     }
 
     fn warn_about_operations(&mut self, name: &Name, class: &ast::Class) {
+        if self.is_38() {
+            return;
+        }
         if let Some(first) = class.operations.first() {
             let message = format!("the class `{}` has operations", name.text);
             let help = "declare an interface for them; instances carry only data";

@@ -1,6 +1,6 @@
 //! Constants and default values.
 
-use super::{Checker, Context};
+use super::{Checker, Context, nearest};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{
     Const, ConstValue, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
@@ -83,7 +83,8 @@ impl Checker {
 
     /// Reports a value that is of another kind than its type.
     fn report_misfit(&mut self, wanted: &str, found: &str, span: Span, place: Option<Span>) {
-        let message = format!("a `{wanted}` is needed here, and this is {found}");
+        let article = if wanted == "int" { "an" } else { "a" };
+        let message = format!("{article} `{wanted}` is needed here, and this is {found}");
         let help = match wanted {
             "bool" => "write `true` or `false`",
             "string" => "write the value in quotes",
@@ -161,7 +162,10 @@ impl Checker {
             return found;
         }
         let message = format!("`{}` is not an enumerator of `{enum_name}`", name.text());
-        let help = format!("write one of {}", self.enumerator_names(of));
+        let help = match self.nearest_enumerator(of, name) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("write one of {}", self.enumerator_names(of)),
+        };
         let place = self.definition(of).span;
         let diagnostic = Diagnostic::new(Code::BadInitializer, value.span, message)
             .label(place, "the enum is defined here")
@@ -185,6 +189,14 @@ impl Checker {
         }
         let enumerators = &self.enumeration_of(of)?.enumerators;
         enumerators.iter().position(|one| one.name == only.text)
+    }
+
+    fn nearest_enumerator(&self, of: DefinitionId, name: &ScopedName) -> Option<&str> {
+        let enumerators = self.enumeration_of(of)?.enumerators.iter();
+        nearest(
+            &name.parts.last()?.text,
+            enumerators.map(|one| one.name.as_str()),
+        )
     }
 
     fn enumerator_names(&self, of: DefinitionId) -> String {

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 
 use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
-use crate::model::{Definition, DefinitionId, FileId, Metadata};
+use crate::model::{Definition, DefinitionId, DefinitionKind, FileId, Metadata};
 use crate::parse::ast::{Item, Unit};
 use crate::source::{SourceMap, normalize};
 use scope::{ScopeId, Scopes};
@@ -59,7 +59,7 @@ pub(crate) struct Checker {
     file_metadata: BTreeMap<FileId, Vec<Metadata>>,
     /// The definitions of this unit, those to come too, by simple name: a use before the definition
     /// deserves a better message than an unknown name.
-    upcoming: BTreeMap<String, Span>,
+    upcoming: BTreeMap<String, Upcoming>,
     compact_ids: HashMap<i32, (String, Span)>,
     /// How many more unknown names are compared with all known ones.
     suggestions_left: usize,
@@ -130,7 +130,7 @@ impl Checker {
         }
         self.add_file_metadata(unit);
         self.upcoming.clear();
-        collect_names(&unit.items, &mut self.upcoming);
+        collect_names(&unit.items, "", &mut self.upcoming);
         self.items(&unit.items, self.scopes.root(), &mut Vec::new());
         for diagnostic in self.found.drain(..) {
             reporter.report(diagnostic);
@@ -139,10 +139,15 @@ impl Checker {
 
     /// The definitions in the order of the model, and the metadata of the files.
     pub(crate) fn finish(self) -> (Vec<Definition>, BTreeMap<FileId, Vec<Metadata>>) {
-        let order = self.facts.iter().map(|facts| match facts.is_local {
-            true => None,
-            // What is never completed stands behind the rest: nothing needs it complete.
-            false => Some(facts.completed.unwrap_or(usize::MAX)),
+        let kept = self.definitions.iter().zip(&self.facts);
+        let order = kept.map(|(definition, facts)| match &definition.kind {
+            _ if facts.is_local => None,
+            // What is only declared stands behind the rest: nothing needs it complete.
+            DefinitionKind::Interface(_) | DefinitionKind::Class(_) => {
+                Some(facts.completed.unwrap_or(usize::MAX))
+            }
+            // What was reported as wrong is not complete either, and nothing refers to it.
+            _ => facts.completed,
         });
         let order: Vec<_> = order.collect();
         (order::arrange(self.definitions, &order), self.file_metadata)
@@ -192,14 +197,30 @@ impl Checker {
     }
 }
 
+/// A definition that may come later in the text.
+#[derive(Debug)]
+struct Upcoming {
+    /// The names of its modules, each after `::`.
+    modules: String,
+    span: Span,
+}
+
 /// The names of all definitions, each with its first place.
-fn collect_names(items: &[Item], names: &mut BTreeMap<String, Span>) {
+fn collect_names(items: &[Item], modules: &str, names: &mut BTreeMap<String, Upcoming>) {
     for item in items {
         match item {
-            Item::Module(module) => collect_names(&module.items, names),
+            Item::Module(module) => {
+                let path = module.path.iter().map(|name| format!("::{}", name.text));
+                let modules = path.fold(modules.to_owned(), |all, name| all + &name);
+                collect_names(&module.items, &modules, names);
+            }
             Item::Definition(definition) => {
                 let name = &definition.name;
-                names.entry(name.text.clone()).or_insert(name.span);
+                let upcoming = || Upcoming {
+                    modules: modules.to_owned(),
+                    span: name.span,
+                };
+                names.entry(name.text.clone()).or_insert_with(upcoming);
             }
         }
     }

@@ -58,11 +58,11 @@ impl Checker {
             }
             Some(entry) => {
                 self.report_clash(name, &entry);
-                self.scopes.add(scope)
+                self.scopes.add(scope, &name.text)
             }
             None => {
                 self.check_changed_meaning(name, scope);
-                let inner = self.scopes.add(scope);
+                let inner = self.scopes.add(scope, &name.text);
                 self.insert(name, scope, Target::Module(inner));
                 inner
             }
@@ -131,9 +131,13 @@ impl Checker {
         };
         if let Target::Definition(id) = entry.target
             && entry.name == name.text
-            && let Some(declared) = self.declare_again(definition, id, &entry, context)
         {
-            return declared;
+            if let Some(declared) = self.declare_again(definition, id, &entry, context) {
+                return declared;
+            }
+            if self.report_other_kind(definition, id) {
+                return Declared::Known;
+            }
         }
         let was_reported = entry.target == Target::Broken && entry.span == name.span;
         if !was_reported || entry.unit == self.unit {
@@ -190,6 +194,28 @@ impl Checker {
             return Some(Declared::New);
         }
         None
+    }
+
+    /// Reports an interface and a class of one name of which one is only declared.
+    fn report_other_kind(&mut self, definition: &ast::Definition, id: DefinitionId) -> bool {
+        let (here, before) = match (&definition.kind, &self.definition(id).kind) {
+            (Kind::Interface { .. }, DefinitionKind::Class(_)) => ("an interface", "a class"),
+            (Kind::Class(_), DefinitionKind::Interface(_)) => ("a class", "an interface"),
+            _ => return false,
+        };
+        if self.facts[id.0].completed.is_some() {
+            return false;
+        }
+        let name = &definition.name;
+        let message = format!(
+            "`{}` is {here} here and was declared as {before}",
+            name.text
+        );
+        let diagnostic = Diagnostic::new(Code::Redefinition, name.span, message)
+            .label(self.definition(id).span, "declared here")
+            .help("use the same keyword in both places");
+        self.report(diagnostic);
+        true
     }
 
     fn report_local_mismatch(&mut self, name: &Name, entry: &Entry) {
@@ -335,7 +361,10 @@ impl Checker {
             Kind::Exception { base, members } => {
                 self.exception(name, base.as_ref(), members, context)
             }
-            Kind::Struct { members } => self.structure(name, members, context),
+            Kind::Struct {
+                members,
+                has_errors,
+            } => self.structure(name, members, *has_errors, context),
             Kind::Enum { enumerators } => self.enumeration(name, enumerators, context),
             Kind::Sequence { element } => self.sequence(name, element, context),
             Kind::Dictionary { key, value } => self.dictionary(name, key, value, context),

@@ -241,10 +241,10 @@ impl Checker {
         let mut diagnostic = Diagnostic::new(Code::UndefinedName, name.span, message);
         if let Some((place, help)) = self.hidden(name) {
             diagnostic = diagnostic.label(place, "defined here").help(help);
-        } else if let Some(place) = self.later(name) {
+        } else if let Some((place, help)) = self.later(name, scope) {
             diagnostic = diagnostic
                 .label(place, "defined here, after its use")
-                .help("definitions stand before their use: move this one up");
+                .help(help);
         } else if let Some(help) = self.suggestion(name, scope) {
             diagnostic = diagnostic.help(help);
         } else {
@@ -273,12 +273,22 @@ impl Checker {
         Some((definition.span, help))
     }
 
-    /// Where a definition of this simple name stands further down in this unit.
-    fn later(&self, name: &ScopedName) -> Option<Span> {
+    /// A definition of this simple name that stands further down in this unit.
+    fn later(&self, name: &ScopedName, scope: ScopeId) -> Option<(Span, String)> {
         let [only] = name.parts.as_slice() else {
             return None;
         };
-        self.upcoming.get(&only.text).copied()
+        let upcoming = self.upcoming.get(&only.text)?;
+        let is_around = |scope| self.scopes.get(scope).path == upcoming.modules;
+        let help = if self.scopes.outward(scope).any(is_around) {
+            "definitions stand before their use: move this one up".to_owned()
+        } else {
+            format!(
+                "did you mean `{}::{}`? then move it up: definitions stand before their use",
+                upcoming.modules, only.text
+            )
+        };
+        Some((upcoming.span, help))
     }
 
     fn suggestion(&mut self, name: &ScopedName, scope: ScopeId) -> Option<String> {

@@ -33,6 +33,8 @@ pub(super) struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     pub(super) parent: Option<ScopeId>,
+    /// The names of the modules, each after `::`; empty for the outermost.
+    pub(super) path: String,
     /// By name in lower case: two names that differ only in case clash.
     pub(super) entries: BTreeMap<String, Entry>,
     /// Names of outer scopes that this scope itself has used, as written, with the place.
@@ -56,9 +58,10 @@ impl Scopes {
         ScopeId(0)
     }
 
-    pub(super) fn add(&mut self, parent: ScopeId) -> ScopeId {
+    pub(super) fn add(&mut self, parent: ScopeId, name: &str) -> ScopeId {
         self.scopes.push(Scope {
             parent: Some(parent),
+            path: format!("{}::{name}", self.get(parent).path),
             ..Scope::default()
         });
         ScopeId(self.scopes.len() - 1)

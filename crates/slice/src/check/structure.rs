@@ -12,8 +12,12 @@ impl Checker {
         &mut self,
         name: &Name,
         members: &[ast::Member],
+        has_errors: bool,
         context: Context,
     ) -> Option<DefinitionKind> {
+        if members.is_empty() && has_errors {
+            return None;
+        }
         if members.is_empty() {
             let message = format!("the struct `{}` has no members", name.text);
             let help = "a struct has at least one member";
@@ -28,7 +32,8 @@ impl Checker {
             }
         }
         self.check_recursion(name, members, context)?;
-        let members = self.members(members, &mut Names::default(), context.body());
+        let mut members = self.members(members, &mut Names::default(), context.body());
+        members.iter_mut().for_each(|member| member.tag = None);
         let depths: Vec<usize> = members.iter().map(|m| self.type_depth(m.r#type)).collect();
         let depth = self.depth_above(depths, name.span)?;
         self.set_depth(name, context, depth);

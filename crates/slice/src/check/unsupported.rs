@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::model::{Definition, DefinitionId, DefinitionKind, Member, Model, Type};
 
-/// Reports each use of a class and each optional in a model.
+/// Reports each class, each use of `Object` or `Value`, and each optional in a model.
 pub(crate) fn report_unsupported(model: &Model, reporter: &mut Reporter) {
     for definition in &model.definitions {
-        for (span, what) in unsupported(model, definition) {
+        for (span, what) in unsupported(definition) {
             let message = format!("{what} not yet supported");
             let help = "this is legal Slice; a later version of Floe handles it";
             reporter.report(Diagnostic::new(Code::NotYetSupported, span, message).help(help));
@@ -45,11 +45,12 @@ pub(super) fn uses_classes(definitions: &[Definition], r#type: Type) -> bool {
     false
 }
 
-fn unsupported(model: &Model, definition: &Definition) -> Vec<(Span, &'static str)> {
+fn unsupported(definition: &Definition) -> Vec<(Span, &'static str)> {
     const CLASS: &str = "classes are";
     const OPTIONAL: &str = "optionals are";
     let mut found = Vec::new();
-    let is_class = |r#type: Type| is_class(model, r#type);
+    // A named class is reported at its own definition.
+    let is_class = |r#type: Type| r#type == Type::AnyClass;
     let of_members = |found: &mut Vec<_>, members: &[Member]| {
         for member in members {
             found.extend(is_class(member.r#type).then_some((member.span, CLASS)));
@@ -85,15 +86,4 @@ fn unsupported(model: &Model, definition: &Definition) -> Vec<(Span, &'static st
         DefinitionKind::Const(_) | DefinitionKind::Enum(_) => {}
     }
     found
-}
-
-/// Whether the type is itself a class, or a proxy to one.
-fn is_class(model: &Model, r#type: Type) -> bool {
-    match r#type {
-        Type::AnyClass => true,
-        Type::Named(id) | Type::Proxy(id) => {
-            matches!(model.definition(id).kind, DefinitionKind::Class(_))
-        }
-        _ => false,
-    }
 }

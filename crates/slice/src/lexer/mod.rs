@@ -178,9 +178,9 @@ impl Lexer {
         while !self.rest().is_char_boundary(len) {
             len -= 1;
         }
+        let len = self.rest()[..len].trim_end_matches('\r').len();
         let span = self.take(len);
-        let text = self.text[span.start + 1..span.end].trim_end_matches('\r');
-        let kind = TokenKind::Str(text.into());
+        let kind = TokenKind::Str(self.text[span.start + 1..span.end].into());
         self.problem(
             Code::UnterminatedString,
             span,
@@ -195,7 +195,7 @@ impl Lexer {
             ':' if self.rest().starts_with("::") => (TokenKind::Scope, 2),
             '[' if self.rest().starts_with("[[") => (TokenKind::OpenFile, 2),
             ']' if self.rest().starts_with("]]") => (TokenKind::CloseFile, 2),
-            _ if first.is_ascii_punctuation() => (TokenKind::Punct(first), 1),
+            _ if PUNCTUATION.contains(first) => (TokenKind::Punct(first), 1),
             _ => (TokenKind::Unknown(first), first.len_utf8()),
         };
         (kind, self.take(len))
@@ -232,6 +232,9 @@ impl Lexer {
         });
     }
 }
+
+/// What Slice, the preprocessor and its conditions are punctuated with.
+const PUNCTUATION: &str = "{}()[]<>,;:=*+-/%!&|^~?#";
 
 fn word_len(text: &str) -> usize {
     text.find(|character: char| !(character.is_alphanumeric() || character == '_'))

@@ -84,6 +84,8 @@ pub(crate) enum Kind {
     },
     Struct {
         members: Vec<Member>,
+        /// Whether members are missing here because they could not be parsed.
+        has_errors: bool,
     },
     Enum {
         enumerators: Vec<Enumerator>,

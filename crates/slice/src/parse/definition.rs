@@ -27,8 +27,16 @@ impl Parser<'_> {
                 if self.peek_is(';') {
                     return self.no_forward_declaration("struct", &name);
                 }
+                let errors = self.error_count;
                 let members = self.block("struct", Self::member)?;
-                (name, Kind::Struct { members })
+                let has_errors = self.error_count > errors;
+                (
+                    name,
+                    Kind::Struct {
+                        members,
+                        has_errors,
+                    },
+                )
             }
             "enum" => {
                 let name = self.name("the enum")?;
@@ -218,17 +226,31 @@ impl Parser<'_> {
         let open = self.expect('{', "to open the enum")?;
         let mut enumerators = Vec::new();
         while self.peek().is_some() && !self.peek_is('}') {
-            enumerators.push(self.enumerator()?);
-            if !self.eat(',') {
-                break;
+            match self.enumerator() {
+                Ok(enumerator) => enumerators.push(enumerator),
+                Err(Failed) => self.skip_enumerator(),
             }
-        }
-        if !self.peek_is('}') && self.peek().is_some() {
-            return self.unexpected("expected `,` or `}` after the enumerator");
+            if !self.eat(',') && !self.peek_is('}') {
+                let _ = self.unexpected::<()>("expected `,` or `}` after the enumerator");
+                self.skip_enumerator();
+                if !self.eat(',') {
+                    break;
+                }
+            }
         }
         self.close(open, "enum");
         self.eat(';');
         Ok(enumerators)
+    }
+
+    /// Skips to the end of an enumerator that could not be parsed.
+    fn skip_enumerator(&mut self) {
+        while self.peek().is_some_and(|token| {
+            let ends = matches!(token.kind, TokenKind::Punct(',' | '}' | ';' | '{'));
+            !ends && !token.word().is_some_and(begins_definition)
+        }) {
+            self.at += 1;
+        }
     }
 
     fn enumerator(&mut self) -> Parsed<Enumerator> {

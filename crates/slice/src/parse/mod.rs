@@ -50,6 +50,7 @@ pub(crate) fn parse(
         started: HashSet::new(),
         unit: Unit::default(),
         has_reported_end: !input.is_complete,
+        error_count: 0,
     };
     let mut items = Vec::new();
     parser.items(&mut items, true);
@@ -77,6 +78,8 @@ struct Parser<'r> {
     unit: Unit,
     /// Whether it is known that the text ends too early: one message about it is enough.
     has_reported_end: bool,
+    /// How many errors of syntax were reported.
+    error_count: usize,
 }
 
 impl Parser<'_> {
@@ -223,6 +226,7 @@ impl Parser<'_> {
             self.reporter
                 .report(Diagnostic::new(Code::Syntax, span, message));
         }
+        self.error_count += 1;
         self.has_reported_end |= self.peek().is_none();
         Err(Failed)
     }
@@ -240,6 +244,7 @@ impl Parser<'_> {
     }
 
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: &str) {
+        self.error_count += 1;
         self.reporter
             .report(Diagnostic::new(code, span, message).help(help));
     }

@@ -46,7 +46,9 @@ impl Parser<'_> {
             return;
         }
         let span = self.previous().after();
-        if self.peek().is_some() || !self.has_reported_end {
+        let is_known =
+            self.previous_is_unterminated() || self.peek().is_none() && self.has_reported_end;
+        if !is_known {
             let message = format!("expected `;` after {after}");
             let help = "add a `;` here";
             self.error(Code::MissingSemicolon, span, message, help);
@@ -57,6 +59,15 @@ impl Parser<'_> {
         if self.peek().is_some_and(goes_on) {
             self.recover(self.at);
         }
+    }
+
+    /// Whether the last token is a string without closing quote, which has swallowed its line.
+    fn previous_is_unterminated(&self) -> bool {
+        let previous = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        previous.is_some_and(|token| match &token.kind {
+            TokenKind::Str(raw) => token.span.end - token.span.start == raw.len() + 1,
+            _ => false,
+        })
     }
 
     pub(super) fn lone_semicolon(&mut self) {

@@ -60,7 +60,7 @@ impl Parser<'_> {
             }
             "unsigned" | "signed" if self.peek_at(1).is_some_and(is_primitive) => {
                 let span = self.here();
-                let message = format!("Slice has no `{word}` integers");
+                let message = format!("there are no `{word}` integers in Slice");
                 let help = "`byte` is 0 to 255; `short`, `int` and `long` are signed: take the next larger one";
                 self.error(Code::Syntax, span, message, help);
                 Err(Failed)

@@ -221,6 +221,7 @@ impl Expansion<'_> {
         }
     }
 
+    /// The body of a macro with the arguments in the place of its parameters.
     fn substitute(
         &mut self,
         definition: &Macro,
@@ -229,41 +230,40 @@ impl Expansion<'_> {
     ) -> Result<Vec<Token>, Abort> {
         let argument = |token: &Token| {
             let name = token.word()?;
-            parameters.iter().position(|p| **p == *name)
+            let index = parameters.iter().position(|p| **p == *name)?;
+            arguments.get(index)
         };
-        let mut expanded: Vec<Option<Vec<Token>>> = vec![None; arguments.len()];
         let mut output: Vec<Token> = Vec::new();
         let mut body = definition.body.iter().peekable();
+        // Where the text of the last operand begins in the output: `##` joins it to the next.
+        let mut operand = 0;
         while let Some(token) = body.next() {
-            if token.is('#') && body.peek().is_some_and(|next| argument(next).is_some()) {
-                let index = body.next().and_then(argument).unwrap_or_default();
-                output.push(self.quoted(&arguments[index]));
-                continue;
-            }
-            if token.is('#') && body.peek().is_some_and(|next| next.is('#')) {
-                body.next();
-                if let Some(right) = body.next() {
-                    let right = match argument(right) {
-                        Some(index) => arguments[index].clone(),
-                        None => vec![self.place(right)],
+            let next = body.peek().copied();
+            let next_is_hash = next.is_some_and(|next| next.is('#'));
+            let start = output.len();
+            match (argument(token), next.and_then(argument)) {
+                (None, Some(quoted)) if token.is('#') => {
+                    output.push(self.quoted(quoted));
+                    body.next();
+                }
+                (None, _) if token.is('#') && next_is_hash => {
+                    body.next();
+                    let right = match body.next() {
+                        Some(right) => match argument(right) {
+                            Some(tokens) => tokens.clone(),
+                            None => vec![self.place(right)],
+                        },
+                        None => Vec::new(),
                     };
-                    self.paste(&mut output, right);
+                    self.paste(&mut output, operand, right);
+                    continue;
                 }
-                continue;
+                // What is joined to something is taken as it stands.
+                (Some(tokens), _) if next_is_hash => output.extend(tokens.iter().cloned()),
+                (Some(tokens), _) => output.extend(self.expand_argument(tokens)?),
+                (None, _) => output.push(self.place(token)),
             }
-            match argument(token) {
-                // What is pasted to something is taken as it stands.
-                Some(index) if body.peek().is_some_and(|next| next.is('#')) => {
-                    output.extend(arguments[index].iter().cloned());
-                }
-                Some(index) => {
-                    if expanded[index].is_none() {
-                        expanded[index] = Some(self.expand_argument(&arguments[index])?);
-                    }
-                    output.extend(expanded[index].iter().flatten().cloned());
-                }
-                None => output.push(self.place(token)),
-            }
+            operand = start;
             self.check_size(output.len())?;
         }
         Ok(output)
@@ -299,12 +299,17 @@ impl Expansion<'_> {
         Token::new(TokenKind::Str(text.into()), self.used)
     }
 
-    /// `left ## right`: the last token of one and the first of the other become one.
-    fn paste(&self, output: &mut Vec<Token>, right: Vec<Token>) {
+    /// `left ## right`: the last token of one and the first of the other become one. The left side
+    /// is the output from `operand` on; either side may be empty.
+    fn paste(&self, output: &mut Vec<Token>, operand: usize, right: Vec<Token>) {
         let mut right = right.into_iter();
-        if let (Some(left), Some(first)) = (output.pop(), right.next()) {
+        if output.len() > operand
+            && let Some(first) = right.next()
+            && let Some(left) = output.pop()
+        {
             let joined = format!("{}{}", left.source(), first.source());
-            output.extend(tokens_of(&joined).iter().map(|token| self.place(token)));
+            let tokens = tokens_of(&joined);
+            output.extend(tokens.iter().map(|token| self.place(token)));
         }
         output.extend(right);
     }

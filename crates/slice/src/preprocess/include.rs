@@ -110,7 +110,7 @@ impl Preprocessor<'_, '_> {
 fn search_help(header: &Header, places: &[PathBuf]) -> String {
     if places.is_empty() {
         return format!(
-            "no include directory is given: add one with `-I`, or write `#include \"{}\"` to search beside this file",
+            "no include directory (`-I`) is given: add one, or write `#include \"{}\"` to search beside this file",
             header.name
         );
     }
@@ -122,7 +122,7 @@ fn search_help(header: &Header, places: &[PathBuf]) -> String {
         })
         .collect();
     format!(
-        "searched {}; add a directory with `-I`",
+        "searched {}; add an include directory (`-I`)",
         names.join(", then ")
     )
 }
