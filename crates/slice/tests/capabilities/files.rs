@@ -1,0 +1,306 @@
+//! Includes, translation units, and what is reported about files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use floe_slice::{Code, Compilation, Language, Loader, MemoryLoader, Options, compile};
+
+use crate::codes;
+
+fn compile_files(files: &[(&str, &str)], mains: &[&str], dirs: &[&str]) -> Compilation {
+    let mut loader = MemoryLoader::new();
+    for (path, text) in files {
+        loader.insert(path, *text);
+    }
+    let options = Options {
+        include_dirs: dirs.iter().map(PathBuf::from).collect(),
+        ..Options::default()
+    };
+    let mains: Vec<PathBuf> = mains.iter().map(PathBuf::from).collect();
+    compile(&options, &loader, &mains)
+}
+
+#[test]
+fn included_definitions_are_in_the_model_but_not_main() {
+    let compilation = compile_files(
+        &[
+            (
+                "app/main.ice",
+                "#include <lib/base.ice>\n#include \"near.ice\"\nmodule M { struct S { Base b; Near n; } }",
+            ),
+            ("inc/lib/base.ice", "module M { struct Base { int i; } }"),
+            ("app/near.ice", "module M { struct Near { int i; } }"),
+        ],
+        &["app/main.ice"],
+        &["elsewhere", "inc"],
+    );
+    assert!(
+        compilation.diagnostics.is_empty(),
+        "{}",
+        compilation.render()
+    );
+    let paths: Vec<_> = compilation
+        .dependencies
+        .iter()
+        .map(|p| p.to_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["app/main.ice", "inc/lib/base.ice", "app/near.ice"]);
+    let mains: Vec<bool> = compilation.model.files.iter().map(|f| f.is_main).collect();
+    assert_eq!(mains, [true, false, false]);
+    let base = compilation.model.find("::M::Base").unwrap();
+    assert_eq!(compilation.model.definition(base).file.0, 1);
+}
+
+#[test]
+fn a_guard_or_pragma_once_allows_two_inclusions() {
+    let guarded = "#ifndef G\n#define G\nmodule M { struct S { int i; } }\n#endif";
+    let once = "#pragma once\nmodule M { struct T { int i; } }";
+    let compilation = compile_files(
+        &[
+            (
+                "main.ice",
+                "#include \"g.ice\"\n#include \"o.ice\"\n#include \"g.ice\"\n#include \"./o.ice\"",
+            ),
+            ("g.ice", guarded),
+            ("o.ice", once),
+        ],
+        &["main.ice"],
+        &[],
+    );
+    assert!(
+        compilation.diagnostics.is_empty(),
+        "{}",
+        compilation.render()
+    );
+}
+
+#[test]
+fn two_inclusions_without_protection_are_an_error() {
+    let compilation = compile_files(
+        &[
+            ("main.ice", "#include \"a.ice\"\n#include \"a.ice\""),
+            ("a.ice", "module M { struct S { int i; } interface I { } }"),
+        ],
+        &["main.ice"],
+        &[],
+    );
+    assert_eq!(
+        codes(&compilation),
+        [Code::Redefinition, Code::Redefinition]
+    );
+}
+
+#[test]
+fn units_that_include_the_same_file_share_its_definitions() {
+    let compilation = compile_files(
+        &[
+            (
+                "a.ice",
+                "#include \"base.ice\"\nmodule M { struct A { Base b; } }",
+            ),
+            (
+                "b.ice",
+                "#include \"base.ice\"\nmodule M { struct B { Base b; } }",
+            ),
+            (
+                "base.ice",
+                "module M { struct Base { int i; } interface I; interface I { } }",
+            ),
+        ],
+        &["a.ice", "b.ice"],
+        &[],
+    );
+    assert!(
+        compilation.diagnostics.is_empty(),
+        "{}",
+        compilation.render()
+    );
+    assert_eq!(compilation.model.definitions.len(), 4);
+    assert_eq!(compilation.dependencies.len(), 3);
+}
+
+#[test]
+fn a_main_file_that_was_included_before_is_not_read_twice() {
+    let compilation = compile_files(
+        &[
+            (
+                "a.ice",
+                "#include \"b.ice\"\nmodule M { struct A { B b; } }",
+            ),
+            ("b.ice", "module M { struct B { int i; } }"),
+        ],
+        &["a.ice", "b.ice", "./b.ice"],
+        &[],
+    );
+    assert!(
+        compilation.diagnostics.is_empty(),
+        "{}",
+        compilation.render()
+    );
+    assert!(compilation.model.files.iter().all(|file| file.is_main));
+    assert_eq!(compilation.model.definitions.len(), 2);
+}
+
+#[test]
+fn macros_end_with_their_unit() {
+    let compilation = compile_files(
+        &[
+            ("a.ice", "#define X 1\nmodule A { }"),
+            (
+                "b.ice",
+                "#ifdef X\nnonsense\n#endif\nmodule B { const int N = 5; }",
+            ),
+        ],
+        &["a.ice", "b.ice"],
+        &[],
+    );
+    assert!(
+        compilation.diagnostics.is_empty(),
+        "{}",
+        compilation.render()
+    );
+}
+
+#[test]
+fn a_unit_does_not_see_what_it_does_not_include() {
+    let compilation = compile_files(
+        &[
+            ("a.ice", "module M { struct A { int i; } }"),
+            ("b.ice", "module M { struct B { A a; } }"),
+        ],
+        &["a.ice", "b.ice"],
+        &[],
+    );
+    assert_eq!(codes(&compilation), [Code::UndefinedName]);
+    let help = compilation.diagnostics[0].help.as_deref().unwrap();
+    assert_eq!(help, "include the file that defines `::M::A`");
+}
+
+#[test]
+fn units_that_define_one_name_differently_clash() {
+    let compilation = compile_files(
+        &[
+            ("a.ice", "module M { struct S { int i; } }"),
+            ("b.ice", "module M { struct S { string s; } }"),
+        ],
+        &["a.ice", "b.ice"],
+        &[],
+    );
+    assert_eq!(codes(&compilation), [Code::Redefinition]);
+}
+
+#[test]
+fn a_wrong_file_is_reported_once_for_all_units() {
+    let compilation = compile_files(
+        &[
+            (
+                "a.ice",
+                "#include \"base.ice\"\nmodule M { struct A { Bad b; } }",
+            ),
+            (
+                "b.ice",
+                "#include \"base.ice\"\nmodule M { struct B { Bad b; } }",
+            ),
+            (
+                "base.ice",
+                "module M { struct S { Nope n; } sequence<Nope> Bad; }",
+            ),
+        ],
+        &["a.ice", "b.ice"],
+        &[],
+    );
+    assert_eq!(
+        codes(&compilation),
+        [Code::UndefinedName, Code::UndefinedName]
+    );
+}
+
+#[test]
+fn checks_of_main_files_apply_to_a_main_file_that_is_included_first() {
+    let files = MemoryLoader::new()
+        .with("a.ice", "#include \"b.ice\"")
+        .with("b.ice", "module M { struct my_struct { int i; } }");
+    let options = Options {
+        language: Language::V37,
+        ..Options::default()
+    };
+    let alone = compile(&options, &files, &["a.ice".into()]);
+    assert!(alone.diagnostics.is_empty(), "{}", alone.render());
+    let both = compile(&options, &files, &["a.ice".into(), "b.ice".into()]);
+    assert_eq!(codes(&both), [Code::BadName]);
+}
+
+#[test]
+fn a_file_that_includes_itself_ends_with_one_error() {
+    let compilation = compile_files(
+        &[(
+            "a.ice",
+            "#include \"a.ice\"\n#include \"a.ice\"\nmodule M {",
+        )],
+        &["a.ice"],
+        &[],
+    );
+    assert_eq!(codes(&compilation), [Code::LimitExceeded]);
+}
+
+#[test]
+fn includes_that_double_at_each_level_are_bounded() {
+    let mut loader = MemoryLoader::new();
+    for level in 0..60 {
+        let next = format!("#include \"{}.ice\"\n", level + 1).repeat(2);
+        loader.insert(format!("{level}.ice"), next);
+    }
+    loader.insert("60.ice", "");
+    let compilation = compile(&Options::default(), &loader, &["0.ice".into()]);
+    assert_eq!(codes(&compilation), [Code::LimitExceeded]);
+}
+
+#[test]
+fn a_missing_main_file_is_reported_and_the_others_are_compiled() {
+    let compilation = compile_files(
+        &[("b.ice", "module B { const int N = 1; }")],
+        &["a.ice", "b.ice"],
+        &[],
+    );
+    assert_eq!(codes(&compilation), [Code::FileNotReadable]);
+    assert_eq!(compilation.model.definitions.len(), 1);
+    assert!(compilation.render().contains("cannot read `a.ice`"));
+}
+
+#[test]
+fn built_in_files_stand_behind_those_of_the_user() {
+    let user = MemoryLoader::new().with(
+        "main.ice",
+        "#include <Ice/Identity.ice>\nmodule M { struct S { Ice::Identity id; } }",
+    );
+    let built_in = MemoryLoader::new().with(
+        "<floe>/Ice/Identity.ice",
+        "module Ice { struct Identity { string name; string category; } }",
+    );
+    let options = Options {
+        include_dirs: vec!["<floe>".into()],
+        ..Options::default()
+    };
+    let compilation = compile(&options, &user.or(built_in), &["main.ice".into()]);
+    assert!(
+        compilation.diagnostics.is_empty(),
+        "{}",
+        compilation.render()
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_searched_further() {
+    struct Denied;
+    impl Loader for Denied {
+        fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+            match path.to_str() {
+                Some("main.ice") => Ok(b"#include \"secret.ice\"\n".to_vec()),
+                _ => Err(io::Error::new(io::ErrorKind::PermissionDenied, "denied")),
+            }
+        }
+    }
+    let compilation = compile(&Options::default(), &Denied, &["main.ice".into()]);
+    assert_eq!(codes(&compilation), [Code::IncludeNotFound]);
+    assert!(compilation.diagnostics[0].message.contains("denied"));
+}

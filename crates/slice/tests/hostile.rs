@@ -1,0 +1,236 @@
+//! No text makes the front-end panic, hang, or exhaust the stack.
+
+use floe_slice::{Code, Compilation, Language, MemoryLoader, Options, check_source, compile};
+use proptest::prelude::*;
+
+/// How deep the nested inputs nest.
+const DEPTH: usize = 100_000;
+
+#[test]
+fn deep_nesting_does_not_overflow_the_stack() {
+    let inputs = [
+        "module A { ".repeat(DEPTH),
+        format!("module {}A {{ }}", "A::".repeat(DEPTH)),
+        "#if 1\n".repeat(DEPTH),
+        format!("#if {}", "(".repeat(DEPTH)),
+        format!("#if {}1", "!".repeat(DEPTH)),
+        format!("#if {}1", "1?".repeat(DEPTH)),
+        format!("module A {{ struct S {}", "{".repeat(DEPTH)),
+        format!("#define F(x) x\nmodule A {{ {}", "F(".repeat(DEPTH)),
+        format!("module A {{ exception E {{ {}", "optional(".repeat(DEPTH)),
+    ];
+    for input in inputs {
+        let compilation = check_source(input.as_bytes());
+        assert!(compilation.has_errors(), "{}", &input[..40]);
+    }
+}
+
+#[test]
+fn long_chains_of_types_are_refused() {
+    let structs = chain("struct T0 { int i; }", |n| {
+        format!("struct T{n} {{ T{0} a; T{0} b; }}", n - 1)
+    });
+    let interfaces = chain("interface T0 { }", |n| {
+        format!("interface T{n} extends T{} {{ }}", n - 1)
+    });
+    let exceptions = chain("exception T0 { }", |n| {
+        format!("exception T{n} extends T{} {{ }}", n - 1)
+    });
+    let sequences = chain("sequence<int> T0;", |n| {
+        format!("sequence<T{}> T{n};", n - 1)
+    });
+    for input in [structs, interfaces, exceptions, sequences] {
+        let compilation = check_source(input.as_bytes());
+        assert!(compilation.has_errors());
+        let mut codes = compilation.diagnostics.iter().map(|one| one.code);
+        assert!(codes.all(|code| code == Code::LimitExceeded));
+    }
+}
+
+fn chain(first: &str, next: impl Fn(usize) -> String) -> String {
+    let rest: String = (1..3000).map(next).collect();
+    format!("module A {{ {first} {rest} }}")
+}
+
+#[test]
+fn keys_that_double_at_each_level_are_judged_in_time() {
+    let structs: String = (1..90)
+        .map(|n| format!("struct S{n} {{ S{0} a; S{0} b; }}", n - 1))
+        .collect();
+    let input = format!("module A {{ struct S0 {{ int i; }} {structs} dictionary<S89, int> D; }}");
+    assert!(!check_source(input.as_bytes()).has_errors());
+}
+
+#[test]
+fn many_errors_are_cut_off() {
+    let input = format!("module A {{ struct S {{ {} }} }}", "Nope x; ".repeat(DEPTH));
+    let compilation = check_source(input.as_bytes());
+    assert!(compilation.diagnostics.len() <= 501);
+    let last = compilation
+        .diagnostics
+        .last()
+        .expect("a note about the rest");
+    assert_eq!(last.code, Code::LimitExceeded);
+}
+
+#[test]
+fn a_text_beyond_the_size_limit_is_refused() {
+    let input = vec![b' '; 33 << 20];
+    let compilation = check_source(&input);
+    assert_eq!(compilation.diagnostics[0].code, Code::LimitExceeded);
+}
+
+/// Words, punctuation and fragments that a mutation inserts.
+const FRAGMENTS: &[&str] = &[
+    "module",
+    "A",
+    "B",
+    "{",
+    "}",
+    ";",
+    ",",
+    "(",
+    ")",
+    "<",
+    ">",
+    "::",
+    "*",
+    "=",
+    "-",
+    "5",
+    "0x",
+    "1e9",
+    "\"s\"",
+    "\"",
+    "struct",
+    "S",
+    "interface",
+    "I",
+    "exception",
+    "E",
+    "enum",
+    "sequence",
+    "dictionary",
+    "const",
+    "class",
+    "C",
+    "int",
+    "string",
+    "Object",
+    "out",
+    "throws",
+    "extends",
+    ":",
+    "optional(1)",
+    "idempotent",
+    "void",
+    "local",
+    "[\"amd\"]",
+    "[[",
+    "]]",
+    "[",
+    "]",
+    "/*",
+    "*/",
+    "//",
+    "/** d */",
+    "///",
+    "\n",
+    "\r\n",
+    "\n#if 1\n",
+    "\n#endif\n",
+    "\n#else\n",
+    "\n#define M(x) x M x\n",
+    "\n#define A B\n",
+    "M(",
+    "\n#undef A\n",
+    "\n#include \"main.ice\"\n",
+    "\n#pragma once\n",
+    "\n#elif 0\n",
+    "#",
+    "##",
+    "\\",
+    "\\struct",
+    "é",
+    "\u{feff}",
+    "$",
+    "'",
+    "true",
+    "x",
+    "y",
+    "Value",
+    "LocalObject",
+];
+
+const LEGAL: &str = r#"#ifndef G
+#define G
+[["cpp:x"]]
+module Demo { enum Level { low, mid = 5, high } const int Max = 10; sequence<string> Names;
+dictionary<Level, Names> Table; struct Item { string name = "n\t"; Level level = mid; int count = Max; }
+exception Failure { string reason; } exception Timeout extends Failure { int seconds = 30; }
+interface Store; interface Base { idempotent int size(); }
+interface Store extends Base { ["amd"] Item get(string key, out string note) throws Failure, Timeout; void link(Store* other); }
+class Node(3) { Item item; Node next; optional(1) double weight; } module Inner { struct P { Item i; } } }
+#endif
+"#;
+
+fn compile_everywhere(text: &str) -> Vec<Compilation> {
+    let files = MemoryLoader::new().with("main.ice", text);
+    [Language::Any, Language::V37, Language::V38]
+        .into_iter()
+        .map(|language| {
+            let options = Options {
+                language,
+                ..Options::default()
+            };
+            compile(&options, &files, &["main.ice".into()])
+        })
+        .collect()
+}
+
+/// Renders everything, so that wrong spans panic here.
+fn render(compilations: &[Compilation]) {
+    for compilation in compilations {
+        let rendered = compilation.render();
+        assert_eq!(rendered.is_empty(), compilation.diagnostics.is_empty());
+        for (_, definition) in compilation.model.iter() {
+            assert_eq!(
+                compilation
+                    .sources
+                    .text(definition.span)
+                    .trim_start_matches('\\')
+                    .is_empty(),
+                definition.name.is_empty()
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn token_soup_never_panics(soup in prop::collection::vec(prop::sample::select(FRAGMENTS), 0..80)) {
+        render(&compile_everywhere(&soup.join(" ")));
+    }
+
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        render(&[check_source(&bytes)]);
+    }
+
+    #[test]
+    fn mutated_legal_texts_never_panic(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..12usize, prop::sample::select(FRAGMENTS)), 1..6)
+    ) {
+        let mut text = LEGAL.to_owned();
+        for (at, remove, insert) in edits {
+            let start = at.index(text.len() + 1);
+            let end = (start + remove).min(text.len());
+            if text.is_char_boundary(start) && text.is_char_boundary(end) {
+                text.replace_range(start..end, insert);
+            }
+        }
+        render(&compile_everywhere(&text));
+    }
+}
