@@ -199,6 +199,8 @@ impl Peer {
     }
 
     fn fail(&self, expected: &str, came: &str) -> ! {
+        // What it says last may still be on its way.
+        thread::sleep(Duration::from_millis(100));
         let (name, errors) = (&self.name, self.errors());
         panic!("expected {expected} from {name}, got {came}\nits standard error:\n{errors}")
     }

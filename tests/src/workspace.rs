@@ -6,10 +6,19 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The root of the repository.
+///
+/// Cargo says at run time where that is; what the compiler knew is wrong in a checkout that was moved.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("this package lies one folder below the root")
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let package = package.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+        let root = package
+            .ancestors()
+            .find(|folder| folder.join("xtask").is_dir());
+        root.expect("a package of the workspace lies below the root")
+            .to_owned()
+    })
 }
 
 /// The target folder that this test was built in.

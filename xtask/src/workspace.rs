@@ -1,13 +1,18 @@
 //! Where things are: the root of the repository and the folders that tasks write to.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The root of the repository: the parent of this crate's folder.
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+///
+/// Cargo says at run time where that is; what the compiler knew is wrong in a checkout that was moved.
+pub(crate) fn root() -> PathBuf {
+    let folder = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    folder
         .parent()
         .expect("xtask lies one folder below the root")
+        .to_owned()
 }
 
 /// Cargo's target folder, honouring `CARGO_TARGET_DIR`.
