@@ -1,1 +1,32 @@
-//! placeholder
+//! The benchmark lab: measures Floe beside its peers and beside the machine's own limit.
+//!
+//! - [`scenarios`], [`run`]: the questions that the lab can answer, and the answer to one
+//! - [`Report`]: the answer, as JSON and as a table
+//! - [`contender_main`]: what a process of a contender runs
+//!
+//! A *scenario* (`scenario/`, a file per question) names *cases* and *contenders*. A *contender*
+//! (`contender/`, a file each) is a client and a server that can do some of the cases. `run.rs`
+//! plays rounds: in each, every contender starts a server process and a client process, warms up,
+//! measures, and ends, in an order that rotates from round to round. What the machine does
+//! meanwhile hits all alike, and a ratio is taken within a round.
+//!
+//! A new contender, case or scenario is one new file and one line in the `mod.rs` beside it.
+
+mod contender;
+mod environment;
+mod error;
+mod measure;
+mod options;
+mod process;
+mod report;
+mod run;
+mod sample;
+mod scenario;
+mod statistics;
+
+pub use contender::contender_main;
+pub use error::LabError;
+pub use options::RunOptions;
+pub use report::{CaseRatio, CaseResult, Environment, Report};
+pub use run::{Progress, run};
+pub use scenario::{ScenarioInfo, scenarios};

@@ -1,0 +1,93 @@
+//! What can go wrong in a run.
+
+use std::fmt;
+
+/// Why the lab gives no report.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LabError {
+    /// A scenario, contender or case that does not exist.
+    Unknown {
+        /// What was looked for: `scenario`, `contender`, `case`, `role`.
+        kind: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// A contender that was asked for cannot run on this machine.
+    Unavailable {
+        /// The contender.
+        contender: String,
+        /// What is missing, and how to get it.
+        reason: String,
+    },
+    /// No contender is left that can do any of the cases.
+    NothingToRun,
+    /// A process of a contender failed, hung, or said something else than agreed.
+    Contender {
+        /// The contender.
+        contender: String,
+        /// What was expected, and what came.
+        reason: String,
+    },
+    /// The system refused something.
+    System {
+        /// What was tried.
+        action: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+impl LabError {
+    pub(crate) fn contender(contender: &str, reason: impl fmt::Display) -> Self {
+        Self::Contender {
+            contender: contender.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+
+    pub(crate) fn system(action: impl Into<String>, source: std::io::Error) -> Self {
+        Self::System {
+            action: action.into(),
+            source,
+        }
+    }
+}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { kind, name, known } => {
+                write!(
+                    f,
+                    "expected a {kind} of {}, got \"{name}\"",
+                    known.join(", ")
+                )
+            }
+            Self::Unavailable { contender, reason } => {
+                write!(f, "contender {contender} is not available: {reason}")
+            }
+            Self::NothingToRun => {
+                write!(
+                    f,
+                    "no available contender can do any of the cases asked for"
+                )
+            }
+            Self::Contender { contender, reason } => {
+                write!(f, "contender {contender} failed: {reason}")
+            }
+            Self::System { action, source } => write!(f, "cannot {action}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for LabError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::System { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

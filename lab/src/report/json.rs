@@ -1,0 +1,85 @@
+//! Reports as JSON, for programs and for records.
+
+use serde_json::{Value, json};
+
+use super::{CaseRatio, CaseResult, Report};
+
+impl Report {
+    /// The report as one JSON object; all scenarios have the same shape.
+    ///
+    /// ```text
+    /// {"scenario", "environment": {..},
+    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p99", "rounds": [..]}, ..],
+    ///  "ratios":  [{"case", "of", "to", "median", "low", "high"}, ..]}
+    /// ```
+    ///
+    /// `mean`, `p50` and `p99` are those of all calls of all rounds. `rounds` holds the median of each
+    /// round; a ratio has the median, the smallest and the largest quotient of two such medians of
+    /// the same round.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "scenario": self.scenario,
+            "environment": self.environment.to_json(),
+            "results": self.results.iter().map(result).collect::<Vec<_>>(),
+            "ratios": self.ratios.iter().map(ratio).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn result(result: &CaseResult) -> Value {
+    json!({
+        "contender": result.contender,
+        "case": result.case,
+        "unit": result.unit,
+        "mean": rounded(result.mean),
+        "p50": rounded(result.p50),
+        "p99": rounded(result.p99),
+        "rounds": result.rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
+    })
+}
+
+fn ratio(ratio: &CaseRatio) -> Value {
+    json!({
+        "case": ratio.case,
+        "of": ratio.of,
+        "to": ratio.to,
+        "median": rounded(ratio.median),
+        "low": rounded(ratio.low),
+        "high": rounded(ratio.high),
+    })
+}
+
+/// Three digits after the point: a nanosecond, or a thousandth.
+fn rounded(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::example;
+    use super::*;
+
+    fn keys(value: &Value) -> Vec<&str> {
+        let object = value.as_object().unwrap();
+        object.keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn a_report_has_the_shape_that_is_promised() {
+        let json = example().to_json();
+        assert_eq!(
+            keys(&json),
+            ["scenario", "environment", "results", "ratios"]
+        );
+        assert_eq!(
+            keys(&json["results"][0]),
+            ["contender", "case", "unit", "mean", "p50", "p99", "rounds"]
+        );
+        assert_eq!(
+            keys(&json["ratios"][0]),
+            ["case", "of", "to", "median", "low", "high"]
+        );
+        assert_eq!(json["results"][1]["rounds"], json!([12.0, 23.0]));
+        assert_eq!(json["ratios"][0]["median"], json!(1.175));
+    }
+}

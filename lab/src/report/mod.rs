@@ -1,0 +1,184 @@
+//! Reports: what a run found, and where.
+//!
+//! - `environment.rs` beside this folder: the machine
+//! - `json.rs`, `table.rs`: the two forms
+
+mod json;
+mod table;
+
+use crate::contender::Ready;
+use crate::sample::Sample;
+use crate::scenario::ScenarioInfo;
+use crate::statistics::{Spread, paired_ratios};
+
+pub use crate::environment::Environment;
+
+/// What a run found.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The scenario.
+    pub scenario: String,
+    /// Where and with what it was measured.
+    pub environment: Environment,
+    /// What each contender needed for each case.
+    pub results: Vec<CaseResult>,
+    /// How contenders compare.
+    pub ratios: Vec<CaseRatio>,
+}
+
+/// What a contender needed for a case.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct CaseResult {
+    /// The contender.
+    pub contender: String,
+    /// The case.
+    pub case: String,
+    /// Of all figures: `us`, microseconds a call.
+    pub unit: &'static str,
+    /// Calls that were measured, in all rounds.
+    pub count: u64,
+    /// Mean of all calls of all rounds.
+    pub mean: f64,
+    /// What half of all calls did not exceed.
+    pub p50: f64,
+    /// What 99 of 100 calls did not exceed.
+    pub p99: f64,
+    /// The median of each round. Unlike a mean it is not moved by the few calls during which the
+    /// machine did something else.
+    pub rounds: Vec<f64>,
+}
+
+/// How two contenders compare in a case: quotients of the medians of the same round.
+///
+/// What slows the machine down for a while slows both, so that the quotient moves less than either.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct CaseRatio {
+    /// The case.
+    pub case: String,
+    /// The contender above the line.
+    pub of: String,
+    /// The contender below the line.
+    pub to: String,
+    /// The middle one of all rounds.
+    pub median: f64,
+    /// The smallest of all rounds.
+    pub low: f64,
+    /// The largest of all rounds.
+    pub high: f64,
+}
+
+/// What was measured of a contender in a case.
+#[derive(Debug)]
+pub(crate) struct Measured<'a> {
+    pub(crate) case: &'static str,
+    pub(crate) contender: &'a Ready,
+    pub(crate) rounds: Vec<Sample>,
+}
+
+impl Report {
+    pub(crate) fn new(
+        scenario: &ScenarioInfo,
+        environment: Environment,
+        measured: &[Measured<'_>],
+    ) -> Self {
+        let results: Vec<_> = measured.iter().filter_map(CaseResult::new).collect();
+        let ratios = scenario.cases.iter().flat_map(|case| {
+            let pairs = scenario.ratios.iter();
+            pairs.filter_map(|(of, to)| CaseRatio::new(case.name, of, to, &results))
+        });
+        Self {
+            scenario: scenario.name.to_owned(),
+            environment,
+            ratios: ratios.collect(),
+            results,
+        }
+    }
+}
+
+impl CaseResult {
+    /// `None` if there was no round.
+    fn new(measured: &Measured<'_>) -> Option<Self> {
+        let (first, rest) = measured.rounds.split_first()?;
+        let mut all = first.clone();
+        rest.iter().for_each(|round| all.add(round));
+        let medians = measured.rounds.iter().map(|round| round.quantile(0.5));
+        Some(Self {
+            contender: measured.contender.name.to_owned(),
+            case: measured.case.to_owned(),
+            unit: "us",
+            count: all.count(),
+            mean: microseconds(all.mean()),
+            p50: microseconds(all.quantile(0.5)),
+            p99: microseconds(all.quantile(0.99)),
+            rounds: medians.map(microseconds).collect(),
+        })
+    }
+}
+
+impl CaseRatio {
+    /// `None` if one of the two did not run.
+    fn new(case: &str, of: &str, to: &str, results: &[CaseResult]) -> Option<Self> {
+        let result = |name: &str| {
+            let mut all = results.iter();
+            all.find(|result| result.case == case && result.contender == name)
+        };
+        let ratios = paired_ratios(&result(of)?.rounds, &result(to)?.rounds);
+        let Spread { median, low, high } = Spread::of(&ratios)?;
+        Some(Self {
+            case: case.to_owned(),
+            of: of.to_owned(),
+            to: to.to_owned(),
+            median,
+            low,
+            high,
+        })
+    }
+}
+
+fn microseconds(nanoseconds: f64) -> f64 {
+    nanoseconds / 1_000.0
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A report of two contenders and two rounds.
+    pub(crate) fn example() -> Report {
+        let result = |contender: &str, rounds: [f64; 2]| CaseResult {
+            contender: contender.to_owned(),
+            case: "twoway".to_owned(),
+            unit: "us",
+            count: 1000,
+            mean: f64::midpoint(rounds[0], rounds[1]),
+            p50: rounds[0],
+            p99: 2.0 * rounds[1],
+            rounds: rounds.to_vec(),
+        };
+        let results = vec![result("floor", [10.0, 20.0]), result("floe", [12.0, 23.0])];
+        Report {
+            scenario: "rpc".to_owned(),
+            environment: Environment::of_this_machine(&[]),
+            ratios: vec![CaseRatio::new("twoway", "floe", "floor", &results).unwrap()],
+            results,
+        }
+    }
+
+    #[test]
+    fn a_ratio_pairs_the_rounds() {
+        let ratio = &example().ratios[0];
+        assert_eq!((ratio.low, ratio.high), (1.15, 1.2));
+        assert!((ratio.median - 1.175).abs() < 1e-9);
+    }
+
+    #[test]
+    fn there_is_no_ratio_to_a_contender_that_did_not_run() {
+        assert_eq!(
+            CaseRatio::new("twoway", "ice", "floe", &example().results),
+            None
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! Plays the rounds of a scenario.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::contender::{Contender, Ready};
+use crate::error::LabError;
+use crate::measure::Effort;
+use crate::options::RunOptions;
+use crate::process::Process;
+use crate::report::{Environment, Measured, Report};
+use crate::sample::Sample;
+use crate::scenario::{CaseInfo, ScenarioInfo};
+
+/// What a run is about to do, or has noticed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// A contender is made ready; the first time it may have to be built.
+    Preparing {
+        /// The contender.
+        contender: String,
+    },
+    /// A contender that was not asked for by name is left out.
+    Skipped {
+        /// The contender.
+        contender: String,
+        /// What is missing, and how to get it.
+        reason: String,
+    },
+    /// Something that makes the figures worth less.
+    Warning(String),
+    /// A contender measures.
+    Measuring {
+        /// The case.
+        case: String,
+        /// The contender.
+        contender: String,
+        /// Measurements that are done, of all contenders, cases and rounds.
+        done: usize,
+        /// Measurements that there will be.
+        total: usize,
+    },
+}
+
+/// Runs a scenario, and says meanwhile what it is doing. It blocks, for about the number of rounds
+/// times contenders times cases times [`RunOptions::round_time`].
+///
+/// # Errors
+/// [`LabError`]: a name that does not exist, a contender that was asked for and is not available, or
+/// one that fails.
+pub fn run(
+    scenario: &str,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, LabError> {
+    let scenario = ScenarioInfo::named(scenario)?;
+    let cases = chosen_cases(scenario, options)?;
+    let contenders = ready_contenders(scenario, options, progress)?;
+    let environment = Environment::of_this_machine(&contenders);
+    for warning in environment.warnings() {
+        progress(Progress::Warning(warning));
+    }
+    let mut measured = pairs(&cases, &contenders);
+    if measured.is_empty() {
+        return Err(LabError::NothingToRun);
+    }
+    let rounds = options.effective_rounds();
+    let effort = Effort {
+        round_time: options.effective_round_time(),
+    };
+    let total = rounds * measured.len();
+    for round in 0..rounds {
+        for index in rotated(measured.len(), round) {
+            let Measured {
+                case, contender, ..
+            } = measured[index];
+            progress(Progress::Measuring {
+                case: case.to_owned(),
+                contender: contender.name.to_owned(),
+                done: measured.iter().map(|pair| pair.rounds.len()).sum(),
+                total,
+            });
+            let sample = measure(contender, case, effort)?;
+            measured[index].rounds.push(sample);
+        }
+    }
+    Ok(Report::new(scenario, environment, &measured))
+}
+
+fn chosen_cases(
+    scenario: &ScenarioInfo,
+    options: &RunOptions,
+) -> Result<Vec<&'static CaseInfo>, LabError> {
+    let known: Vec<_> = scenario.cases.iter().map(|case| case.name).collect();
+    check_names("case", &options.cases, &known)?;
+    let is_chosen = |case: &&CaseInfo| {
+        options.cases.is_empty() || options.cases.iter().any(|name| name == case.name)
+    };
+    Ok(scenario.cases.iter().filter(is_chosen).collect())
+}
+
+/// The contenders that were asked for, or all that are available.
+fn ready_contenders(
+    scenario: &ScenarioInfo,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Ready>, LabError> {
+    check_names("contender", &options.contenders, scenario.contenders)?;
+    let own = own_program(options)?;
+    let mut ready = Vec::new();
+    for name in scenario.contenders {
+        let is_asked_for = options.contenders.iter().any(|asked| asked == name);
+        if !options.contenders.is_empty() && !is_asked_for {
+            continue;
+        }
+        let contender = (*name).to_owned();
+        progress(Progress::Preparing {
+            contender: contender.clone(),
+        });
+        match Contender::named(name)?.prepare(&own) {
+            Ok(prepared) => ready.push(prepared),
+            Err(reason) if is_asked_for => {
+                return Err(LabError::Unavailable { contender, reason });
+            }
+            Err(reason) => progress(Progress::Skipped { contender, reason }),
+        }
+    }
+    Ok(ready)
+}
+
+fn check_names(
+    kind: &'static str,
+    asked: &[String],
+    known: &[&'static str],
+) -> Result<(), LabError> {
+    match asked.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(LabError::Unknown {
+            kind,
+            name: name.clone(),
+            known: known.iter().map(|name| (*name).to_owned()).collect(),
+        }),
+    }
+}
+
+fn own_program(options: &RunOptions) -> Result<PathBuf, LabError> {
+    match &options.program {
+        Some(program) => Ok(program.clone()),
+        None => std::env::current_exe()
+            .map_err(|source| LabError::system("find the program that runs", source)),
+    }
+}
+
+/// What is to be measured: cases in turn, and for each the contenders that can do it.
+fn pairs<'a>(cases: &[&'static CaseInfo], contenders: &'a [Ready]) -> Vec<Measured<'a>> {
+    let all = cases.iter().flat_map(|case| {
+        let able = contenders
+            .iter()
+            .filter(|contender| contender.cases.contains(&case.name));
+        able.map(|contender| Measured {
+            case: case.name,
+            contender,
+            rounds: Vec::new(),
+        })
+    });
+    all.collect()
+}
+
+/// The numbers below `count`, starting with another one in each round: nobody is always the one
+/// that runs after a certain other one has warmed or cooled the machine.
+fn rotated(count: usize, round: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |index| (index + round) % count)
+}
+
+/// One round of one contender, in processes of its own.
+fn measure(contender: &Ready, case: &str, effort: Effort) -> Result<Sample, LabError> {
+    let mut server = Process::start(contender.name, "server", contender.server(case))?;
+    let address = server.line(START_LIMIT)?;
+    let command = contender.client(case, &address, effort);
+    let mut client = Process::start(contender.name, "client", command)?;
+    let limit = START_LIMIT + 2 * (effort.warm_up() + effort.round_time);
+    let line = client.line(limit)?;
+    Sample::from_line(&line).map_err(|reason| LabError::contender(contender.name, reason))
+}
+
+/// How long a process may take to start, on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_round_starts_with_another_one() {
+        let order = |round| rotated(3, round).collect::<Vec<_>>();
+        assert_eq!(
+            [order(0), order(1), order(5)],
+            [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+        );
+    }
+
+    #[test]
+    fn names_that_do_not_exist_are_answered_with_those_that_do() {
+        let mut silent = |_| ();
+        let options = RunOptions {
+            cases: vec!["threeway".to_owned()],
+            ..RunOptions::default()
+        };
+        let error = run("rpc", &options, &mut silent).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected a case of twoway, got \"threeway\""
+        );
+        let error = run("cpr", &options, &mut silent).unwrap_err();
+        assert_eq!(error.to_string(), "expected a scenario of rpc, got \"cpr\"");
+        let options = RunOptions {
+            contenders: vec!["flow".to_owned()],
+            ..RunOptions::default()
+        };
+        let error = run("rpc", &options, &mut silent).unwrap_err();
+        assert!(error.to_string().contains("floor, floe"), "{error}");
+    }
+}

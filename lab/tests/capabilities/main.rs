@@ -1,0 +1,3 @@
+//! What a user can do with the lab.
+
+mod rpc;

@@ -1,0 +1,106 @@
+//! The scenario `rpc`, run for real and for a moment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use floe_lab::{LabError, Progress, Report, RunOptions, run};
+
+fn options(contenders: &[&str]) -> RunOptions {
+    RunOptions {
+        contenders: contenders.iter().map(|&name| name.to_owned()).collect(),
+        rounds: 2,
+        round_time: Duration::from_millis(20),
+        program: Some(PathBuf::from(env!("CARGO_BIN_EXE_floe-lab-contender"))),
+        ..RunOptions::default()
+    }
+}
+
+fn assert_complete(report: &Report, contenders: &[&str]) {
+    let names: Vec<_> = report
+        .results
+        .iter()
+        .map(|result| &*result.contender)
+        .collect();
+    assert_eq!(names, contenders);
+    for result in &report.results {
+        assert_eq!((&*result.case, result.unit), ("twoway", "us"));
+        assert_eq!(result.rounds.len(), 2);
+        assert!(result.count >= 2, "{result:?}");
+        assert!(0.0 < result.p50 && result.p50 <= result.p99, "{result:?}");
+        // The median of all calls lies between the medians of the rounds.
+        let low = result.rounds[0].min(result.rounds[1]);
+        let high = result.rounds[0].max(result.rounds[1]);
+        assert!(low <= result.p50 && result.p50 <= high, "{result:?}");
+    }
+}
+
+#[test]
+fn contenders_take_turns_and_all_their_rounds_are_reported() {
+    let mut turns = Vec::new();
+    let report = run("rpc", &options(&["floe", "floor"]), &mut |progress| {
+        if let Progress::Measuring {
+            contender,
+            done,
+            total,
+            ..
+        } = progress
+        {
+            turns.push((contender, done, total));
+        }
+    });
+    let report = report.unwrap();
+    assert_complete(&report, &["floor", "floe"]);
+    let turns: Vec<_> = turns
+        .iter()
+        .map(|(name, done, total)| (&**name, *done, *total))
+        .collect();
+    assert_eq!(
+        turns,
+        [
+            ("floor", 0, 4),
+            ("floe", 1, 4),
+            ("floe", 2, 4),
+            ("floor", 3, 4)
+        ]
+    );
+    let [ratio] = report.ratios.as_slice() else {
+        panic!("expected one ratio, got {:?}", report.ratios);
+    };
+    assert_eq!((&*ratio.of, &*ratio.to), ("floe", "floor"));
+    assert!(0.0 < ratio.low && ratio.low <= ratio.median && ratio.median <= ratio.high);
+}
+
+#[test]
+fn floe_runs_on_the_runtime_with_many_threads() {
+    let report = run("rpc", &options(&["floe-threads"]), &mut |_| ()).unwrap();
+    assert_complete(&report, &["floe-threads"]);
+    assert_eq!(report.ratios, []);
+}
+
+#[test]
+fn ice_is_measured_or_its_packages_are_named() {
+    match run("rpc", &options(&["ice"]), &mut |_| ()) {
+        Ok(report) => assert_complete(&report, &["ice"]),
+        Err(LabError::Unavailable { contender, reason }) => {
+            assert!(
+                contender == "ice" && reason.contains("libzeroc-ice-dev"),
+                "{reason}"
+            );
+            eprintln!("skipped: {reason}");
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_program_that_is_no_contender_is_reported_with_what_it_said() {
+    let options = RunOptions {
+        program: Some(PathBuf::from("false")),
+        ..options(&["floor"])
+    };
+    let error = run("rpc", &options, &mut |_| ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "contender floor failed: expected a line from its server, got: it ended"
+    );
+}
