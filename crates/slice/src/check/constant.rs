@@ -148,13 +148,15 @@ impl Checker {
             self.error(Code::BadInitializer, value.span, message, &help);
             return None;
         };
-        if let Some(index) = self.enumerator_by_type(of, name, context) {
+        if let Some(index) = self.enumerator_by_type(of, name) {
             return Some(ConstValue::Enumerator { of, index });
         }
-        let found = if name.parts.len() == 1 && self.lookup_quietly(name, context).is_none() {
+        let is_unknown = self.enumerator_of_name(name, Some(of), context).is_none()
+            && self.lookup_quietly(name, context).is_none();
+        let found = if is_unknown {
             None
         } else {
-            Some(self.constant_or_enumerator(name, context)?)
+            Some(self.constant_or_enumerator(name, Some(of), context)?)
         };
         if let Some(ConstValue::Enumerator { of: other, .. }) = found
             && other == of
@@ -175,12 +177,7 @@ impl Checker {
     }
 
     /// The enumerator that a simple name means where its type is known.
-    fn enumerator_by_type(
-        &self,
-        of: DefinitionId,
-        name: &ScopedName,
-        _context: Context,
-    ) -> Option<usize> {
+    fn enumerator_by_type(&self, of: DefinitionId, name: &ScopedName) -> Option<usize> {
         let [only] = name.parts.as_slice() else {
             return None;
         };
@@ -218,23 +215,26 @@ impl Checker {
         }
     }
 
-    /// The value that a name stands for: of a constant, or an enumerator written `Enum::name`.
+    /// The value that a name stands for: of a constant, or of an enumerator, of the enum `of` if
+    /// several have one of that name.
     fn constant_or_enumerator(
         &mut self,
         name: &ScopedName,
+        of: Option<DefinitionId>,
         context: Context,
     ) -> Option<ConstValue> {
-        if let Some((of, index)) = self.scoped_enumerator(name, context) {
+        if let Some((of, index)) = self.enumerator_of_name(name, of, context) {
             return Some(ConstValue::Enumerator { of, index });
         }
         let id = self.find_constant(name, context)?;
         self.constant_value(id)
     }
 
-    /// `Enum::name`, where the part before the last `::` is an enum.
-    fn scoped_enumerator(
+    /// The enumerator written `Enum::name`, or as Ice 3.7 also allows, without its enum.
+    fn enumerator_of_name(
         &self,
         name: &ScopedName,
+        of: Option<DefinitionId>,
         context: Context,
     ) -> Option<(DefinitionId, usize)> {
         let (last, path) = name.parts.split_last()?;
@@ -243,10 +243,34 @@ impl Checker {
             parts: path.to_vec(),
             span: name.span,
         };
-        let of = self.lookup_quietly(&prefix, context)?;
+        let scoped = self.lookup_quietly(&prefix, context);
+        let of = match scoped.filter(|id| self.enumeration_of(*id).is_some()) {
+            Some(of) => of,
+            None if self.language.has_37() && self.lookup_quietly(name, context).is_none() => {
+                self.enum_around(&prefix, &last.text, of, context)?
+            }
+            None => return None,
+        };
         let enumerators = &self.enumeration_of(of)?.enumerators;
         let index = enumerators.iter().position(|one| one.name == last.text)?;
         Some((of, index))
+    }
+
+    /// The enum in a module, or in the modules around, that has an enumerator of a name.
+    fn enum_around(
+        &self,
+        module: &ScopedName,
+        enumerator: &str,
+        wanted: Option<DefinitionId>,
+        context: Context,
+    ) -> Option<DefinitionId> {
+        let scopes = self.scopes_named(module, context);
+        let known = scopes.into_iter().find_map(|scope| {
+            let enums = self.scopes.get(scope).enumerators.get(enumerator)?;
+            enums.first().map(|first| (first, enums))
+        });
+        let (first, enums) = known?;
+        wanted.filter(|of| enums.contains(of)).or(Some(*first))
     }
 
     fn find_constant(&mut self, name: &ScopedName, context: Context) -> Option<DefinitionId> {
@@ -275,7 +299,7 @@ impl Checker {
             ValueKind::Name(name) => name,
             _ => return None,
         };
-        match self.constant_or_enumerator(name, context)? {
+        match self.constant_or_enumerator(name, None, context)? {
             ConstValue::Integer(integer) => Some(integer),
             ConstValue::Enumerator { of, index } => {
                 let enumerator = self.enumeration_of(of)?.enumerators.get(index)?;

@@ -23,6 +23,15 @@ impl Names {
         self.defined.entry(key).or_insert((name.to_owned(), span));
     }
 
+    /// Where a name of this definition stands that a simple name means.
+    pub(super) fn place_of(&self, name: &ScopedName) -> Option<Span> {
+        let [only] = name.parts.as_slice() else {
+            return None;
+        };
+        let (defined, place) = self.defined.get(&only.text.to_ascii_lowercase())?;
+        (!name.is_absolute && *defined == only.text).then_some(*place)
+    }
+
     /// Notes that a type is used, so that no later name may change its meaning.
     pub(super) fn note_use(&mut self, name: &ScopedName) {
         if let Some(first) = name.parts.first().filter(|_| !name.is_absolute) {

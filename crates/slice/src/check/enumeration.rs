@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use super::container::Names;
 use super::scope::Target;
 use super::{Checker, Context, doc, metadata};
+use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionKind, Enum, Enumerator};
-use crate::parse::ast::{self, Name, Value};
+use crate::parse::ast::{self, Name, Value, ValueKind};
 
 impl Checker {
     pub(super) fn enumeration(
@@ -39,6 +40,7 @@ impl Checker {
                 self.show_enumerators(name, &found, context);
             }
         }
+        self.list_enumerators(name, &found, context);
         Some(DefinitionKind::Enum(Enum { enumerators: found }))
     }
 
@@ -60,7 +62,10 @@ impl Checker {
         context: Context,
     ) -> Option<i32> {
         let value = match &enumerator.value {
-            Some(value) => self.integer(value, context.body())?,
+            Some(value) => {
+                self.refuse_enumerator(value, context);
+                self.integer(value, context.body())?
+            }
             None => next,
         };
         if let Ok(number @ 0..) = i32::try_from(value) {
@@ -80,6 +85,18 @@ impl Checker {
         None
     }
 
+    /// Ice 3.7 takes integer constants only, though elsewhere an enumerator is an integer too.
+    fn refuse_enumerator(&mut self, value: &Value, context: Context) {
+        if let ValueKind::Name(name) = &value.kind
+            && self.language == Language::V37
+            && self.lookup_quietly(name, context).is_none()
+        {
+            let message = format!("`{}` is not an integer constant", name.text());
+            let help = "Ice 3.7 wants an integer or the name of an integer constant here";
+            self.error(Code::BadEnumerator, value.span, message, help);
+        }
+    }
+
     fn check_unique(
         &mut self,
         enumerator: &ast::Enumerator,
@@ -93,6 +110,17 @@ impl Checker {
                 .label(before, "taken by this enumerator")
                 .help("give each enumerator a value of its own");
             self.report(diagnostic);
+        }
+    }
+
+    /// Lets the enumerators be found without the enum.
+    fn list_enumerators(&mut self, name: &Name, found: &[Enumerator], context: Context) {
+        let Some(id) = self.own_id(name, context) else {
+            return;
+        };
+        let listed = &mut self.scopes.get_mut(context.scope).enumerators;
+        for enumerator in found {
+            listed.entry(enumerator.name.clone()).or_default().push(id);
         }
     }
 

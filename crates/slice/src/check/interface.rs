@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::container::Names;
 use super::member::Tags;
 use super::{Checker, Context, doc, metadata};
+use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionId, DefinitionKind, Interface, Operation, Parameter, Returned};
 use crate::parse::ast::{self, Name, ScopedName, TypeKind};
@@ -194,10 +195,10 @@ impl Checker {
         result_name(operation).inspect(|name| names.note_use(name));
         let is_new = self.add_name(name, names);
         self.check_inherited(name, ancestors);
-        operation
-            .throws
-            .iter()
-            .for_each(|name| names.note_use(name));
+        for exception in &operation.throws {
+            self.check_hidden_exception(exception, names);
+            names.note_use(exception);
+        }
         let mut tags = Tags::new();
         let returns = self.returns(operation, &mut tags, context);
         let mut parameters = self.parameters(operation, &mut tags, context);
@@ -285,6 +286,20 @@ impl Checker {
             doc: parameter.prelude.doc.as_deref().and_then(doc::clean),
             span: parameter.name.span,
         })
+    }
+
+    /// In Ice 3.7, an operation hides an exception of the same name from the interface.
+    fn check_hidden_exception(&mut self, exception: &ScopedName, names: &Names) {
+        let Some(place) = names.place_of(exception) else {
+            return;
+        };
+        if self.language == Language::V37 {
+            let message = format!("`{}` means an operation here", exception.text());
+            let diagnostic = Diagnostic::new(Code::WrongKind, exception.span, message)
+                .label(place, "this operation")
+                .help("rename one of them, or write the exception with its modules");
+            self.report(diagnostic);
+        }
     }
 
     fn throws(&mut self, names: &[ScopedName], context: Context) -> Vec<DefinitionId> {

@@ -172,6 +172,28 @@ impl Checker {
             })
     }
 
+    /// The modules that a path may mean, nearest first; for an empty path, those around the context.
+    pub(super) fn scopes_named(&self, path: &ScopedName, context: Context) -> Vec<ScopeId> {
+        let from = if path.is_absolute {
+            self.scopes.root()
+        } else {
+            context.scope
+        };
+        let around = self.scopes.outward(from);
+        if path.parts.is_empty() {
+            return around.collect();
+        }
+        around
+            .filter_map(|scope| match self.walk(scope, path) {
+                Walk::Found(Entry {
+                    target: Target::Module(inner),
+                    ..
+                }) => Some(inner),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// Follows the parts of a name from one scope, without looking at what surrounds it.
     fn walk(&self, scope: ScopeId, name: &ScopedName) -> Walk {
         let mut scope = scope;

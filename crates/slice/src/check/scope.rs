@@ -39,6 +39,8 @@ pub(super) struct Scope {
     pub(super) entries: BTreeMap<String, Entry>,
     /// Names of outer scopes that this scope itself has used, as written, with the place.
     pub(super) used: HashMap<String, Span>,
+    /// The enums of this scope that have an enumerator of a name: Ice 3.7 finds it without its enum.
+    pub(super) enumerators: HashMap<String, Vec<DefinitionId>>,
 }
 
 /// All scopes.

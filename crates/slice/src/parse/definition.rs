@@ -105,12 +105,24 @@ impl Parser<'_> {
             return Ok((name, Kind::InterfaceDeclaration));
         }
         let bases = if self.eat_extends() {
+            self.refuse_object_base()?;
             self.scoped_names("a base interface")?
         } else {
             Vec::new()
         };
         let operations = self.block("interface", Self::operation)?;
         Ok((name, Kind::Interface { bases, operations }))
+    }
+
+    fn refuse_object_base(&mut self) -> Parsed<()> {
+        if self.peek_word() != Some("Object") {
+            return Ok(());
+        }
+        let span = self.here();
+        let message = "`Object` cannot be named as a base";
+        let help = "every interface has it as a base already: remove it";
+        self.error(Code::Syntax, span, message, help);
+        Err(Failed)
     }
 
     fn class(&mut self) -> Parsed<(Name, Kind)> {

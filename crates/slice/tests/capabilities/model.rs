@@ -69,7 +69,7 @@ fn strings_have_their_escapes_resolved() {
 
 #[test]
 fn enumerators_are_named_by_type_or_by_scope() {
-    for written in ["y", "E::y", "A::E::y", "::A::E::y"] {
+    for written in ["y", "E::y", "A::E::y", "::A::E::y", "A::y", "::A::y"] {
         match constant(&format!("const E C = {written};")) {
             ConstValue::Enumerator { index, .. } => assert_eq!(index, 1),
             other => panic!("{written}: {other:?}"),
