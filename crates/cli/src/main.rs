@@ -1,2 +1,80 @@
-//! placeholder
-fn main() {}
+//! The `floe` command: reads its arguments, runs one subcommand, and ends with its exit code.
+//!
+//! - `command/`: a file per subcommand, thin: what it does belongs to the crates below
+//! - `output.rs`: how data is written, as text, tables, JSON or bare values
+//! - `exit.rs`: exit codes, and failures that lead to them
+//! - `event.rs`: what `floe sub` prints
+//! - `contract.rs`, `hub.rs`, `json_input.rs`, `peer.rs`: arguments that several subcommands share
+
+mod command;
+mod contract;
+mod event;
+mod exit;
+mod hub;
+mod json_input;
+mod log;
+mod output;
+mod peer;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::command::Command;
+use crate::exit::{EXIT_CODES, Exit};
+use crate::output::{Format, Output};
+
+/// One contract: call it, publish it, over any wire.
+///
+/// Floe speaks the Ice protocol: it calls Ice servers, serves Ice clients, and its hub stands in
+/// for IceStorm. `floe demo` shows it in ten seconds.
+#[derive(Debug, Parser)]
+#[command(name = "floe", version, after_long_help = EXIT_CODES, max_term_width = 100)]
+struct Arguments {
+    /// How data is written on standard output [default: table on a terminal, jsonl in a pipe]
+    #[arg(short, long, global = true, value_name = "FORMAT", value_enum)]
+    output: Option<Format>,
+
+    /// Says more on standard error; twice for everything. FLOE_LOG or RUST_LOG choose by module
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return answer(&error).into(),
+    };
+    log::start(arguments.verbose);
+    let output = Output::new(arguments.output);
+    match command::run(arguments.command, &output) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.report();
+            failure.exit().into()
+        }
+    }
+}
+
+/// Prints the help or version that was asked for, or what is wrong with the arguments.
+fn answer(error: &clap::Error) -> Exit {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody may be reading any more.
+            let _ = error.print();
+            Exit::Success
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Exit::Usage
+        }
+        _ => {
+            output::talk(format_args!("floe: {}", error.to_string().trim_end()));
+            Exit::Usage
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `floe call`: invokes an operation of any Ice or Floe server.
+
+use clap::{Args, ValueEnum};
+use floe::{Communicator, Context, EncodingVersion, InvocationMode, Outcome, Proxy, TypedProxy};
+use floe_dynamic::{Contract, DecodeValueError, EXCEPTION_KEY, LookupError, Operation};
+use floe_slice::check_source;
+use serde_json::Value as Json;
+
+use crate::contract::ContractArguments;
+use crate::exit::{Exit, Failure};
+use crate::json_input;
+use crate::output::{self, Format, Output};
+use crate::peer::{self, TimeoutArgument};
+
+/// Invokes an operation of any Ice or Floe server
+///
+/// Parameters go in and results come out as JSON, typed by the Slice file. ice_ping, ice_isA,
+/// ice_id and ice_ids work without one. A user exception is written on standard output as
+/// {"$exception": "::M::Name", ...}, and the exit code is 1; an object, facet or operation that
+/// does not exist gives 4, a server that is not there 5.
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// The object, such as 'greeter:tcp -h localhost -p 4061'
+    proxy: String,
+
+    /// The operation; ::Module::Interface::name where several interfaces have one
+    operation: String,
+
+    /// The parameters: an object by name, or an array in order; - reads standard input
+    json: Option<String>,
+
+    #[command(flatten)]
+    contract: ContractArguments,
+
+    #[command(flatten)]
+    timeout: TimeoutArgument,
+
+    /// Sends the request without waiting for an answer
+    #[arg(long)]
+    oneway: bool,
+
+    /// Adds an entry to the context of the request; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
+    context: Vec<(String, String)>,
+
+    /// A facet of the object
+    #[arg(long, value_name = "NAME")]
+    facet: Option<String>,
+
+    #[command(flatten)]
+    encoding: EncodingArgument,
+}
+
+/// The encoding of parameters.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct EncodingArgument {
+    /// The encoding of the parameters [default: that of the proxy]
+    #[arg(long, value_enum)]
+    encoding: Option<Encoding>,
+}
+
+/// Versions of the encoding.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Encoding {
+    #[value(name = "1.0")]
+    V1_0,
+    #[value(name = "1.1")]
+    V1_1,
+}
+
+impl EncodingArgument {
+    /// The encoding for requests through a proxy.
+    ///
+    /// # Errors
+    /// The proxy asks for one that nobody knows.
+    pub(crate) fn for_proxy(self, proxy: &Proxy) -> Result<EncodingVersion, Failure> {
+        let of_proxy = proxy.reference().encoding;
+        match self.encoding {
+            Some(Encoding::V1_0) => Ok(EncodingVersion::V1_0),
+            Some(Encoding::V1_1) => Ok(EncodingVersion::V1_1),
+            None => of_proxy.for_sending().ok_or_else(|| {
+                Failure::usage(format_args!(
+                    "the proxy asks for encoding {of_proxy}, expected 1.x"
+                ))
+                .help("add --encoding 1.1")
+            }),
+        }
+    }
+}
+
+impl Call {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let contract = match self.contract.load()? {
+            Some(contract) => contract,
+            // The built-in operations are in every contract, so in an empty one.
+            None => Contract::new(check_source(b"").model),
+        };
+        let json = json_input::one(self.json.as_deref())?;
+        peer::run(self.timeout, async |communicator| {
+            self.invoke(&communicator, &contract, &json, output).await
+        })
+    }
+
+    async fn invoke(
+        &self,
+        communicator: &Communicator,
+        contract: &Contract,
+        json: &Json,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let proxy = self.proxy(communicator)?;
+        let operation = self.operation(contract, &proxy).await?;
+        let mode = proxy.reference().mode;
+        if mode != InvocationMode::Twoway && operation.returns_data() {
+            return Err(not_twoway(&operation));
+        }
+        let parameters = operation
+            .encode_request(json, self.encoding.for_proxy(&proxy)?)
+            .map_err(|error| json_input::misfit(&error, &operation))?;
+        let outcome = proxy
+            .invoke(operation.name(), operation.mode(), &parameters)
+            .await?;
+        if mode.is_batch() {
+            proxy.flush_batch().await?;
+        }
+        match outcome {
+            None => Ok(Exit::Success),
+            Some(outcome) => show(&operation, &outcome, output),
+        }
+    }
+
+    fn proxy(&self, communicator: &Communicator) -> Result<Proxy, Failure> {
+        let mut proxy: Proxy = peer::proxy(communicator, &self.proxy)?;
+        if let Some(facet) = &self.facet {
+            proxy = proxy.ice_facet(facet);
+        }
+        if self.oneway {
+            proxy = proxy.ice_oneway();
+        }
+        if !self.context.is_empty() {
+            proxy = proxy.ice_context(self.context.iter().cloned().collect::<Context>());
+        }
+        Ok(proxy)
+    }
+
+    /// The operation; where several interfaces have one, the object is asked for its types.
+    async fn operation(&self, contract: &Contract, proxy: &Proxy) -> Result<Operation, Failure> {
+        let name = self.contract.qualified(&self.operation);
+        match contract.operation(&name) {
+            Err(LookupError::Ambiguous { .. }) => {
+                let type_ids = proxy.ice_twoway().ice_ids().await?;
+                let found = contract.operation_of_object(&type_ids, &name);
+                found.map_err(|error| no_operation(contract, &error))
+            }
+            found => found.map_err(|error| no_operation(contract, &error)),
+        }
+    }
+}
+
+/// An operation that the contract cannot answer for.
+pub(crate) fn no_operation(contract: &Contract, error: &LookupError) -> Failure {
+    let failure = Failure::usage(error);
+    match error {
+        LookupError::Ambiguous { .. } => failure.help("or add --interface ::M::I"),
+        LookupError::NoSuchOperation { .. } if contract.interface_names().is_empty() => {
+            failure.help("add --slice FILE with the interface of the object; only ice_ping, ice_isA, ice_id and ice_ids need none")
+        }
+        _ => failure,
+    }
+}
+
+fn not_twoway(operation: &Operation) -> Failure {
+    Failure::usage(format_args!(
+        "`{operation}` returns data or throws, and a oneway request gets no answer"
+    ))
+    .help("leave out --oneway, or -o in the proxy")
+}
+
+/// Writes the results, or the exception.
+fn show(operation: &Operation, outcome: &Outcome, output: &Output) -> Result<Exit, Failure> {
+    match outcome {
+        Outcome::Returned(bytes) => {
+            let results = operation
+                .decode_reply(bytes)
+                .map_err(|e| misunderstood(operation, &e))?;
+            show_results(&results, output)?;
+            Ok(Exit::Success)
+        }
+        Outcome::UserException(bytes) => {
+            let thrown = operation.decode_exception(bytes);
+            let thrown = thrown.map_err(|error| misunderstood(operation, &error))?;
+            show_exception(&thrown, output)?;
+            Ok(Exit::Failure)
+        }
+        Outcome::System(exception) => Err(floe::InvokeError::from(exception.clone()).into()),
+    }
+}
+
+/// A single result is its own bare value; nothing is shown as nothing where people read.
+fn show_results(results: &Json, output: &Output) -> Result<(), Failure> {
+    let members = results.as_object();
+    let count = members.map_or(0, |members| members.len());
+    let only = members
+        .filter(|_| count == 1)
+        .and_then(|members| members.values().next());
+    if count == 0 && matches!(output.format(), Format::Table | Format::Raw) {
+        return Ok(());
+    }
+    output.value(results, only.unwrap_or(results))
+}
+
+fn show_exception(thrown: &Json, output: &Output) -> Result<(), Failure> {
+    let type_id = output::bare(&thrown[EXCEPTION_KEY]);
+    output.value(thrown, thrown)?;
+    output::talk(format_args!("floe: error: the operation threw {type_id}"));
+    Ok(())
+}
+
+fn misunderstood(operation: &Operation, error: &DecodeValueError) -> Failure {
+    Failure::new(
+        Exit::Failure,
+        format_args!("the answer does not fit `{operation}`: {error}"),
+    )
+    .help("compile both sides from the same Slice file")
+}
+
+/// An entry of a context.
+pub(crate) fn parse_entry(text: &str) -> Result<(String, String), String> {
+    let entry = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = entry.ok_or_else(|| format!("expected KEY=VALUE, got `{text}`"))?;
+    Ok((key.to_owned(), value.to_owned()))
+}

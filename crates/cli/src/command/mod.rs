@@ -1,0 +1,41 @@
+//! The subcommands, a file each.
+
+mod call;
+mod completions;
+mod publish;
+mod slice;
+mod subscribe;
+mod topic;
+
+use clap::Subcommand;
+
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// What `floe` can be told to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Pub(publish::Publish),
+    Sub(subscribe::Subscribe),
+    Call(call::Call),
+    #[command(subcommand)]
+    Slice(slice::Slice),
+    #[command(subcommand)]
+    Topic(topic::Topic),
+    Completions(completions::Completions),
+}
+
+/// Runs a subcommand.
+///
+/// # Errors
+/// [`Failure`] with a message and an exit code.
+pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
+    match command {
+        Command::Pub(publish) => publish.run(output),
+        Command::Sub(subscribe) => subscribe.run(output),
+        Command::Call(call) => call.run(output),
+        Command::Slice(slice) => slice.run(output),
+        Command::Topic(topic) => topic.run(output),
+        Command::Completions(completions) => completions.run(output),
+    }
+}

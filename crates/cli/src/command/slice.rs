@@ -1,0 +1,222 @@
+//! `floe slice`: the compiler.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use floe_codegen::{RustOptions, generate_rust, model_json};
+use floe_slice::diagnostic::{Diagnostic, Span};
+use floe_slice::{Compilation, Language, SourceMap};
+use serde_json::{Value as Json, json};
+
+use crate::contract::{PreprocessorArguments, found_errors};
+use crate::exit::{Exit, Failure};
+use crate::output::{self, Format, Output};
+
+/// Checks Slice files, and turns them into Rust or JSON
+#[derive(Debug, Subcommand)]
+pub(crate) enum Slice {
+    Check(Check),
+    Rust(Rust),
+    Json(ModelJson),
+}
+
+impl Slice {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        match self {
+            Self::Check(check) => check.run(output),
+            Self::Rust(rust) => rust.run(output),
+            Self::Json(json) => json.run(output),
+        }
+    }
+}
+
+/// What is compiled, and how.
+#[derive(Debug, Args)]
+struct Sources {
+    /// The Slice files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    preprocessor: PreprocessorArguments,
+
+    /// The version of Ice whose language is accepted
+    #[arg(long, value_enum, default_value_t = Version::Any)]
+    language: Version,
+}
+
+/// A version of the language.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Version {
+    /// What Ice 3.7 or 3.8 accepts
+    Any,
+    #[value(name = "3.7")]
+    V37,
+    #[value(name = "3.8")]
+    V38,
+}
+
+impl Sources {
+    fn compile(&self) -> Result<Compilation, Failure> {
+        let language = match self.language {
+            Version::Any => Language::Any,
+            Version::V37 => Language::V37,
+            Version::V38 => Language::V38,
+        };
+        self.preprocessor.compile(&self.files, language)
+    }
+
+    /// Compiles, with all findings on standard error.
+    fn compile_for_text(&self) -> Result<Compilation, Failure> {
+        let compilation = self.compile()?;
+        if !compilation.diagnostics.is_empty() {
+            output::talk(compilation.render().trim_end());
+        }
+        match compilation.has_errors() {
+            true => Err(found_errors(&compilation)),
+            false => Ok(compilation),
+        }
+    }
+}
+
+/// Checks Slice files: exit code 0 if they are legal, 100 if not
+///
+/// Findings are written on standard output with their places, excerpts and help; with -o json as
+/// one object, with -o jsonl an object each.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    sources: Sources,
+}
+
+impl Check {
+    fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let compilation = self.sources.compile()?;
+        let findings = || compilation.diagnostics.iter();
+        let as_json = |finding| finding_json(finding, &compilation.sources);
+        match output.format_or(Format::Table) {
+            Format::Json => output.line(json!({
+                "errors": findings().filter(|finding| finding.is_error()).count(),
+                "warnings": findings().filter(|finding| !finding.is_error()).count(),
+                "findings": findings().map(as_json).collect::<Vec<_>>(),
+            }))?,
+            Format::Jsonl => findings().try_for_each(|finding| output.line(as_json(finding)))?,
+            Format::Table | Format::Raw => self.report(&compilation, output)?,
+        }
+        Ok(match compilation.has_errors() {
+            true => Exit::Findings,
+            false => Exit::Success,
+        })
+    }
+
+    fn report(&self, compilation: &Compilation, output: &Output) -> Result<(), Failure> {
+        let findings = &compilation.diagnostics;
+        if !findings.is_empty() {
+            output.line(compilation.render().trim_end())?;
+        }
+        let errors = findings.iter().filter(|finding| finding.is_error()).count();
+        let warnings = findings.len() - errors;
+        output::talk(format_args!(
+            "{}: {}, {}",
+            count(self.sources.files.len(), "file"),
+            count(errors, "error"),
+            count(warnings, "warning"),
+        ));
+        Ok(())
+    }
+}
+
+/// Writes the Rust code of Slice files, as a build script would get it
+#[derive(Debug, Args)]
+pub(crate) struct Rust {
+    #[command(flatten)]
+    sources: Sources,
+
+    /// Writes DIR/NAME.rs, named like the first file, and not to standard output
+    #[arg(long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
+}
+
+impl Rust {
+    fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let compilation = self.sources.compile_for_text()?;
+        let generated = generate_rust(&compilation.model, &RustOptions::new());
+        let text = generated.map_err(|findings| {
+            for finding in &findings {
+                output::talk(finding.render(&compilation.sources).trim_end());
+            }
+            let errors = count(findings.len(), "definition");
+            Failure::new(Exit::Findings, format_args!("{errors} cannot become Rust"))
+        })?;
+        match &self.output_dir {
+            Some(dir) => self.write(dir, &text)?,
+            None => output.text(text)?,
+        }
+        Ok(Exit::Success)
+    }
+
+    fn write(&self, dir: &Path, text: &str) -> Result<(), Failure> {
+        let stem = self.sources.files.first().and_then(|file| file.file_stem());
+        let stem = stem.ok_or_else(|| Failure::usage("expected a Slice file with a name"))?;
+        let path = dir.join(stem).with_extension("rs");
+        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| {
+            let path = path.display();
+            Failure::new(
+                Exit::Failure,
+                format_args!("cannot write `{path}`: {error}"),
+            )
+        })?;
+        output::talk(format_args!("wrote {}", path.display()));
+        Ok(())
+    }
+}
+
+/// Writes the definitions of Slice files as JSON, for tools of all kinds
+#[derive(Debug, Args)]
+pub(crate) struct ModelJson {
+    #[command(flatten)]
+    sources: Sources,
+}
+
+impl ModelJson {
+    fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let compilation = self.sources.compile_for_text()?;
+        output.line(model_json(&compilation.model))?;
+        Ok(Exit::Success)
+    }
+}
+
+fn finding_json(finding: &Diagnostic, sources: &SourceMap) -> Json {
+    let mut object = json!({
+        "severity": finding.severity.as_str(),
+        "code": finding.code.as_str(),
+        "message": finding.message,
+    });
+    if let Some(span) = finding.span {
+        place(&mut object, span, sources);
+    }
+    let labels = finding.labels.iter().map(|label| {
+        let mut object = json!({"message": label.message});
+        place(&mut object, label.span, sources);
+        object
+    });
+    object["labels"] = labels.collect();
+    object["help"] = finding.help.clone().into();
+    object
+}
+
+/// Lines and columns count from 1; the end is the place after the last character.
+fn place(object: &mut Json, span: Span, sources: &SourceMap) {
+    let (start, end) = (sources.position(span), sources.end_position(span));
+    object["path"] = start.path.display().to_string().into();
+    object["line"] = start.line.into();
+    object["column"] = start.column.into();
+    object["end_line"] = end.line.into();
+    object["end_column"] = end.column.into();
+}
+
+fn count(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}

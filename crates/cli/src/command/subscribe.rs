@@ -1,0 +1,201 @@
+//! `floe sub`: subscribes to a topic and shows its events.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use floe::contracts::ice_storm::{TopicProxy, TopicSubscribeAndGetPublisherError};
+use floe::{Communicator, Identity, Proxy, TypedProxy};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::command::call::parse_entry;
+use crate::contract::ContractArguments;
+use crate::event::{self, EventReader, Printed, Printer};
+use crate::exit::{Exit, Failure};
+use crate::hub::HubArgument;
+use crate::output::{self, Output};
+use crate::peer::{self, parse_time};
+
+/// Subscribes to a topic of a hub or an IceStorm, and shows its events
+///
+/// Each event is one line: {"operation": "sampled", "parameters": {...}}, with "context" if it has
+/// one, and with "error" in place of "parameters" if it does not fit the Slice file. It ends after
+/// --count events or --timeout with 0, or at a signal with 130, and unsubscribes; exit code 3 if
+/// the time was over before --count events came, 6 if the hub dropped events for this subscriber.
+#[derive(Debug, Args)]
+#[command(name = "sub")]
+pub(crate) struct Subscribe {
+    /// The topic
+    topic: String,
+
+    #[command(flatten)]
+    contract: ContractArguments,
+
+    #[command(flatten)]
+    hub: HubArgument,
+
+    /// Ends after this many events
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    count: Option<u64>,
+
+    /// How the hub delivers
+    #[arg(long, value_enum, default_value_t = Mode::Twoway)]
+    mode: Mode,
+
+    /// Adds an entry to the quality of service; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
+    qos: Vec<(String, String)>,
+
+    /// Ends after this time, such as 500ms, 5s or 2m
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    timeout: Option<Duration>,
+
+    /// Creates the topic if it does not exist
+    #[arg(long)]
+    create: bool,
+
+    /// Where the hub reaches this subscriber; port 0 picks a free one
+    #[arg(long, value_name = "ENDPOINT", default_value = "tcp -h 127.0.0.1 -p 0")]
+    listen: String,
+}
+
+/// How events are delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Several requests at a time, each answered
+    Twoway,
+    /// One request at a time, each answered
+    Ordered,
+    /// Requests that nobody answers
+    Oneway,
+    /// Requests that nobody answers, several in one message
+    Batch,
+}
+
+impl Subscribe {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let contract = self.contract.require()?;
+        let reader = EventReader::new(contract, self.contract.interface());
+        peer::runtime()?.block_on(async {
+            let communicator = peer::communicator(Some(PATIENCE));
+            let result = self.listen(&communicator, reader, output).await;
+            communicator.shutdown().await;
+            result
+        })
+    }
+
+    async fn listen(
+        &self,
+        communicator: &Communicator,
+        reader: EventReader,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let topic = match self.create {
+            true => self.hub.topic_or_create(communicator, &self.topic).await?,
+            false => self.hub.topic(communicator, &self.topic).await?,
+        };
+        let adapter = communicator.adapter(&self.listen).await;
+        let adapter = adapter.map_err(|error| peer::not_listening(&error).when("--listen"))?;
+        let (servant, events) = event::channel();
+        let identity = unique_identity();
+        let subscriber = adapter.add(&identity, servant);
+        let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
+        adapter.activate();
+        let mut printed = Printer::new(reader, output.format(), self.count).start(events);
+        self.subscribe(&topic, &subscriber).await?;
+        output::talk(format_args!("subscribed to topic `{}`", self.topic));
+        let ended = self.wait(&topic, &identity, &mut printed).await;
+        let unsubscribed = topic.unsubscribe(Some(&subscriber)).await;
+        adapter.remove(&identity, "");
+        // What has arrived is still printed, unless nobody reads it.
+        if !printed.is_terminated() {
+            let _ = tokio::time::timeout(PRINT_PATIENCE, &mut printed).await;
+        }
+        ended.and_then(|exit| Ok(unsubscribed.map(|()| exit)?))
+    }
+
+    async fn subscribe(&self, topic: &TopicProxy, subscriber: &Proxy) -> Result<(), Failure> {
+        let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
+        let subscriber = match self.mode {
+            Mode::Twoway => subscriber.ice_twoway(),
+            Mode::Ordered => {
+                qos.insert("reliability".to_owned(), "ordered".to_owned());
+                subscriber.ice_twoway()
+            }
+            Mode::Oneway => subscriber.ice_oneway(),
+            Mode::Batch => subscriber.ice_batch_oneway(),
+        };
+        let result = topic
+            .subscribe_and_get_publisher(&qos, Some(&subscriber))
+            .await;
+        match result {
+            Ok(_) => Ok(()),
+            Err(TopicSubscribeAndGetPublisherError::Invoke(error)) => {
+                Err(self.hub.unanswered(error.into()))
+            }
+            Err(error) => Err(Failure::new(
+                Exit::Refused,
+                format_args!("the hub declined the subscription: {error}"),
+            )),
+        }
+    }
+
+    /// Waits for the end: enough events, a time, a signal, or a hub that is gone.
+    async fn wait(
+        &self,
+        topic: &TopicProxy,
+        identity: &Identity,
+        printed: &mut oneshot::Receiver<Printed>,
+    ) -> Result<Exit, Failure> {
+        let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+        tokio::select! {
+            printed = printed => printed.unwrap_or(Ok(())).map(|()| Exit::Success),
+            () = sleep_until(deadline) => Ok(match self.count {
+                Some(_) => Exit::TimedOut,
+                None => Exit::Success,
+            }),
+            signal = peer::signal() => signal.map(|()| Exit::Interrupted),
+            failure = watch(topic, identity) => Err(failure),
+        }
+    }
+}
+
+/// Asks the hub now and then whether the subscription still stands.
+async fn watch(topic: &TopicProxy, identity: &Identity) -> Failure {
+    loop {
+        tokio::time::sleep(WATCH_INTERVAL).await;
+        match topic.get_subscribers().await {
+            Ok(subscribers) if subscribers.contains(identity) => {}
+            Ok(_) => {
+                let message = "the hub has ended this subscription";
+                return Failure::new(Exit::Failure, message)
+                    .help("it could not deliver, or somebody unsubscribed; the hub's log tells");
+            }
+            Err(error) => return Failure::from(error).when("lost the hub or the topic"),
+        }
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An identity that no other subscriber has.
+fn unique_identity() -> Identity {
+    let random = || RandomState::new().hash_one(std::process::id());
+    Identity::with_category(format!("{:016x}{:016x}", random(), random()), "floe-sub")
+}
+
+/// How long the hub may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a reader may take for the last events.
+const PRINT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often the hub is asked whether the subscription still stands.
+const WATCH_INTERVAL: Duration = Duration::from_secs(5);

@@ -1,0 +1,134 @@
+//! Slice files as arguments: `--slice`, `-I`, `-D`, and the contract that they make.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use floe_codegen::compile_files;
+use floe_dynamic::Contract;
+use floe_slice::{Compilation, Language, Options};
+
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Slice files that give types to values.
+#[derive(Debug, Args)]
+pub(crate) struct ContractArguments {
+    /// A Slice file that defines the interface; may be repeated
+    #[arg(long = "slice", value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// The interface that declares the operation, if several do: ::Module::Name
+    #[arg(long, value_name = "TYPE_ID")]
+    interface: Option<String>,
+
+    #[command(flatten)]
+    preprocessor: PreprocessorArguments,
+}
+
+/// What the preprocessor is told.
+#[derive(Debug, Args)]
+pub(crate) struct PreprocessorArguments {
+    /// A directory in which included files are searched; may be repeated
+    #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
+    include_dirs: Vec<PathBuf>,
+
+    /// Defines a macro; may be repeated
+    #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]")]
+    defines: Vec<String>,
+}
+
+impl ContractArguments {
+    /// The contract; nothing if no Slice file was given.
+    ///
+    /// # Errors
+    /// Files that cannot be read, or that have errors; these are written on standard error.
+    pub(crate) fn load(&self) -> Result<Option<Contract>, Failure> {
+        if self.files.is_empty() {
+            return Ok(None);
+        }
+        let compilation = self.preprocessor.compile(&self.files, Language::Any)?;
+        if compilation.has_errors() {
+            output::talk(compilation.render().trim_end());
+            return Err(found_errors(&compilation));
+        }
+        Ok(Some(Contract::new(compilation.model)))
+    }
+
+    /// The contract.
+    ///
+    /// # Errors
+    /// As [`ContractArguments::load`], and if no Slice file was given.
+    pub(crate) fn require(&self) -> Result<Contract, Failure> {
+        self.load()?.ok_or_else(|| {
+            Failure::usage("expected a Slice file that gives the types, got none")
+                .help("add --slice FILE")
+        })
+    }
+
+    /// The interface that was named.
+    pub(crate) fn interface(&self) -> Option<&str> {
+        self.interface.as_deref()
+    }
+
+    /// The operation as the contract looks it up: qualified with `--interface`, if that was given.
+    pub(crate) fn qualified(&self, operation: &str) -> String {
+        match &self.interface {
+            Some(interface) => format!("{interface}::{operation}"),
+            None => operation.to_owned(),
+        }
+    }
+}
+
+impl PreprocessorArguments {
+    /// Compiles files, of which each must be readable.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(crate) fn compile(
+        &self,
+        files: &[PathBuf],
+        language: Language,
+    ) -> Result<Compilation, Failure> {
+        files.iter().try_for_each(|file| check_readable(file))?;
+        let options = Options {
+            include_dirs: self.include_dirs.clone(),
+            defines: self.defines.iter().map(|define| macro_of(define)).collect(),
+            language,
+            ..Options::default()
+        };
+        Ok(compile_files(&options, files))
+    }
+}
+
+/// Says how many errors the files have, after they were shown.
+pub(crate) fn found_errors(compilation: &Compilation) -> Failure {
+    let count = compilation
+        .diagnostics
+        .iter()
+        .filter(|d| d.is_error())
+        .count();
+    let errors = if count == 1 { "error" } else { "errors" };
+    Failure::new(
+        Exit::Findings,
+        format_args!("{count} {errors} in the Slice files"),
+    )
+}
+
+fn check_readable(file: &Path) -> Result<(), Failure> {
+    let opened = std::fs::File::open(file).and_then(|file| file.metadata());
+    let problem = match opened {
+        Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
+        Ok(_) => return Ok(()),
+        Err(error) => error.to_string(),
+    };
+    Err(Failure::usage(format_args!(
+        "cannot read Slice file `{}`: {problem}",
+        file.display()
+    )))
+}
+
+/// A macro without a text is 1, as for a C preprocessor.
+fn macro_of(define: &str) -> (String, String) {
+    let (name, text) = define.split_once('=').unwrap_or((define, "1"));
+    (name.to_owned(), text.to_owned())
+}

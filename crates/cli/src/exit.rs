@@ -1,0 +1,234 @@
+//! How the command ends: exit codes as a type, and failures that lead to one.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use floe::{InvokeError, LocalError, SystemException};
+
+use crate::output;
+
+/// What the exit code tells a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// It did what was asked.
+    Success = 0,
+    /// It failed in a way that no other code names.
+    Failure = 1,
+    /// The arguments, the JSON or a file named by them make no sense.
+    Usage = 2,
+    /// The time was over.
+    TimedOut = 3,
+    /// The other side has no such object, facet, operation or topic.
+    NotFound = 4,
+    /// Nobody listens there, or the other side declined what was asked.
+    Refused = 5,
+    /// Slice files were compiled, and they have errors.
+    Findings = 100,
+    /// A signal ended it before it was done.
+    Interrupted = 130,
+}
+
+/// The exit codes for `floe --help`.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+    0  it did what was asked
+    1  it failed: an exception, a broken connection, a port in use
+    2  arguments, JSON or named files make no sense
+    3  the time was over (--timeout)
+    4  no such object, facet, operation or topic
+    5  nobody listens there, or the other side declined (the topic exists already)
+    6  events were lost
+  100  Slice files have errors
+  130  interrupted before it was done";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a subcommand failed: a message for people, an exit code for scripts.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    /// Lower case, no full stop; empty if there is nobody to tell or all was said.
+    message: String,
+    /// What to do about it.
+    help: Option<String>,
+}
+
+impl Failure {
+    /// A failure with a message.
+    pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self {
+            exit,
+            // What a peer reports may be a whole stack trace, with a line end.
+            message: message.to_string().trim_end().to_owned(),
+            help: None,
+        }
+    }
+
+    /// A failure about which everything was said already.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Self::new(exit, "")
+    }
+
+    /// Arguments that make no sense.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Something that the other side does not have.
+    pub(crate) fn not_found(message: impl fmt::Display) -> Self {
+        Self::new(Exit::NotFound, message)
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl fmt::Display) -> Self {
+        self.help = Some(help.to_string());
+        self
+    }
+
+    /// Says in front of the message what failed.
+    #[must_use]
+    pub(crate) fn when(mut self, what: impl fmt::Display) -> Self {
+        if !self.message.is_empty() {
+            self.message = format!("{what}: {}", self.message);
+        }
+        self
+    }
+
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Says on standard error what went wrong.
+    pub(crate) fn report(&self) {
+        if self.message.is_empty() {
+            return;
+        }
+        output::talk(format_args!("floe: error: {}", self.message));
+        if let Some(help) = &self.help {
+            output::talk(format_args!("  help: {help}"));
+        }
+    }
+}
+
+impl From<InvokeError> for Failure {
+    fn from(error: InvokeError) -> Self {
+        let exit = exit_of(&error);
+        let failure = Self::new(exit, &error);
+        match (&error, exit) {
+            (_, Exit::Refused) => {
+                failure.help("is the server running, and is this where it listens?")
+            }
+            (InvokeError::System(SystemException::OperationNotExist(_)), _) => failure.help(
+                "is the object of the interface that you think? `floe call PROXY ice_ids` tells",
+            ),
+            _ => failure,
+        }
+    }
+}
+
+/// Written to a pipe that nobody reads any more: that is how `head` says that it has enough.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::silent(Exit::Success),
+            _ => Self::new(
+                Exit::Failure,
+                format_args!("cannot write standard output: {error}"),
+            ),
+        }
+    }
+}
+
+fn exit_of(error: &InvokeError) -> Exit {
+    if error.is_timeout() {
+        return Exit::TimedOut;
+    }
+    match error {
+        InvokeError::System(
+            SystemException::ObjectNotExist(_)
+            | SystemException::FacetNotExist(_)
+            | SystemException::OperationNotExist(_),
+        ) => Exit::NotFound,
+        InvokeError::NotDispatched(LocalError::Connect { source, .. })
+            if source.kind() == io::ErrorKind::ConnectionRefused =>
+        {
+            Exit::Refused
+        }
+        InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Exit::Usage,
+        _ => Exit::Failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use floe::RequestFailed;
+
+    use super::*;
+
+    fn exit(error: InvokeError) -> Exit {
+        Failure::from(error).exit()
+    }
+
+    fn connect(kind: io::ErrorKind) -> InvokeError {
+        InvokeError::NotDispatched(LocalError::Connect {
+            endpoint: "tcp -p 1".into(),
+            source: Arc::new(kind.into()),
+        })
+    }
+
+    #[test]
+    fn what_is_missing_at_the_peer_is_not_found() {
+        let failed = RequestFailed::default;
+        for exception in [
+            SystemException::ObjectNotExist(failed()),
+            SystemException::FacetNotExist(failed()),
+            SystemException::OperationNotExist(failed()),
+        ] {
+            assert_eq!(exit(exception.into()), Exit::NotFound);
+        }
+        let unknown = SystemException::UnknownException("x".into());
+        assert_eq!(exit(unknown.into()), Exit::Failure);
+    }
+
+    #[test]
+    fn only_a_refused_connection_is_refused() {
+        assert_eq!(
+            exit(connect(io::ErrorKind::ConnectionRefused)),
+            Exit::Refused
+        );
+        assert_eq!(exit(connect(io::ErrorKind::HostUnreachable)), Exit::Failure);
+    }
+
+    #[test]
+    fn a_timeout_is_one_wherever_it_struck() {
+        let timeout = || LocalError::Timeout {
+            operation: "o".into(),
+            after: Duration::ZERO,
+        };
+        assert_eq!(exit(InvokeError::NotDispatched(timeout())), Exit::TimedOut);
+        assert_eq!(
+            exit(InvokeError::PerhapsDispatched(timeout())),
+            Exit::TimedOut
+        );
+    }
+
+    #[test]
+    fn a_reader_that_has_enough_is_no_failure() {
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(
+            (failure.exit(), failure.message.as_str()),
+            (Exit::Success, "")
+        );
+    }
+}

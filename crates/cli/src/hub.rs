@@ -1,0 +1,138 @@
+//! The hub as an argument, and what there is to ask of any event service that speaks IceStorm.
+
+use clap::Args;
+use floe::Communicator;
+use floe::contracts::ice_storm::{
+    TopicManagerCreateError, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
+};
+
+use crate::exit::{Exit, Failure};
+use crate::peer;
+
+/// Where the hub is.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HubArgument {
+    /// The hub: its endpoint, or the proxy of its topic manager
+    #[arg(
+        long,
+        value_name = "ENDPOINT",
+        env = "FLOE_HUB",
+        hide_env_values = true,
+        default_value = DEFAULT_ENDPOINT
+    )]
+    hub: String,
+}
+
+/// Where a hub listens unless told otherwise.
+pub(crate) const DEFAULT_ENDPOINT: &str = "tcp -h 127.0.0.1 -p 10000";
+
+impl HubArgument {
+    /// The topic manager; nothing is sent.
+    ///
+    /// # Errors
+    /// Text that is neither an endpoint nor a proxy.
+    pub(crate) fn manager(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<TopicManagerProxy, Failure> {
+        peer::proxy(communicator, &manager_text(&self.hub)).map_err(|error| {
+            error.when("--hub").help(
+                "give an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
+                 'DemoIceStorm/TopicManager:tcp -h localhost -p 9999'",
+            )
+        })
+    }
+
+    /// The topic of this name.
+    ///
+    /// # Errors
+    /// There is none, or the hub does not answer.
+    pub(crate) async fn topic(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+    ) -> Result<TopicProxy, Failure> {
+        match self.manager(communicator)?.retrieve(name).await {
+            Ok(topic) => not_nil(topic, "topic"),
+            Err(TopicManagerRetrieveError::NoSuchTopic(_)) => Err(Failure::not_found(
+                format_args!("no topic `{name}`"),
+            )
+            .help("`floe topic list` shows the topics, `floe topic create` or --create makes one")),
+            Err(TopicManagerRetrieveError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+
+    /// The topic of this name, created if there is none.
+    ///
+    /// # Errors
+    /// The hub does not answer.
+    pub(crate) async fn topic_or_create(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+    ) -> Result<TopicProxy, Failure> {
+        match self.topic(communicator, name).await {
+            Err(failure) if failure.exit() == Exit::NotFound => {}
+            found => return found,
+        }
+        // IceStorm 3.7 has no `createOrRetrieve`, and somebody else may be as quick.
+        match self.manager(communicator)?.create(name).await {
+            Ok(topic) => not_nil(topic, "topic"),
+            Err(TopicManagerCreateError::TopicExists(_)) => self.topic(communicator, name).await,
+            Err(TopicManagerCreateError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+
+    /// Says that it was the hub that did not answer.
+    pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
+        match failure.exit() {
+            Exit::Refused => failure
+                .when("no hub")
+                .help("start one with `floe serve`, or say with --hub where it listens"),
+            Exit::NotFound => failure
+                .when("no topic manager")
+                .help("give the whole proxy of the topic manager with --hub"),
+            _ => failure.when("the hub did not answer"),
+        }
+    }
+}
+
+/// A proxy that a hub may not leave out.
+///
+/// # Errors
+/// It did.
+pub(crate) fn not_nil<P>(proxy: Option<P>, what: &str) -> Result<P, Failure> {
+    proxy.ok_or_else(|| {
+        Failure::new(
+            Exit::Failure,
+            format_args!("expected the hub to give a {what}, got a nil proxy"),
+        )
+    })
+}
+
+/// The proxy of the topic manager: what was given, if it is more than endpoints.
+fn manager_text(hub: &str) -> String {
+    const PROTOCOLS: [&str; 7] = ["tcp", "ssl", "ws", "wss", "udp", "opaque", "default"];
+    let first = hub.split([' ', ':']).find(|word| !word.is_empty());
+    let is_endpoint = first.is_some_and(|word| PROTOCOLS.contains(&word));
+    match is_endpoint {
+        true => format!("IceStorm/TopicManager:{hub}"),
+        false => hub.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manager_text;
+
+    #[test]
+    fn endpoints_are_those_of_the_usual_topic_manager() {
+        let of = "IceStorm/TopicManager:tcp -h a -p 1:ssl -h a -p 2";
+        assert_eq!(manager_text("tcp -h a -p 1:ssl -h a -p 2"), of);
+        assert_eq!(manager_text(of), of);
+        let other = "Demo/TopicManager -e 1.0:default -p 9999";
+        assert_eq!(manager_text(other), other);
+    }
+}

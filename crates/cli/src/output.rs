@@ -1,0 +1,141 @@
+//! How data is written on standard output, and talk on standard error.
+
+mod table;
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use clap::ValueEnum;
+use serde_json::Value as Json;
+
+use crate::exit::Failure;
+
+/// How data is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people: tables, indented values, text
+    #[value(alias = "text")]
+    Table,
+    /// One JSON value for all of it
+    Json,
+    /// One JSON value a line
+    Jsonl,
+    /// Bare values: names without quotes, one a line
+    Raw,
+}
+
+/// Standard output, in the format that was asked for.
+#[derive(Debug)]
+pub(crate) struct Output {
+    wanted: Option<Format>,
+    is_terminal: bool,
+}
+
+impl Output {
+    /// Standard output; without a format a table on a terminal, JSON lines elsewhere.
+    pub(crate) fn new(wanted: Option<Format>) -> Self {
+        Self {
+            wanted,
+            is_terminal: io::stdout().is_terminal(),
+        }
+    }
+
+    /// The format.
+    pub(crate) fn format(&self) -> Format {
+        self.format_or(match self.is_terminal {
+            true => Format::Table,
+            false => Format::Jsonl,
+        })
+    }
+
+    /// The format of what people read even in a pipe.
+    pub(crate) fn format_or(&self, default: Format) -> Format {
+        self.wanted.unwrap_or(default)
+    }
+
+    /// Writes text and a line end, at once.
+    ///
+    /// # Errors
+    /// A pipe that nobody reads any more is a silent success, see [`Failure`].
+    pub(crate) fn line(&self, text: impl fmt::Display) -> Result<(), Failure> {
+        self.text(format_args!("{text}\n"))
+    }
+
+    /// Writes text, at once.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn text(&self, text: impl fmt::Display) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.to_string().as_bytes())?;
+        Ok(stdout.flush()?)
+    }
+
+    /// Writes one value; `raw` is what remains of it as a bare value.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn value(&self, value: &Json, raw: &Json) -> Result<(), Failure> {
+        match self.format() {
+            Format::Table => self.line(indented(value)),
+            Format::Json | Format::Jsonl => self.line(value),
+            Format::Raw => self.line(bare(raw)),
+        }
+    }
+
+    /// Writes a list of objects that all have these keys; the first is their bare value.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn rows(&self, columns: &[&str], rows: &[Json]) -> Result<(), Failure> {
+        match self.format() {
+            Format::Table => self.text(table::render(columns, rows, self.has_colour())),
+            Format::Json => self.line(Json::from(rows)),
+            Format::Jsonl => rows.iter().try_for_each(|row| self.line(row)),
+            Format::Raw => rows
+                .iter()
+                .try_for_each(|row| self.line(bare(&row[columns[0]]))),
+        }
+    }
+
+    /// Writes one object, as a table with a line for each of its members.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn record(&self, object: &Json, raw: &str) -> Result<(), Failure> {
+        match self.format() {
+            Format::Table => self.text(table::record(object, self.has_colour())),
+            _ => self.value(object, &object[raw]),
+        }
+    }
+
+    /// Whether colour and cursor movements may be used.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.is_terminal && is_colour_wanted()
+    }
+}
+
+/// Says something to people, on standard error.
+pub(crate) fn talk(text: impl fmt::Display) {
+    // Whoever closed standard error does not want to know.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Whether the environment leaves colour on: `NO_COLOR` is unset or empty, and the terminal is not dumb.
+pub(crate) fn is_colour_wanted() -> bool {
+    let has_no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !has_no_color && !is_dumb
+}
+
+/// A value as text: strings without quotes, everything else as JSON.
+pub(crate) fn bare(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn indented(value: &Json) -> String {
+    serde_json::to_string_pretty(value).expect("a JSON value has a text")
+}

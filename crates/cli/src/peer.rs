@@ -1,0 +1,179 @@
+//! The other side: running something against a peer, and the arguments that all of that has.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use clap::Args;
+use floe::{AdapterError, Communicator, Proxy, Settings, TypedProxy};
+use tokio::signal;
+use tokio::signal::unix::SignalKind;
+
+use crate::exit::{Exit, Failure};
+
+/// How long to wait for a peer.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct TimeoutArgument {
+    /// The longest wait for an answer, such as 500ms, 5s or 2m; 0 waits for ever
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    timeout: Duration,
+}
+
+impl TimeoutArgument {
+    /// The limit; none for 0.
+    pub(crate) fn limit(self) -> Option<Duration> {
+        (!self.timeout.is_zero()).then_some(self.timeout)
+    }
+}
+
+/// Runs something that needs a communicator, and ends that in order. Ctrl-C ends it before.
+///
+/// # Errors
+/// Those of what runs, and [`Exit::Interrupted`].
+pub(crate) fn run<F, R>(timeout: TimeoutArgument, what: F) -> Result<Exit, Failure>
+where
+    F: FnOnce(Communicator) -> R,
+    R: Future<Output = Result<Exit, Failure>>,
+{
+    runtime()?.block_on(async {
+        let communicator = communicator(timeout.limit());
+        let result = tokio::select! {
+            result = what(communicator.clone()) => result,
+            signal = interrupted() => Err(signal),
+        };
+        communicator.shutdown().await;
+        result
+    })
+}
+
+/// The async runtime of a subcommand.
+///
+/// # Errors
+/// If the system has no threads left.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    runtime
+        .map_err(|error| Failure::new(Exit::Failure, format_args!("cannot start threads: {error}")))
+}
+
+/// A communicator that does not make people wait.
+pub(crate) fn communicator(timeout: Option<Duration>) -> Communicator {
+    let mut settings = Settings::default();
+    settings.invocation_timeout = timeout;
+    if let Some(timeout) = timeout {
+        settings.connect_timeout = settings.connect_timeout.min(timeout);
+    }
+    settings.close_timeout = Duration::from_secs(1);
+    Communicator::with_settings(settings)
+}
+
+/// A proxy from an argument.
+///
+/// # Errors
+/// Text that is no proxy.
+pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> Result<P, Failure> {
+    let proxy: Proxy = communicator.proxy(text).map_err(|error| {
+        Failure::usage(format_args!("`{text}` is no proxy: {error}"))
+            .help("a proxy is written `greeter:tcp -h localhost -p 4061`")
+    })?;
+    Ok(P::from_proxy(proxy))
+}
+
+/// What a failure to listen means.
+pub(crate) fn not_listening(error: &AdapterError) -> Failure {
+    match error {
+        AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            Failure::new(Exit::Failure, error)
+                .help("another program listens there; port 0 picks a free port")
+        }
+        AdapterError::Listen { .. } => Failure::new(Exit::Failure, error),
+        _ => Failure::usage(error).help("an endpoint is written 'tcp -h 127.0.0.1 -p 10000'"),
+    }
+}
+
+/// Waits for SIGINT (Ctrl-C) or SIGTERM.
+///
+/// # Errors
+/// The system does not hand signals out.
+pub(crate) async fn signal() -> Result<(), Failure> {
+    let cannot = |error| {
+        Failure::new(
+            Exit::Failure,
+            format_args!("cannot wait for signals: {error}"),
+        )
+    };
+    let mut terminate = signal::unix::signal(SignalKind::terminate()).map_err(cannot)?;
+    tokio::select! {
+        result = signal::ctrl_c() => result.map_err(cannot),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+/// Waits for Ctrl-C.
+async fn interrupted() -> Failure {
+    match signal::ctrl_c().await {
+        Ok(()) => Failure::silent(Exit::Interrupted),
+        // Then the system's own reaction to Ctrl-C stands.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// A time as people write it: a number and `ms`, `s`, `m` or `h`; seconds without one.
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
+    let number_len = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(number_len);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("expected a unit of ms, s, m or h, got `{unit}`")),
+    };
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("expected a number and a unit, such as 500ms or 5s, got `{text}`"))?;
+    Duration::try_from_secs_f64(number * seconds)
+        .map_err(|_| format!("expected a shorter time, got `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        let times = [
+            ("500ms", 500),
+            ("5s", 5_000),
+            ("2", 2_000),
+            ("1.5m", 90_000),
+            ("0", 0),
+        ];
+        for (text, millis) in times {
+            assert_eq!(
+                parse_time(text),
+                Ok(Duration::from_millis(millis)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused_with_an_example() {
+        for text in [
+            "",
+            "s",
+            "5 s",
+            "5d",
+            "1e400",
+            "-1s",
+            "99999999999999999999h",
+        ] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

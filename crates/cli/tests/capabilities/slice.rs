@@ -1,0 +1,112 @@
+//! `floe slice`.
+
+use crate::command::{run, slice_file};
+
+const LEGAL: &str = "module Demo { interface Greeter { string greet(string name); } }";
+const WRONG: &str = "module Demo {\n    struct Item { strin name; }\n    struct Empty { }\n}\n";
+
+#[test]
+fn legal_slice_is_checked_with_success() {
+    let file = slice_file("legal.ice", LEGAL);
+    let ran = run(&["slice", "check", &file]).ended(0);
+    assert_eq!(ran.stdout, "");
+    ran.said("0 errors");
+}
+
+#[test]
+fn all_findings_are_shown_with_place_excerpt_and_help() {
+    let file = slice_file("wrong.ice", WRONG);
+    let ran = run(&["slice", "check", &file]).ended(100);
+    for text in [
+        "error[undefined-name]",
+        "wrong.ice:2:19",
+        "struct Item { strin name; }",
+        "did you mean `string`?",
+        "error[empty-definition]",
+    ] {
+        assert!(ran.stdout.contains(text), "expected `{text}` in {ran:?}");
+    }
+    ran.said("2 errors");
+}
+
+#[test]
+fn findings_are_json_for_tools() {
+    let file = slice_file("wrong-for-tools.ice", WRONG);
+    let json = run(&["slice", "check", "-o", "json", &file])
+        .ended(100)
+        .json();
+    assert_eq!(json["errors"], 2);
+    let finding = &json["findings"][0];
+    assert_eq!(finding["code"], "undefined-name");
+    assert_eq!(
+        (&finding["line"], &finding["column"]),
+        (&2.into(), &19.into())
+    );
+    let lines = run(&["slice", "check", "-o", "jsonl", &file]).ended(100);
+    assert_eq!(lines.stdout.lines().count(), 2);
+}
+
+#[test]
+fn a_warning_is_no_finding_that_fails() {
+    let file = slice_file("warned.ice", "[[\"odd:thing\"]]\nmodule M { enum E { a } }");
+    let json = run(&["slice", "check", "-o", "json", &file])
+        .ended(0)
+        .json();
+    assert_eq!((&json["errors"], &json["warnings"]), (&0.into(), &1.into()));
+}
+
+#[test]
+fn the_language_of_one_release_can_be_asked_for() {
+    let file = slice_file("late.ice", "module A::B { enum E { a } }");
+    run(&["slice", "check", &file]).ended(0);
+    run(&["slice", "check", "--language", "3.8", &file]).ended(0);
+}
+
+#[test]
+fn a_macro_and_an_include_directory_reach_the_compiler() {
+    let part = slice_file("part.ice", "module Part { enum E { a } }");
+    let dir = part.strip_suffix("/part.ice").expect("it lies in a folder");
+    let text =
+        "#include <part.ice>\nmodule M { struct S { Part::E e; } }\n#if N != 3\n#error no\n#endif";
+    let file = slice_file("whole.ice", text);
+    run(&["slice", "check", &file, "-I", dir, "-D", "N=3"]).ended(0);
+    run(&["slice", "check", &file, "-I", dir, "-D", "N"]).ended(100);
+}
+
+#[test]
+fn rust_is_printed_or_written() {
+    let file = slice_file("to-rust.ice", LEGAL);
+    let printed = run(&["slice", "rust", &file]).ended(0).stdout;
+    assert!(printed.contains("pub struct GreeterProxy"), "{printed}");
+    let dir = format!("{file}.out");
+    let ran = run(&["slice", "rust", &file, "--output-dir", &dir]).ended(0);
+    assert_eq!(ran.stdout, "");
+    let written = std::fs::read_to_string(format!("{dir}/to-rust.rs"));
+    assert_eq!(written.expect("the file was written"), printed);
+}
+
+#[test]
+fn wrong_slice_becomes_no_rust() {
+    let file = slice_file("wrong-rust.ice", WRONG);
+    let ran = run(&["slice", "rust", &file]).ended(100);
+    assert_eq!(ran.stdout, "");
+    ran.said("2 errors in the Slice files")
+        .said("did you mean `string`?");
+}
+
+#[test]
+fn definitions_are_json_for_tools() {
+    let file = slice_file("to-json.ice", LEGAL);
+    let json = run(&["slice", "json", &file]).ended(0).json();
+    assert_eq!(json["definitions"][0]["name"], "::Demo::Greeter");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_a_mistake_of_the_caller() {
+    run(&["slice", "check", "nowhere.ice"])
+        .ended(2)
+        .said("cannot read Slice file `nowhere.ice`");
+    run(&["slice", "check", env!("CARGO_TARGET_TMPDIR")])
+        .ended(2)
+        .said("it is a directory");
+}
