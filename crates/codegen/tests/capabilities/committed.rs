@@ -1,10 +1,10 @@
-//! The code that `floe` itself carries, made from `contracts/`.
+//! The code that `floe` and the hub carry, made from `contracts/`.
 
 use std::path::{Path, PathBuf};
 
 use floe_codegen::{BUILT_IN_DIR, RustOptions, generate_rust};
 
-use crate::{assert_committed, compiled};
+use crate::{assert_committed, compiled, repository};
 
 #[test]
 fn module_ice_of_floe_is_what_the_contracts_say() {
@@ -31,6 +31,14 @@ fn module_ice_storm_of_floe_is_what_the_contracts_say() {
         &["IceStorm/IceStorm.ice", "IceStorm/Internal.ice"],
         "crates/runtime/src/contracts/ice_storm.rs",
     );
+}
+
+#[test]
+fn module_floe_of_the_hub_is_what_its_contract_says() {
+    let compilation = compiled(&[repository("contracts/Floe/Hub.ice")]);
+    let options = RustOptions::new().root_module("::Floe");
+    let text = generate_rust(&compilation.model, &options).unwrap();
+    assert_committed("crates/hub/src/contracts/floe.rs", &text);
 }
 
 fn assert_module(module: &str, contracts: &[&str], target: &str) {

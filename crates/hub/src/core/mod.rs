@@ -1,0 +1,21 @@
+//! What the hub decides: pure, with times as arguments.
+//!
+//! - `subscription.rs`: one subscriber: its queue, its state, and an account of every event
+//! - `queue.rs`: events that wait, bounded in number and bytes
+//! - `accounts.rs`: what became of events
+//! - `qos.rs`: what a subscriber asks for
+//! - `names.rs`: which object an identity names
+
+mod accounts;
+mod names;
+mod qos;
+mod queue;
+mod subscription;
+
+pub(crate) use accounts::{Accounts, Losses};
+pub(crate) use names::{
+    ObjectName, is_too_long, publisher_name, subscriber_publisher_name, topic_name,
+};
+pub(crate) use qos::{Delivery, Qos};
+pub use queue::{OverflowPolicy, QueueLimits};
+pub(crate) use subscription::{Failure, Snapshot, State, Subscription, Turn};

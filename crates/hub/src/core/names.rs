@@ -1,0 +1,112 @@
+//! Which object an identity names, within the category that is the hub's instance name.
+
+use floe::Identity;
+
+/// The longest key of IceStorm's database: what does not fit into it is refused here as well, so
+/// that names work with either service.
+const KEY_LEN_MAX: usize = 511;
+
+const TOPIC_PREFIX: &str = "topic.";
+const PUBLISHER_SUFFIX: &str = ".publish";
+
+/// What the name part of an identity may stand for.
+///
+/// Source: `reference/icestorm.md`, 2. A name may fit several of them, since topics are named
+/// freely: `topic.a.publish` is a topic, a publisher object, or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectName<'a> {
+    /// `TopicManager`
+    TopicManager,
+    /// `topic.T`
+    Topic(&'a str),
+    /// `T.publish`
+    Publisher(&'a str),
+    /// `topic.T.publish.S`, S being the text of the subscriber's identity; here the whole name.
+    SubscriberPublisher(&'a str),
+}
+
+impl<'a> ObjectName<'a> {
+    /// All that the name may stand for; what comes first counts.
+    pub(crate) fn candidates(name: &'a str) -> impl Iterator<Item = Self> {
+        let topic = name.strip_prefix(TOPIC_PREFIX);
+        let candidates = [
+            (name == "TopicManager").then_some(Self::TopicManager),
+            topic.map(Self::Topic),
+            name.strip_suffix(PUBLISHER_SUFFIX).map(Self::Publisher),
+            topic.map(|_| Self::SubscriberPublisher(name)),
+        ];
+        candidates.into_iter().flatten()
+    }
+}
+
+/// The name of a topic's object.
+pub(crate) fn topic_name(topic: &str) -> String {
+    format!("{TOPIC_PREFIX}{topic}")
+}
+
+/// The name of a topic's publisher object.
+pub(crate) fn publisher_name(topic: &str) -> String {
+    format!("{topic}{PUBLISHER_SUFFIX}")
+}
+
+/// The name of the object whose events go to one subscriber alone.
+pub(crate) fn subscriber_publisher_name(topic: &str, subscriber: &Identity) -> String {
+    format!("{TOPIC_PREFIX}{topic}{PUBLISHER_SUFFIX}.{subscriber}")
+}
+
+/// Whether topic and subscriber together are longer than IceStorm can store. Without a subscriber,
+/// its identity is empty.
+pub(crate) fn is_too_long(instance_name: &str, topic: &str, subscriber: &Identity) -> bool {
+    let topic = string_len(TOPIC_PREFIX.len() + topic.len()) + string_len(instance_name.len());
+    let subscriber = string_len(subscriber.name.len()) + string_len(subscriber.category.len());
+    topic + subscriber > KEY_LEN_MAX
+}
+
+/// Encoded length of a string: its size in one byte or five, and its text.
+fn string_len(text_len: usize) -> usize {
+    if text_len < 255 {
+        1 + text_len
+    } else {
+        5 + text_len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(name: &str) -> Vec<ObjectName<'_>> {
+        ObjectName::candidates(name).collect()
+    }
+
+    #[test]
+    fn every_object_is_found_by_the_name_that_it_is_given() {
+        assert!(candidates(&topic_name("t")).contains(&ObjectName::Topic("t")));
+        assert!(candidates(&publisher_name("t")).contains(&ObjectName::Publisher("t")));
+        let name = subscriber_publisher_name("t", &Identity::with_category("n", "c"));
+        assert_eq!(name, "topic.t.publish.c/n");
+        assert!(candidates(&name).contains(&ObjectName::SubscriberPublisher(&name)));
+        assert_eq!(candidates("TopicManager"), [ObjectName::TopicManager]);
+        assert_eq!(candidates("other"), []);
+    }
+
+    #[test]
+    fn a_topic_goes_before_a_publisher_of_the_same_name() {
+        let found = candidates("topic.a.publish");
+        assert_eq!(found[0], ObjectName::Topic("a.publish"));
+        assert_eq!(found[1], ObjectName::Publisher("topic.a"));
+    }
+
+    #[test]
+    fn names_are_as_long_as_icestorm_stores_them_and_no_longer() {
+        let none = Identity::default();
+        // 5 + 6 + 489 bytes for the name, 1 + 8 for the category, 2 for no subscriber.
+        assert!(!is_too_long("IceStorm", &"x".repeat(489), &none));
+        assert!(is_too_long("IceStorm", &"x".repeat(490), &none));
+        assert!(is_too_long(
+            "IceStorm",
+            "t",
+            &Identity::new("x".repeat(512))
+        ));
+    }
+}

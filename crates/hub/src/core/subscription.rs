@@ -1,0 +1,270 @@
+//! One subscriber: its queue, its state, and an account of every event.
+
+use std::time::{Duration, Instant};
+
+use super::accounts::Accounts;
+use super::qos::{Delivery, Qos, RetryCount};
+use super::queue::{ByteLen, OverflowPolicy, Queue, QueueLimits};
+
+/// A subscriber as a state machine: events and the outcomes of deliveries go in, events to deliver
+/// come out.
+///
+/// ```text
+///           failure, tolerated            first event after the interval
+/// Online ---------------------> Offline -------------------------------> Online
+///   | failure, hard or not tolerated          any: remove
+///   +---------------> Failed ----next event----> Gone
+/// ```
+///
+/// While it is offline, events are discarded. In `Failed` the queue is empty; the next event makes
+/// it `Gone`, which is the sign to end the subscription.
+///
+/// Source: `reference/icestorm.md`, 5.4.
+#[derive(Debug)]
+pub(crate) struct Subscription<E> {
+    queue: Queue<E>,
+    limits: QueueLimits,
+    state: State,
+    /// The time after which an offline subscriber is tried again.
+    offline_until: Option<Instant>,
+    retry_count: RetryCount,
+    discard_interval: Duration,
+    /// Only the answer of a twoway subscriber proves that it lives.
+    is_twoway: bool,
+    failure_count: u32,
+    accounts: Accounts,
+    outstanding: u64,
+    is_draining: bool,
+    /// Queued bytes at which the delivery wants to be woken; it is not parked if there is none.
+    wake_at: Option<usize>,
+}
+
+/// How a subscriber is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It gets events.
+    Online,
+    /// A delivery failed; events are discarded for a while.
+    Offline,
+    /// Deliveries failed too often, or for good; the next event ends the subscription.
+    Failed,
+    /// The subscription has ended.
+    Gone,
+}
+
+/// A look at a subscriber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    /// How it is doing.
+    pub(crate) state: State,
+    /// What became of its events.
+    pub(crate) accounts: Accounts,
+    /// Events that wait.
+    pub(crate) queued: u64,
+    /// Their bytes.
+    pub(crate) queued_bytes: u64,
+    /// Events that are being sent, or wait for their answer.
+    pub(crate) outstanding: u64,
+}
+
+/// How a delivery failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It will not work later either: the object does not exist.
+    Hard,
+    /// Perhaps it works later.
+    Soft,
+    /// The hub is shutting down: it says nothing of the subscriber.
+    Ours,
+}
+
+/// What a delivery does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It has events to deliver, and says later what became of them.
+    Deliver,
+    /// It waits until it is woken.
+    Park,
+    /// It ends.
+    End,
+}
+
+impl<E: ByteLen> Subscription<E> {
+    pub(crate) fn new(qos: &Qos, limits: QueueLimits, discard_interval: Duration) -> Self {
+        Self {
+            queue: Queue::new(),
+            limits,
+            state: State::Online,
+            offline_until: None,
+            retry_count: qos.retry_count,
+            discard_interval,
+            is_twoway: matches!(qos.delivery, Delivery::Twoway { .. }),
+            failure_count: 0,
+            accounts: Accounts::default(),
+            outstanding: 0,
+            is_draining: false,
+            wake_at: None,
+        }
+    }
+
+    /// An event was published. True if the delivery must be woken. A subscription that has ended
+    /// takes no notice.
+    pub(crate) fn handle_event(&mut self, event: &E, now: Instant) -> bool
+    where
+        E: Clone,
+    {
+        if self.state == State::Gone {
+            return false;
+        }
+        self.accounts.offered += 1;
+        if self.state == State::Offline && self.offline_until.is_none_or(|until| now >= until) {
+            self.state = State::Online;
+        }
+        match self.state {
+            State::Online if !self.is_draining => {
+                self.enqueue(event);
+                self.wake_at_bytes()
+            }
+            State::Offline => {
+                self.accounts.lost.offline += 1;
+                false
+            }
+            State::Failed => {
+                self.accounts.lost.removed += 1;
+                self.state = State::Gone;
+                self.wake()
+            }
+            State::Online | State::Gone => {
+                self.accounts.lost.removed += 1;
+                false
+            }
+        }
+    }
+
+    /// What the delivery does next, if a turn is worth it from `bytes_min` queued bytes on.
+    pub(crate) fn turn(&mut self, bytes_min: usize) -> Turn {
+        let bytes_min = if self.is_draining { 1 } else { bytes_min };
+        if self.state == State::Gone || self.is_draining && self.queue.len() == 0 {
+            return Turn::End;
+        }
+        if self.queue.bytes() < bytes_min {
+            self.wake_at = Some(bytes_min);
+            return Turn::Park;
+        }
+        self.wake_at = None;
+        Turn::Deliver
+    }
+
+    /// Gives events to the delivery, which says later what became of them: at least one if there
+    /// is any, then as many as the limits allow.
+    pub(crate) fn take(&mut self, events_max: usize, bytes_max: usize, taken: &mut Vec<E>) {
+        let before = taken.len();
+        self.queue.take(events_max, bytes_max, taken);
+        self.outstanding += (taken.len() - before) as u64;
+    }
+
+    /// Events reached the subscriber.
+    pub(crate) fn handle_delivered(&mut self, count: u64) {
+        self.outstanding -= count;
+        self.accounts.delivered += count;
+        if self.is_twoway {
+            self.failure_count = 0;
+        }
+    }
+
+    /// The delivery of events failed. Together they are one failure.
+    pub(crate) fn handle_failed(&mut self, count: u64, failure: Failure, now: Instant) {
+        self.outstanding -= count;
+        self.accounts.lost.failed += count;
+        if self.state != State::Online || failure == Failure::Ours {
+            return;
+        }
+        if failure == Failure::Soft && self.retry_count.tolerates(self.failure_count) {
+            self.failure_count += 1;
+            self.state = State::Offline;
+            self.offline_until = now.checked_add(self.discard_interval);
+            self.accounts.lost.offline += self.queue.clear() as u64;
+        } else {
+            self.fail();
+        }
+    }
+
+    /// Ends the subscription. True if the delivery must be woken.
+    pub(crate) fn remove(&mut self) -> bool {
+        self.accounts.lost.removed += self.queue.clear() as u64;
+        self.state = State::Gone;
+        self.wake()
+    }
+
+    /// Takes no more events, and ends the delivery once the queue is empty. True if it must be woken.
+    pub(crate) fn drain(&mut self) -> bool {
+        self.is_draining = true;
+        self.wake()
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            state: self.state,
+            accounts: self.accounts,
+            queued: self.queue.len() as u64,
+            queued_bytes: self.queue.bytes() as u64,
+            outstanding: self.outstanding,
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    fn enqueue(&mut self, event: &E)
+    where
+        E: Clone,
+    {
+        let byte_len = event.byte_len();
+        if !self.queue.is_full_for(byte_len, &self.limits) {
+            return self.queue.push(event.clone());
+        }
+        match self.limits.overflow {
+            OverflowPolicy::DropOldest => self.make_room_for(event, byte_len),
+            OverflowPolicy::Disconnect => {
+                self.accounts.lost.overflow += 1;
+                self.fail();
+            }
+        }
+    }
+
+    fn make_room_for(&mut self, event: &E, byte_len: usize)
+    where
+        E: Clone,
+    {
+        let never_fits = byte_len > self.limits.bytes || self.limits.events == 0;
+        while !never_fits && self.queue.is_full_for(byte_len, &self.limits) {
+            self.queue.pop();
+            self.accounts.lost.overflow += 1;
+        }
+        if never_fits {
+            self.accounts.lost.overflow += 1;
+        } else {
+            self.queue.push(event.clone());
+        }
+    }
+
+    fn fail(&mut self) {
+        self.state = State::Failed;
+        self.accounts.lost.removed += self.queue.clear() as u64;
+    }
+
+    fn wake_at_bytes(&mut self) -> bool {
+        self.wake_at
+            .is_some_and(|bytes| self.queue.bytes() >= bytes)
+            && self.wake()
+    }
+
+    /// Whether the delivery is parked; it is woken once.
+    fn wake(&mut self) -> bool {
+        self.wake_at.take().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Why a hub does not start, and why it refuses a change.
+
+use std::fmt;
+
+use floe::{AdapterError, InvokeError, SystemException};
+
+pub use crate::store::StoreError;
+
+/// Why a hub could not be started.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum HubError {
+    /// It cannot listen where it should.
+    Adapter(AdapterError),
+    /// What it should keep cannot be read or written.
+    Store(StoreError),
+}
+
+impl fmt::Display for HubError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Adapter(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for HubError {}
+
+impl From<AdapterError> for HubError {
+    fn from(error: AdapterError) -> Self {
+        Self::Adapter(error)
+    }
+}
+
+impl From<StoreError> for HubError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Why a change of topics or subscriptions was refused. Nothing has changed then.
+#[derive(Debug, Clone)]
+pub(crate) enum ChangeError {
+    /// A topic of this name exists.
+    TopicExists,
+    /// An object of this identity is subscribed already.
+    AlreadySubscribed,
+    /// The topic was destroyed meanwhile.
+    TopicGone,
+    /// Topic and subscriber would have the same identity as another object, or a longer one than
+    /// can be stored.
+    Unnameable(String),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for ChangeError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// What callers get where their contract has no exception for it.
+impl From<ChangeError> for InvokeError {
+    fn from(error: ChangeError) -> Self {
+        Self::System(match error {
+            ChangeError::TopicGone => SystemException::ObjectNotExist(Default::default()),
+            ChangeError::TopicExists => {
+                SystemException::UnknownException("the topic exists already".to_owned())
+            }
+            ChangeError::AlreadySubscribed => {
+                SystemException::UnknownException("the object is subscribed already".to_owned())
+            }
+            ChangeError::Unnameable(reason) => SystemException::UnknownException(reason),
+            ChangeError::Store(error) => SystemException::UnknownException(error.to_string()),
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! Delivery in batches: events wait in the queue until the oldest has waited for an interval, or
+//! until there are many.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use crate::service::subscriber::Subscriber;
+
+/// Delivers until the subscription ends.
+pub(super) async fn run(subscriber: &Subscriber, flush_interval: Duration, flush_bytes: usize) {
+    while subscriber.wait_for_bytes(1).await {
+        let deadline = Instant::now() + flush_interval;
+        loop {
+            match timeout_at(deadline, subscriber.wait_for_bytes(flush_bytes)).await {
+                Ok(true) => {
+                    send(subscriber, usize::MAX, flush_bytes).await;
+                    tokio::task::consume_budget().await;
+                }
+                Ok(false) => return,
+                Err(_) => break,
+            }
+        }
+        send_all(subscriber, flush_bytes).await;
+    }
+}
+
+/// Sends what is queued now, and not what comes meanwhile.
+async fn send_all(subscriber: &Subscriber, bytes_max: usize) {
+    let mut left = subscriber.snapshot().queued as usize;
+    while left > 0 {
+        match send(subscriber, left, bytes_max).await {
+            0 => return,
+            sent => left -= sent,
+        }
+    }
+}
+
+/// Sends a batch; how many events it had.
+async fn send(subscriber: &Subscriber, events_max: usize, bytes_max: usize) -> usize {
+    let mut events = Vec::new();
+    subscriber.take(events_max, bytes_max, &mut events);
+    if !events.is_empty() {
+        let result = subscriber.proxy().forward_all(&events).await;
+        subscriber.settle(events.len(), result);
+    }
+    events.len()
+}

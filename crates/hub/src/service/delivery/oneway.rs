@@ -1,0 +1,28 @@
+//! Delivery without answers: all that is queued leaves in one write.
+
+use crate::core::Turn;
+use crate::service::subscriber::Subscriber;
+
+/// Bytes in one write: enough that the system call hardly counts, few enough that a failure loses
+/// little.
+const WRITE_BYTES_MAX: usize = 64 * 1024;
+/// Events in one write, likewise.
+const WRITE_EVENTS_MAX: usize = 1024;
+
+/// Delivers until the subscription ends.
+pub(super) async fn run(subscriber: &Subscriber) {
+    let mut events = Vec::new();
+    loop {
+        match subscriber.next_turn(WRITE_EVENTS_MAX, WRITE_BYTES_MAX, &mut events) {
+            Turn::End => return,
+            Turn::Park => subscriber.woken().await,
+            Turn::Deliver => {
+                let result = subscriber.proxy().forward_all(&events).await;
+                subscriber.settle(events.len(), result);
+                events.clear();
+                // A write that never waits must not keep other tasks from running.
+                tokio::task::consume_budget().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Delivery with answers: a few requests at a time.
+
+use floe::Event;
+
+use super::in_flight::InFlight;
+use crate::core::Turn;
+use crate::service::subscriber::Subscriber;
+
+/// Delivers until the subscription ends; answers that are outstanding then are waited for.
+pub(super) async fn run(subscriber: &Subscriber, outstanding_max: usize) {
+    let deliver = |event: Event| {
+        let proxy = subscriber.proxy().clone();
+        async move { proxy.forward(&event).await }
+    };
+    let mut in_flight = InFlight::new();
+    let mut events = Vec::new();
+    loop {
+        let room = outstanding_max - in_flight.len();
+        if room > 0 {
+            match subscriber.next_turn(room, usize::MAX, &mut events) {
+                Turn::Deliver => {
+                    events
+                        .drain(..)
+                        .for_each(|event| in_flight.start(deliver(event)));
+                    // Until there is no room or nothing queued: only a parked delivery is woken.
+                    continue;
+                }
+                Turn::Park => {}
+                Turn::End => break,
+            }
+        }
+        tokio::select! {
+            result = in_flight.next(), if in_flight.len() > 0 => subscriber.settle(1, result),
+            () = subscriber.woken(), if in_flight.len() < outstanding_max => {}
+        }
+    }
+    while in_flight.len() > 0 {
+        let result = in_flight.next().await;
+        subscriber.settle(1, result);
+    }
+}

@@ -1,0 +1,17 @@
+//! The hub at work: servants, and the tasks that deliver.
+//!
+//! - `hub.rs`: a hub as its user sees it
+//! - `registry.rs`: all topics, and every change to them
+//! - `topic.rs`, `subscriber.rs`: one of each, around the pure core
+//! - `delivery/`: how events leave, a file for each mode
+//! - `servants/`: the objects that peers invoke
+
+mod delivery;
+mod hub;
+mod registry;
+mod servants;
+mod subscriber;
+mod topic;
+
+pub use hub::Hub;
+pub use servants::HUB_ADMIN;

@@ -1,0 +1,401 @@
+//! All topics, and every change to them.
+//!
+//! A change runs under one lock: it is checked, committed to the store, and then shown. Look-ups
+//! never wait for it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use floe::{Communicator, Identity, Proxy};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::delivery;
+use super::subscriber::Subscriber;
+use super::topic::Topic;
+use crate::core::{
+    ObjectName, Qos, is_too_long, publisher_name, subscriber_publisher_name, topic_name,
+};
+use crate::error::{ChangeError, StoreError};
+use crate::settings::HubSettings;
+use crate::store::{Change, Store, StoredSubscription};
+
+/// The topics of a hub.
+pub(crate) struct Registry {
+    settings: HubSettings,
+    /// Guards look-ups; held for one, or to show a change.
+    directory: RwLock<Directory>,
+    /// Guards the order of changes, and is held while one is committed.
+    store: Mutex<Box<dyn Store>>,
+    has_slow_store: bool,
+    deliveries: TaskTracker,
+    /// Ends deliveries at once, whatever they are doing.
+    abort: CancellationToken,
+}
+
+#[derive(Default)]
+struct Directory {
+    topics: HashMap<String, Arc<Topic>>,
+    /// By the name of the object whose events go to one subscriber alone.
+    subscriber_publishers: HashMap<String, Arc<Subscriber>>,
+}
+
+/// An object of the hub.
+pub(crate) enum Object {
+    /// The topic manager.
+    TopicManager,
+    /// A topic.
+    Topic(Arc<Topic>),
+    /// The publisher object of a topic.
+    Publisher(Arc<Topic>),
+    /// The publisher object of one subscriber.
+    SubscriberPublisher(Arc<Subscriber>),
+}
+
+impl Registry {
+    /// A registry with what the store keeps.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub(crate) fn open(
+        settings: HubSettings,
+        mut store: Box<dyn Store>,
+        communicator: &Communicator,
+    ) -> Result<Arc<Self>, StoreError> {
+        let stored = store.load()?;
+        let registry = Arc::new(Self {
+            settings,
+            directory: RwLock::default(),
+            has_slow_store: store.is_slow(),
+            store: Mutex::new(store),
+            deliveries: TaskTracker::new(),
+            abort: CancellationToken::new(),
+        });
+        for topic in stored {
+            let shown = registry.show_topic(topic.name);
+            for subscription in topic.subscriptions {
+                registry.restore(&shown, subscription, communicator);
+            }
+        }
+        Ok(registry)
+    }
+
+    pub(crate) fn settings(&self) -> &HubSettings {
+        &self.settings
+    }
+
+    /// The object of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<Object> {
+        let directory = self.read();
+        ObjectName::candidates(name).find_map(|candidate| directory.find(candidate))
+    }
+
+    /// The topic of this name.
+    pub(crate) fn topic(&self, name: &str) -> Option<Arc<Topic>> {
+        self.read().topics.get(name).cloned()
+    }
+
+    /// All topics.
+    pub(crate) fn topics(&self) -> Vec<Arc<Topic>> {
+        self.read().topics.values().cloned().collect()
+    }
+
+    /// Creates a topic.
+    pub(crate) fn create(self: &Arc<Self>, name: String) -> Result<Arc<Topic>, ChangeError> {
+        let mut store = self.lock_store();
+        if self.topic(&name).is_some() {
+            return Err(ChangeError::TopicExists);
+        }
+        self.check_topic_name(&name)?;
+        store.apply(&Change::CreateTopic { topic: &name })?;
+        tracing::info!("created topic \"{name}\"");
+        Ok(self.show_topic(name))
+    }
+
+    /// Removes a topic and ends its subscriptions.
+    pub(crate) fn destroy(&self, topic: &Topic) -> Result<(), ChangeError> {
+        let mut store = self.lock_store();
+        let name = topic.name();
+        if topic.is_destroyed() {
+            return Err(ChangeError::TopicGone);
+        }
+        store.apply(&Change::DestroyTopic { topic: name })?;
+        topic.set_destroyed();
+        self.write().topics.remove(name);
+        for subscriber in topic.all_subscribers() {
+            self.hide_subscriber(topic, &subscriber);
+        }
+        tracing::info!("destroyed topic \"{name}\"");
+        Ok(())
+    }
+
+    /// Subscribes an object.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        proxy: &Proxy,
+        qos_text: BTreeMap<String, String>,
+        qos: Qos,
+    ) -> Result<(), ChangeError> {
+        let mut store = self.lock_store();
+        if topic.is_destroyed() {
+            return Err(ChangeError::TopicGone);
+        }
+        let identity = &proxy.reference().identity;
+        let former = topic.find(identity);
+        if former.as_ref().is_some_and(|former| !former.is_gone()) {
+            return Err(ChangeError::AlreadySubscribed);
+        }
+        self.check_subscriber_name(topic.name(), identity)?;
+        let subscription = StoredSubscription {
+            subscriber: proxy.reference().clone(),
+            qos: qos_text,
+        };
+        // The record of a former subscriber of the same identity is overwritten.
+        store.apply(&Change::Subscribe {
+            topic: topic.name(),
+            subscription: &subscription,
+        })?;
+        if let Some(former) = former {
+            self.hide_subscriber(topic, &former);
+        }
+        tracing::info!("subscribed \"{proxy}\" to topic \"{}\"", topic.name());
+        self.show_subscriber(topic, proxy, subscription.qos, qos);
+        Ok(())
+    }
+
+    /// Ends the subscriptions of objects, if there are any.
+    pub(crate) fn unsubscribe(
+        &self,
+        topic: &Topic,
+        identities: &[Identity],
+    ) -> Result<(), ChangeError> {
+        let mut store = self.lock_store();
+        if topic.is_destroyed() {
+            return Err(ChangeError::TopicGone);
+        }
+        let found = |identity| topic.find(identity);
+        let subscribers: Vec<_> = identities.iter().filter_map(found).collect();
+        self.remove(&mut **store, topic, &subscribers)
+    }
+
+    /// Makes a change where it may take its time.
+    pub(crate) async fn change<T: Send + 'static>(
+        self: &Arc<Self>,
+        change: impl FnOnce(&Arc<Self>) -> T + Send + 'static,
+    ) -> T {
+        if !self.has_slow_store {
+            return change(self);
+        }
+        let registry = self.clone();
+        let changed = tokio::task::spawn_blocking(move || change(&registry)).await;
+        changed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+
+    /// Delivers what is queued, takes nothing more, and ends all deliveries.
+    pub(crate) async fn drain(&self) {
+        self.deliveries.close();
+        for topic in self.topics() {
+            for subscriber in topic.subscribers() {
+                subscriber.drain();
+            }
+        }
+        let limit = self.settings.drain_timeout;
+        if tokio::time::timeout(limit, self.deliveries.wait())
+            .await
+            .is_err()
+        {
+            self.report_undelivered();
+            self.abort.cancel();
+            self.deliveries.wait().await;
+        }
+    }
+
+    fn report_undelivered(&self) {
+        for topic in self.topics() {
+            for subscriber in topic.subscribers() {
+                let left = subscriber.snapshot();
+                let count = left.queued + left.outstanding;
+                if count > 0 {
+                    tracing::warn!(
+                        "lost at shutdown: {count} events of topic \"{}\" for \"{}\"",
+                        topic.name(),
+                        subscriber.identity()
+                    );
+                }
+            }
+        }
+    }
+
+    async fn deliver(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
+        tokio::select! {
+            () = delivery::run(&subscriber, &self.settings) => {}
+            () = self.abort.cancelled() => return,
+        }
+        // At a shutdown the subscription lives on in the store.
+        if subscriber.is_gone() {
+            self.handle_end(topic, subscriber).await;
+        }
+    }
+
+    /// The delivery of a subscriber has ended, because it failed for good or was removed.
+    async fn handle_end(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
+        let (of_topic, removed) = (topic.clone(), subscriber.clone());
+        let result = self
+            .change(move |registry| {
+                let mut store = registry.lock_store();
+                registry.remove(&mut **store, &of_topic, &[removed])
+            })
+            .await;
+        if let Err(error) = result {
+            tracing::error!("cannot remove a subscriber for good: {error:?}");
+        }
+        topic.settle(&subscriber);
+    }
+
+    /// Removes those of the subscribers that have not been removed yet.
+    fn remove(
+        &self,
+        store: &mut dyn Store,
+        topic: &Topic,
+        subscribers: &[Arc<Subscriber>],
+    ) -> Result<(), ChangeError> {
+        let is_present = |subscriber: &&Arc<Subscriber>| topic.has(subscriber);
+        let present: Vec<_> = subscribers.iter().filter(is_present).collect();
+        if present.is_empty() {
+            return Ok(());
+        }
+        let identities: Vec<_> = present.iter().map(|s| s.identity().clone()).collect();
+        store.apply(&Change::Unsubscribe {
+            topic: topic.name(),
+            subscribers: &identities,
+        })?;
+        for subscriber in present {
+            let identity = subscriber.identity();
+            tracing::info!("removed \"{identity}\" from topic \"{}\"", topic.name());
+            self.hide_subscriber(topic, subscriber);
+        }
+        Ok(())
+    }
+
+    fn check_topic_name(&self, name: &str) -> Result<(), ChangeError> {
+        if is_too_long(&self.settings.instance_name, name, &Identity::default()) {
+            return Err(too_long("topic name", name.len()));
+        }
+        let directory = self.read();
+        let names = [topic_name(name), publisher_name(name)];
+        let taken = names.iter().find(|name| directory.has(name));
+        taken.map_or(Ok(()), |taken| Err(name_taken(taken)))
+    }
+
+    fn check_subscriber_name(&self, topic: &str, identity: &Identity) -> Result<(), ChangeError> {
+        if is_too_long(&self.settings.instance_name, topic, identity) {
+            let len = topic.len() + identity.name.len() + identity.category.len();
+            return Err(too_long("topic name and subscriber identity", len));
+        }
+        let name = subscriber_publisher_name(topic, identity);
+        match self.find(&name) {
+            // That of a former subscriber of the same identity is replaced.
+            None | Some(Object::SubscriberPublisher(_)) => Ok(()),
+            Some(_) => Err(name_taken(&name)),
+        }
+    }
+
+    fn show_topic(&self, name: String) -> Arc<Topic> {
+        let topic = Arc::new(Topic::new(name.clone()));
+        self.write().topics.insert(name, topic.clone());
+        topic
+    }
+
+    fn show_subscriber(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        proxy: &Proxy,
+        qos_text: BTreeMap<String, String>,
+        qos: Qos,
+    ) {
+        let subscriber = Arc::new(Subscriber::new(proxy, qos_text, qos, &self.settings));
+        let name = subscriber_publisher_name(topic.name(), subscriber.identity());
+        self.write()
+            .subscriber_publishers
+            .insert(name, subscriber.clone());
+        topic.add(subscriber.clone());
+        let delivery = self.clone().deliver(topic.clone(), subscriber);
+        self.deliveries.spawn(delivery);
+    }
+
+    /// Takes a subscriber out of sight; its delivery task then ends.
+    fn hide_subscriber(&self, topic: &Topic, subscriber: &Arc<Subscriber>) {
+        let name = subscriber_publisher_name(topic.name(), subscriber.identity());
+        self.write().subscriber_publishers.remove(&name);
+        topic.remove(subscriber);
+    }
+
+    fn restore(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        subscription: StoredSubscription,
+        communicator: &Communicator,
+    ) {
+        let StoredSubscription { subscriber, qos } = subscription;
+        match Qos::parse(&qos, subscriber.mode) {
+            Ok(parsed) => {
+                let proxy = communicator.proxy_from(subscriber);
+                self.show_subscriber(topic, &proxy, qos, parsed);
+            }
+            Err(reason) => tracing::error!(
+                "ignored the stored subscription of \"{}\" to topic \"{}\": {reason}",
+                subscriber.identity,
+                topic.name()
+            ),
+        }
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Directory> {
+        self.directory
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Directory> {
+        self.directory
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_store(&self) -> MutexGuard<'_, Box<dyn Store>> {
+        // A change that panicked was not committed, or is committed and not shown: the next start
+        // shows it.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Directory {
+    fn find(&self, name: ObjectName<'_>) -> Option<Object> {
+        match name {
+            ObjectName::TopicManager => Some(Object::TopicManager),
+            ObjectName::Topic(name) => self.topics.get(name).cloned().map(Object::Topic),
+            ObjectName::Publisher(name) => self.topics.get(name).cloned().map(Object::Publisher),
+            ObjectName::SubscriberPublisher(name) => {
+                let subscriber = self.subscriber_publishers.get(name).cloned();
+                subscriber.map(Object::SubscriberPublisher)
+            }
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        ObjectName::candidates(name).any(|candidate| self.find(candidate).is_some())
+    }
+}
+
+fn too_long(what: &str, len: usize) -> ChangeError {
+    ChangeError::Unnameable(format!(
+        "{what} of {len} bytes: expected a key of at most 511 bytes, as IceStorm stores; use shorter names"
+    ))
+}
+
+fn name_taken(name: &str) -> ChangeError {
+    ChangeError::Unnameable(format!(
+        "an object of another topic has the identity name \"{name}\" already: use another topic name"
+    ))
+}

@@ -1,0 +1,30 @@
+//! The finder: gives the topic manager to those who do not know the instance name.
+
+use std::sync::Arc;
+
+use floe::contracts::ice_storm::{Finder, TopicManagerProxy};
+use floe::{Current, InvokeError};
+
+use super::topic_manager::topic_manager_proxy;
+use crate::service::registry::Registry;
+
+pub(super) struct FinderServant {
+    registry: Arc<Registry>,
+}
+
+impl FinderServant {
+    pub(super) fn new(registry: &Arc<Registry>) -> Self {
+        Self {
+            registry: registry.clone(),
+        }
+    }
+}
+
+impl Finder for FinderServant {
+    async fn get_topic_manager(
+        &self,
+        current: &Current,
+    ) -> Result<Option<TopicManagerProxy>, InvokeError> {
+        Ok(Some(topic_manager_proxy(&self.registry, current)))
+    }
+}

@@ -1,0 +1,40 @@
+//! The objects that peers invoke.
+//!
+//! - `objects.rs`: finds the object of a request among all topics
+//! - `publisher.rs`: publisher objects: any request is an event
+//! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
+//! - `hub_admin.rs`: the hub's own
+
+mod finder;
+mod hub_admin;
+mod objects;
+mod publisher;
+mod topic;
+mod topic_manager;
+
+use std::sync::Arc;
+
+use crate::contracts::floe::HubAdminDispatcher;
+use floe::contracts::ice_storm::FinderDispatcher;
+use floe::{Adapter, AdapterError};
+
+use super::registry::Registry;
+use finder::FinderServant;
+use hub_admin::HubAdminServant;
+use objects::Objects;
+
+/// Registers all servants of a hub.
+pub(super) fn register(adapter: &Adapter, registry: &Arc<Registry>) -> Result<(), AdapterError> {
+    let category = &registry.settings().instance_name;
+    adapter.add_default(category, Objects::new(registry))?;
+    let finder = FinderServant::new(registry);
+    adapter.add(FINDER, FinderDispatcher::new(finder))?;
+    let admin = HubAdminServant::new(registry);
+    adapter.add(HUB_ADMIN, HubAdminDispatcher::new(admin))?;
+    Ok(())
+}
+
+/// Identity of the finder, whatever the instance is called.
+const FINDER: &str = "IceStorm/Finder";
+/// Identity of the object that tells of the hub: [`contracts::floe::HubAdminProxy`](crate::contracts::floe::HubAdminProxy).
+pub const HUB_ADMIN: &str = "Floe/HubAdmin";

@@ -1,0 +1,57 @@
+//! The default servant of the hub's category: finds the object of a request among all topics, so
+//! that a topic costs no registration.
+
+use std::future::ready;
+use std::sync::Arc;
+
+use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
+use floe::{DispatchFuture, Dispatcher, Request, RequestFailed, SystemException};
+
+use super::publisher;
+use super::topic::TopicServant;
+use super::topic_manager::TopicManagerServant;
+use crate::service::registry::{Object, Registry};
+
+/// All objects of the hub but the finder.
+pub(super) struct Objects {
+    registry: Arc<Registry>,
+    topic_manager: Arc<TopicManagerInternalDispatcher<TopicManagerServant>>,
+}
+
+impl Objects {
+    pub(super) fn new(registry: &Arc<Registry>) -> Self {
+        let topic_manager = TopicManagerServant::new(registry);
+        Self {
+            registry: registry.clone(),
+            topic_manager: Arc::new(TopicManagerInternalDispatcher::new(topic_manager)),
+        }
+    }
+}
+
+impl Dispatcher for Objects {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        let current = request.current();
+        let Some(object) = self.registry.find(current.name()) else {
+            return refuse(SystemException::ObjectNotExist);
+        };
+        if !current.facet().is_empty() {
+            return refuse(SystemException::FacetNotExist);
+        }
+        match object {
+            Object::Publisher(topic) => Box::pin(ready(publisher::publish(request, &topic))),
+            Object::SubscriberPublisher(subscriber) => {
+                Box::pin(ready(publisher::publish_to_one(request, &subscriber)))
+            }
+            Object::TopicManager => self.topic_manager.clone().dispatch(request),
+            Object::Topic(topic) => {
+                let servant = TopicServant::new(&self.registry, topic);
+                Arc::new(TopicInternalDispatcher::new(servant)).dispatch(request)
+            }
+        }
+    }
+}
+
+/// The runtime says which object it was.
+fn refuse(exception: impl FnOnce(RequestFailed) -> SystemException) -> DispatchFuture {
+    Box::pin(ready(Err(exception(RequestFailed::default()))))
+}

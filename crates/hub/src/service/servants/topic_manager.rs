@@ -1,0 +1,115 @@
+//! The topic manager: creates and finds topics.
+
+use std::sync::Arc;
+
+use floe::contracts::ice::SliceChecksumDict;
+use floe::contracts::ice_storm::{
+    NoSuchTopic, TopicDict, TopicExists, TopicManager, TopicManagerCreateError,
+    TopicManagerInternal, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
+};
+use floe::{Current, Identity, InvokeError, Proxy, TypedProxy};
+
+use crate::core::topic_name;
+use crate::error::ChangeError;
+use crate::service::registry::Registry;
+
+pub(super) struct TopicManagerServant {
+    registry: Arc<Registry>,
+}
+
+impl TopicManagerServant {
+    pub(super) fn new(registry: &Arc<Registry>) -> Self {
+        Self {
+            registry: registry.clone(),
+        }
+    }
+
+    fn topic_proxy(&self, name: &str, current: &Current) -> TopicProxy {
+        TopicProxy::from_proxy(proxy(&self.registry, topic_name(name), current))
+    }
+}
+
+impl TopicManager for TopicManagerServant {
+    async fn create(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<Option<TopicProxy>, TopicManagerCreateError> {
+        let wanted = name.clone();
+        match self
+            .registry
+            .change(|registry| registry.create(wanted))
+            .await
+        {
+            Ok(_) => Ok(Some(self.topic_proxy(&name, current))),
+            Err(ChangeError::TopicExists) => Err(TopicExists { name }.into()),
+            Err(error) => Err(InvokeError::from(error).into()),
+        }
+    }
+
+    async fn retrieve(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError> {
+        match self.registry.topic(&name) {
+            Some(_) => Ok(Some(self.topic_proxy(&name, current))),
+            None => Err(NoSuchTopic { name }.into()),
+        }
+    }
+
+    async fn create_or_retrieve(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<Option<TopicProxy>, InvokeError> {
+        if self.registry.topic(&name).is_none() {
+            let wanted = name.clone();
+            match self
+                .registry
+                .change(|registry| registry.create(wanted))
+                .await
+            {
+                // Somebody else has created it meanwhile.
+                Ok(_) | Err(ChangeError::TopicExists) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(self.topic_proxy(&name, current)))
+    }
+
+    async fn retrieve_all(&self, current: &Current) -> Result<TopicDict, InvokeError> {
+        let topics = self.registry.topics();
+        let entries = topics.iter().map(|topic| {
+            let name = topic.name();
+            (name.to_owned(), Some(self.topic_proxy(name, current)))
+        });
+        Ok(entries.collect())
+    }
+
+    async fn get_slice_checksums(
+        &self,
+        _current: &Current,
+    ) -> Result<SliceChecksumDict, InvokeError> {
+        Ok(SliceChecksumDict::new())
+    }
+}
+
+/// There are no replicas.
+impl TopicManagerInternal for TopicManagerServant {
+    async fn get_replica_node(&self, _current: &Current) -> Result<Option<Proxy>, InvokeError> {
+        Ok(None)
+    }
+}
+
+/// A proxy to the topic manager.
+pub(super) fn topic_manager_proxy(registry: &Registry, current: &Current) -> TopicManagerProxy {
+    TopicManagerProxy::from_proxy(proxy(registry, "TopicManager".to_owned(), current))
+}
+
+/// A proxy to an object of the hub.
+pub(super) fn proxy(registry: &Registry, name: String, current: &Current) -> Proxy {
+    let category = &registry.settings().instance_name;
+    let identity = Identity::with_category(name, category);
+    current.adapter().proxy(identity)
+}

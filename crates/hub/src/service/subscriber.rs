@@ -1,0 +1,169 @@
+//! One subscriber: the pure subscription, its proxy, and the bell of its delivery.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use floe::{Event, Identity, InvokeError, LocalError, Proxy, SystemException, TypedProxy};
+use tokio::sync::Notify;
+
+use crate::core::{Failure, Qos, Snapshot, State, Subscription, Turn};
+use crate::settings::HubSettings;
+
+/// A subscriber of a topic, shared by publishers and its delivery task.
+pub(crate) struct Subscriber {
+    proxy: Proxy,
+    qos_text: BTreeMap<String, String>,
+    qos: Qos,
+    /// Guards queue, state and accounts. Held for a few moves, never across a wait.
+    subscription: Mutex<Subscription<Event>>,
+    /// Rung when the subscription says so; only its delivery task listens.
+    bell: Notify,
+}
+
+impl Subscriber {
+    pub(crate) fn new(
+        proxy: &Proxy,
+        qos_text: BTreeMap<String, String>,
+        qos: Qos,
+        settings: &HubSettings,
+    ) -> Self {
+        let subscription =
+            Subscription::new(&qos, settings.queue_limits, settings.discard_interval);
+        Self {
+            proxy: proxy.ice_timeout(settings.send_timeout),
+            qos_text,
+            qos,
+            subscription: Mutex::new(subscription),
+            bell: Notify::new(),
+        }
+    }
+
+    /// Its identity, by which it is known.
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.proxy.reference().identity
+    }
+
+    /// The object that gets the events.
+    pub(crate) fn proxy(&self) -> &Proxy {
+        &self.proxy
+    }
+
+    /// The quality of service as it was asked for.
+    pub(crate) fn qos_text(&self) -> &BTreeMap<String, String> {
+        &self.qos_text
+    }
+
+    /// The quality of service.
+    pub(crate) fn qos(&self) -> &Qos {
+        &self.qos
+    }
+
+    /// Queues an event.
+    pub(crate) fn publish(&self, event: &Event, now: Instant) {
+        let must_wake = self.lock().handle_event(event, now);
+        self.ring_if(must_wake);
+    }
+
+    /// Ends the subscription: what is queued is lost.
+    pub(crate) fn remove(&self) {
+        let must_wake = self.lock().remove();
+        self.ring_if(must_wake);
+    }
+
+    /// Takes no more events; what is queued is still delivered.
+    pub(crate) fn drain(&self) {
+        let must_wake = self.lock().drain();
+        self.ring_if(must_wake);
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.lock().state() == State::Gone
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.lock().snapshot()
+    }
+
+    /// Waits until at least this many bytes are queued; false if the delivery ends instead. May be
+    /// cancelled.
+    pub(super) async fn wait_for_bytes(&self, bytes_min: usize) -> bool {
+        loop {
+            let turn = self.lock().turn(bytes_min);
+            match turn {
+                Turn::Deliver => return true,
+                Turn::End => return false,
+                Turn::Park => self.woken().await,
+            }
+        }
+    }
+
+    /// What the delivery does next; takes events if it delivers.
+    pub(super) fn next_turn(
+        &self,
+        events_max: usize,
+        bytes_max: usize,
+        taken: &mut Vec<Event>,
+    ) -> Turn {
+        let mut subscription = self.lock();
+        let turn = subscription.turn(1);
+        if turn == Turn::Deliver {
+            subscription.take(events_max, bytes_max, taken);
+        }
+        turn
+    }
+
+    /// Takes what is queued, within limits.
+    pub(super) fn take(&self, events_max: usize, bytes_max: usize, taken: &mut Vec<Event>) {
+        self.lock().take(events_max, bytes_max, taken);
+    }
+
+    /// Waits for the bell. May be cancelled.
+    pub(super) async fn woken(&self) {
+        self.bell.notified().await;
+    }
+
+    /// Says what became of events that the delivery took.
+    pub(super) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
+        let count = count as u64;
+        let Err(error) = result else {
+            return self.lock().handle_delivered(count);
+        };
+        let (before, after) = {
+            let mut subscription = self.lock();
+            let before = subscription.state();
+            subscription.handle_failed(count, failure(&error), Instant::now());
+            (before, subscription.state())
+        };
+        if before != after {
+            tracing::warn!(
+                "subscriber \"{}\" is {after:?} after a failed delivery: {error}",
+                self.identity()
+            );
+        }
+    }
+
+    fn ring_if(&self, must_wake: bool) {
+        if must_wake {
+            self.bell.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Subscription<Event>> {
+        // Its methods move events between counters: none is left half way by a panic.
+        self.subscription
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a failed delivery says of the subscriber.
+fn failure(error: &InvokeError) -> Failure {
+    match error {
+        InvokeError::NotDispatched(LocalError::Shutdown)
+        | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
+        InvokeError::System(SystemException::ObjectNotExist(_))
+        | InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Failure::Hard,
+        _ => Failure::Soft,
+    }
+}

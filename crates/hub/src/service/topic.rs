@@ -1,0 +1,175 @@
+//! One topic: its subscribers, and what became of its events.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
+
+use floe::{Event, Identity};
+
+use super::subscriber::Subscriber;
+use crate::core::Accounts;
+
+/// Events up to this length are copied before they are queued. A longer one keeps the buffer that
+/// it was read into, which is then at most a few times as long.
+const DETACHED_LEN_MAX: usize = 64 * 1024;
+
+/// A topic, shared by the servants and the registry.
+pub(crate) struct Topic {
+    name: String,
+    published: AtomicU64,
+    is_destroyed: AtomicBool,
+    /// In the order of subscription. Held while an event is put into all queues, which waits for
+    /// nothing; written by the registry alone.
+    subscribers: RwLock<Vec<Arc<Subscriber>>>,
+    past: Mutex<Past>,
+}
+
+/// Subscriptions that have ended.
+#[derive(Default)]
+struct Past {
+    /// Those with deliveries under way.
+    leaving: Vec<Arc<Subscriber>>,
+    /// All others together.
+    accounts: Accounts,
+}
+
+impl Topic {
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            published: AtomicU64::new(0),
+            is_destroyed: AtomicBool::new(false),
+            subscribers: RwLock::default(),
+            past: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Puts an event into the queues of all subscribers.
+    pub(crate) fn publish(&self, event: &Event) {
+        self.published.fetch_add(1, Ordering::Relaxed);
+        let subscribers = self.read();
+        if subscribers.is_empty() {
+            return;
+        }
+        let event = to_queue(event);
+        let now = Instant::now();
+        for subscriber in subscribers.iter() {
+            subscriber.publish(&event, now);
+        }
+    }
+
+    /// Events that were published to the topic; those for a single subscriber do not count.
+    pub(crate) fn published(&self) -> u64 {
+        self.published.load(Ordering::Relaxed)
+    }
+
+    /// The subscribers, in the order of subscription; without those about to be removed.
+    pub(crate) fn subscribers(&self) -> Vec<Arc<Subscriber>> {
+        let subscribers = self.read();
+        let present = subscribers
+            .iter()
+            .filter(|subscriber| !subscriber.is_gone());
+        present.cloned().collect()
+    }
+
+    /// The subscriber with this identity, even if it is about to be removed.
+    pub(crate) fn find(&self, identity: &Identity) -> Option<Arc<Subscriber>> {
+        let subscribers = self.read();
+        let found = subscribers
+            .iter()
+            .find(|known| known.identity() == identity);
+        found.cloned()
+    }
+
+    /// What became of the events of all subscribers, those that have left included.
+    pub(crate) fn accounts(&self) -> Accounts {
+        // First the present, for subscribers only move from there to the past.
+        let present = self.read();
+        let past = self.past();
+        let mut accounts = past.accounts;
+        for subscriber in present.iter().chain(&past.leaving) {
+            accounts += subscriber.snapshot().accounts;
+        }
+        accounts
+    }
+
+    /// The subscribers, those about to be removed included.
+    pub(super) fn all_subscribers(&self) -> Vec<Arc<Subscriber>> {
+        self.read().clone()
+    }
+
+    /// Whether this very subscriber has not been removed.
+    pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
+        self.read()
+            .iter()
+            .any(|known| Arc::ptr_eq(known, subscriber))
+    }
+
+    pub(super) fn add(&self, subscriber: Arc<Subscriber>) {
+        let mut subscribers = self.write();
+        subscribers.push(subscriber);
+    }
+
+    /// Ends a subscription; its delivery task calls [`Topic::settle`] when it is done.
+    pub(super) fn remove(&self, subscriber: &Arc<Subscriber>) {
+        let mut subscribers = self.write();
+        let Some(at) = subscribers
+            .iter()
+            .position(|known| Arc::ptr_eq(known, subscriber))
+        else {
+            return;
+        };
+        let subscriber = subscribers.remove(at);
+        self.past().leaving.push(subscriber.clone());
+        drop(subscribers);
+        subscriber.remove();
+    }
+
+    /// Keeps the accounts of a subscriber whose delivery has ended.
+    pub(super) fn settle(&self, subscriber: &Arc<Subscriber>) {
+        let mut past = self.past();
+        let known = past.leaving.len();
+        past.leaving
+            .retain(|leaving| !Arc::ptr_eq(leaving, subscriber));
+        if past.leaving.len() < known {
+            past.accounts += subscriber.snapshot().accounts;
+        }
+    }
+
+    pub(super) fn is_destroyed(&self) -> bool {
+        self.is_destroyed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_destroyed(&self) {
+        self.is_destroyed.store(true, Ordering::Release);
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<Subscriber>>> {
+        self.subscribers
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Vec<Arc<Subscriber>>> {
+        self.subscribers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn past(&self) -> MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The event as it may wait: not in a buffer that is much longer than itself.
+pub(crate) fn to_queue(event: &Event) -> Event {
+    if event.len() <= DETACHED_LEN_MAX {
+        event.detached()
+    } else {
+        event.clone()
+    }
+}

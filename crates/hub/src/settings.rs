@@ -1,0 +1,69 @@
+//! Settings of a hub, each with its default.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::core::QueueLimits;
+
+/// Settings of a [`Hub`](crate::Hub).
+///
+/// The names of IceStorm's properties find them in this documentation.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HubSettings {
+    /// Where it listens, such as `tcp -h 127.0.0.1 -p 10000`; port 0 picks a free one. Topic
+    /// manager, topics and publisher objects share the endpoints. Default as in this example.
+    #[doc(alias = "TopicManager.Endpoints")]
+    #[doc(alias = "Publish.Endpoints")]
+    pub listen: String,
+    /// Category of all objects but the finder. Default `IceStorm`.
+    #[doc(alias = "InstanceName")]
+    pub instance_name: String,
+    /// Where topics and subscriptions are kept. Default: in memory alone.
+    pub store: StoreSettings,
+    /// How long events for a batch subscriber are collected. Default 1 s, as in IceStorm.
+    #[doc(alias = "Flush.Timeout")]
+    pub flush_interval: Duration,
+    /// Queued bytes at which a batch leaves before that. Default 256 KiB.
+    pub flush_bytes: usize,
+    /// How much may wait for one subscriber, and what happens to the rest.
+    #[doc(alias = "Send.QueueSizeMax")]
+    pub queue_limits: QueueLimits,
+    /// How long the delivery of an event may take; `None` waits for ever. Default 60 s.
+    #[doc(alias = "Send.Timeout")]
+    pub send_timeout: Option<Duration>,
+    /// How long events are discarded after a failure that is tolerated (`retryCount`). Default 60 s.
+    #[doc(alias = "Discard.Interval")]
+    pub discard_interval: Duration,
+    /// How long a shutdown waits for events that are queued. Default 2 s.
+    pub drain_timeout: Duration,
+}
+
+/// Where topics and subscriptions are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum StoreSettings {
+    /// Nowhere: they end with the process.
+    #[default]
+    #[doc(alias = "Transient")]
+    Memory,
+    /// In a file in this directory. What was answered is on disk.
+    #[doc(alias = "LMDB.Path")]
+    Disk(PathBuf),
+}
+
+impl Default for HubSettings {
+    fn default() -> Self {
+        Self {
+            listen: "tcp -h 127.0.0.1 -p 10000".to_owned(),
+            instance_name: "IceStorm".to_owned(),
+            store: StoreSettings::default(),
+            flush_interval: Duration::from_secs(1),
+            flush_bytes: 256 * 1024,
+            queue_limits: QueueLimits::default(),
+            send_timeout: Some(Duration::from_secs(60)),
+            discard_interval: Duration::from_secs(60),
+            drain_timeout: Duration::from_secs(2),
+        }
+    }
+}

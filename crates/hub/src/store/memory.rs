@@ -1,0 +1,21 @@
+//! A store that keeps nothing: what the hub holds in memory is all there is.
+
+use super::{Change, Store, StoreError, StoredTopic};
+
+/// Topics and subscriptions end with the process.
+#[derive(Debug)]
+pub(crate) struct Memory;
+
+impl Store for Memory {
+    fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn apply(&mut self, _change: &Change<'_>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn is_slow(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,103 @@
+//! What outlives the process: topics and subscriptions. Events and counters do not.
+//!
+//! - `memory.rs`: nothing does
+//! - `disk.rs`: a file
+
+mod disk;
+mod memory;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use floe::{Identity, Reference};
+
+pub(crate) use disk::Disk;
+pub(crate) use memory::Memory;
+
+/// Keeps topics and subscriptions.
+///
+/// When [`Store::apply`] returns, the change is there to stay, or has not happened at all. Callers
+/// make sure that changes fit: a subscription is to a topic that exists, and so on.
+pub(crate) trait Store: Send {
+    /// Everything, topics and the subscriptions of each in the order of their creation.
+    fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError>;
+
+    /// Makes a change.
+    fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError>;
+
+    /// Whether [`Store::apply`] may take so long that it must not run on a thread that others
+    /// wait for.
+    fn is_slow(&self) -> bool;
+}
+
+/// A change to what is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change<'a> {
+    /// A topic is created.
+    CreateTopic { topic: &'a str },
+    /// A topic and its subscriptions are removed.
+    DestroyTopic { topic: &'a str },
+    /// An object subscribes.
+    Subscribe {
+        topic: &'a str,
+        subscription: &'a StoredSubscription,
+    },
+    /// Subscriptions end.
+    Unsubscribe {
+        topic: &'a str,
+        subscribers: &'a [Identity],
+    },
+}
+
+/// A topic as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredTopic {
+    pub(crate) name: String,
+    pub(crate) subscriptions: Vec<StoredSubscription>,
+}
+
+/// A subscription as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredSubscription {
+    pub(crate) subscriber: Reference,
+    pub(crate) qos: BTreeMap<String, String>,
+}
+
+/// Why something could not be kept or read.
+#[derive(Debug, Clone)]
+pub struct StoreError {
+    what: String,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl StoreError {
+    fn new(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            source: None,
+        }
+    }
+
+    fn because(
+        what: impl Into<String>,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            source: Some(Arc::new(source)),
+        }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
