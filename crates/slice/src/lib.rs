@@ -15,6 +15,12 @@
 //! Every phase goes on after an error and reports what it finds to one list. No input makes it
 //! panic; sizes, depths and counts are limited, and passing a limit is an error like others.
 //!
+//! # Where it is stricter than Ice 3.7
+//!
+//! The slice2cpp of Ice 3.7.8 accepts some texts that mean nothing; they are errors here: a default value
+//! that names something unknown (`int i = Nowhere;`), a constant beyond the range of `float`, a
+//! comma without an enumerator (`enum E { a, , b }`), and a default of an integer member that is an enumerator.
+//!
 //! The crate is pure: no file system, clock, thread or async. It knows nothing of the wire and
 //! nothing of the languages that code is generated for.
 

@@ -75,6 +75,66 @@ fn what_ice_37_accepts_is_accepted_by_default() {
     }
 }
 
+/// Observed: slice2cpp of Ice 3.7.8 accepts all of these, though they mean nothing.
+#[test]
+fn texts_that_ice_37_accepts_without_a_meaning_are_refused() {
+    for source in [
+        "module A { struct S { int i = Nowhere; } }",
+        "module A { const float F = 1e39; }",
+        "module A { enum E { a, , b } }",
+        "module A { enum E { x } struct S { int i = x; } }",
+    ] {
+        let compilation = compile_as(source, Language::V37);
+        assert!(compilation.has_errors(), "{source}");
+    }
+}
+
+/// Observed: verdicts of slice2cpp of Ice 3.7.8 about finer points, beside the corpus.
+#[test]
+fn finer_verdicts_are_those_of_ice_37() {
+    let accepted = [
+        "module A { struct S { int i; } struct T { S S; } }",
+        "module A { struct S { int i; } interface T { void S(); S op(); } }",
+        "module A { struct S { int i; } interface T { void op(S x); void S(); } }",
+        "module A { const int N = 5; module C { const int M = N; const int N = 7; } }",
+        "module A { const float N = 5; const double M = N; const float O = M; }",
+        "module A { enum E { x } const E N = A::x; }",
+        "module A { enum E { E } }",
+        "module A { interface B { void op(); } interface I extends B, B { } }",
+        "module A { exception E { } exception F extends E { } interface I { void op() throws E, F; } }",
+        "module A { const int \\true = 5; const int X = \\true; }",
+        "module A { } /* no end",
+    ];
+    let rejected = [
+        "module A { struct S { int i; } module B { sequence<S> Q; struct S { int j; } } }",
+        "module A { struct S { int i; } interface T { S S(); } }",
+        "module A { exception S { } interface T { void op() throws S; void S(); } }",
+        "module A { exception S { } interface I { void S(); void op() throws S; } }",
+        "module A { interface B { } module C { interface I extends B { } interface B { } } }",
+        "module A { const int N = 300; const byte M = N; }",
+        "module A { enum E { x } const int N = E::x; }",
+        "module A { enum E { x } enum F { y } const F N = E::x; }",
+        "module A { enum E { x, z = 3 } enum F { y = E::z } }",
+        "module A { enum E { a = 1, b = 0, c } }",
+        "module A { interface B { void op(); } interface C { void OP(); } interface I extends B, C { } }",
+        "module A { interface I extends Object { } }",
+        "module A { } module a { }",
+        "module A { module B { module A { } } }",
+        "module A { sequence<float> Q; dictionary<Q, int> E; }",
+        "module A { const int N = - 5; }",
+        "module A { const int I = 0X1F; }",
+        "module A { interface I { idempotent [\"amd\"] void op(); } }",
+        "module A { interface I { void op([\"y\"] out int a); } }",
+    ];
+    for source in accepted {
+        let compilation = compile_as(source, Language::V37);
+        assert!(!compilation.has_errors(), "{}", compilation.render());
+    }
+    for source in rejected {
+        assert!(compile_as(source, Language::V37).has_errors(), "{source}");
+    }
+}
+
 #[test]
 fn every_error_in_the_corpus_says_where_and_what_to_do_or_why() {
     for case in cases().into_iter().filter(|case| !case.is_accepted) {

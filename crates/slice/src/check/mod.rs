@@ -130,6 +130,7 @@ impl Checker {
         }
         self.add_file_metadata(unit);
         self.upcoming.clear();
+        self.scopes.forget_uses();
         collect_names(&unit.items, "", &mut self.upcoming);
         self.items(&unit.items, self.scopes.root(), &mut Vec::new());
         for diagnostic in self.found.drain(..) {

@@ -104,10 +104,10 @@ impl Checker {
             &definition.prelude.metadata,
             metadata::Place::of(&definition.kind),
         );
-        let kind = self.body(definition, context, modules);
+        let kind = self.body(definition, context);
         let name = &definition.name;
         match kind {
-            Some(kind) => self.complete(definition, kind, context, modules),
+            Some(kind) => self.complete(definition, kind, context),
             None => {
                 if let Some(entry) = self.scopes.entry_mut(scope, &name.text) {
                     entry.target = Target::Broken;
@@ -257,13 +257,7 @@ impl Checker {
     }
 
     /// Stores the checked body of a definition.
-    fn complete(
-        &mut self,
-        definition: &ast::Definition,
-        kind: DefinitionKind,
-        context: Context,
-        _modules: &[Name],
-    ) {
+    fn complete(&mut self, definition: &ast::Definition, kind: DefinitionKind, context: Context) {
         let name = &definition.name;
         let Some(Target::Definition(id)) = self
             .scopes
@@ -343,12 +337,7 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    fn body(
-        &mut self,
-        definition: &ast::Definition,
-        context: Context,
-        modules: &[Name],
-    ) -> Option<DefinitionKind> {
+    fn body(&mut self, definition: &ast::Definition, context: Context) -> Option<DefinitionKind> {
         let name = &definition.name;
         match &definition.kind {
             Kind::InterfaceDeclaration | Kind::ClassDeclaration => {
@@ -370,7 +359,6 @@ impl Checker {
             Kind::Dictionary { key, value } => self.dictionary(name, key, value, context),
             Kind::Const { r#type, value } => self.constant(r#type, value, context),
         }
-        .filter(|_| !modules.is_empty())
     }
 }
 

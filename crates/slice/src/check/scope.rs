@@ -69,6 +69,11 @@ impl Scopes {
         ScopeId(self.scopes.len() - 1)
     }
 
+    /// Forgets which outer names the scopes have used: each unit is checked for itself.
+    pub(super) fn forget_uses(&mut self) {
+        self.scopes.iter_mut().for_each(|scope| scope.used.clear());
+    }
+
     pub(super) fn get(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0]
     }

@@ -103,13 +103,19 @@ fn excerpt(sources: &SourceMap, span: Span) -> (String, usize, usize) {
     )
 }
 
+/// Characters that change the direction of the text around them, and so could hide what it says.
+const REORDERING: &[char] = &[
+    '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}',
+    '\u{2069}',
+];
+
 /// Tabs become four spaces, other control characters a replacement that does nothing to a terminal.
 fn printable(characters: &[char]) -> String {
     let mut text = String::new();
     for character in characters {
         match character {
             '\t' => text.push_str("    "),
-            other if other.is_control() => text.push('\u{fffd}'),
+            other if other.is_control() || REORDERING.contains(other) => text.push('\u{fffd}'),
             other => text.push(*other),
         }
     }
