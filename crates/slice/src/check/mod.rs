@@ -61,6 +61,9 @@ pub(crate) struct Checker {
     /// deserves a better message than an unknown name.
     upcoming: BTreeMap<String, Upcoming>,
     compact_ids: HashMap<i32, (String, Span)>,
+    /// Whether an included file of this unit was not found: that is reported, and unknown names are
+    /// likely to come from it.
+    lacks_files: bool,
     /// How many more unknown names are compared with all known ones.
     suggestions_left: usize,
     found: Vec<Diagnostic>,
@@ -115,6 +118,7 @@ impl Checker {
             file_metadata: BTreeMap::new(),
             upcoming: BTreeMap::new(),
             compact_ids: HashMap::new(),
+            lacks_files: false,
             suggestions_left: MAX_SUGGESTIONS,
             found: Vec::new(),
         }
@@ -129,6 +133,7 @@ impl Checker {
             }
         }
         self.add_file_metadata(unit);
+        self.lacks_files = unit.lacks_files;
         self.upcoming.clear();
         self.scopes.forget_uses();
         collect_names(&unit.items, "", &mut self.upcoming);

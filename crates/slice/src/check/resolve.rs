@@ -258,6 +258,9 @@ impl Checker {
     }
 
     fn report_undefined(&mut self, name: &ScopedName, scope: ScopeId, wanted: &str) {
+        if self.lacks_files {
+            return;
+        }
         let text = name.text();
         let message = format!("no {wanted} named `{text}` is visible here");
         let mut diagnostic = Diagnostic::new(Code::UndefinedName, name.span, message);

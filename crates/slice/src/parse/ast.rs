@@ -9,6 +9,8 @@ pub(crate) struct Unit {
     pub(crate) items: Vec<Item>,
     /// The `[[...]]` metadata with the file that it stands in.
     pub(crate) file_metadata: Vec<(FileId, Metadata)>,
+    /// Whether an included file was not found.
+    pub(crate) lacks_files: bool,
 }
 
 /// What stands in a module, or at the top of a file.

@@ -48,7 +48,10 @@ pub(crate) fn parse(
         reporter,
         depth: 0,
         started: HashSet::new(),
-        unit: Unit::default(),
+        unit: Unit {
+            lacks_files: input.lacks_files,
+            ..Unit::default()
+        },
         has_reported_end: !input.is_complete,
         error_count: 0,
     };

@@ -30,6 +30,7 @@ impl Preprocessor<'_, '_> {
             self.error(Code::LateInclude, header.span, message, help);
         }
         let Some(file) = self.find(&header, reader.file) else {
+            self.lacks_files = true;
             return Ok(());
         };
         if self.once.contains(&file) {

@@ -42,6 +42,7 @@ pub(crate) struct Preprocessor<'a, 'l> {
     macros: Macros,
     /// Files that said `#pragma once`.
     once: HashSet<FileId>,
+    lacks_files: bool,
     inclusions: usize,
     bytes_left: usize,
     expansion_left: usize,
@@ -55,6 +56,8 @@ pub(crate) struct Preprocessed {
     pub(crate) tokens: Vec<Token>,
     /// Whether these are all: a limit may have ended the reading.
     pub(crate) is_complete: bool,
+    /// Whether an included file was not found: names may be unknown for no other reason.
+    pub(crate) lacks_files: bool,
 }
 
 /// Where a file is being read.
@@ -87,6 +90,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
             reporter,
             macros: Macros::predefined(options),
             once: HashSet::new(),
+            lacks_files: false,
             inclusions: 0,
             bytes_left: MAX_TOTAL_BYTES,
             expansion_left: MAX_EXPANDED_TOKENS,
@@ -106,6 +110,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
         Preprocessed {
             tokens: self.output,
             is_complete,
+            lacks_files: self.lacks_files,
         }
     }
 

@@ -304,3 +304,13 @@ fn a_file_that_cannot_be_read_is_not_searched_further() {
     assert_eq!(codes(&compilation), [Code::IncludeNotFound]);
     assert!(compilation.diagnostics[0].message.contains("denied"));
 }
+
+#[test]
+fn names_that_a_missing_file_may_define_are_not_reported() {
+    let text = "#include \"lost.ice\"\nmodule M { struct S { Lost l; int i; int i; } }";
+    let compilation = compile_files(&[("a.ice", text)], &["a.ice"], &[]);
+    assert_eq!(
+        codes(&compilation),
+        [Code::IncludeNotFound, Code::Redefinition]
+    );
+}
