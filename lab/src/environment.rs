@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value, json};
 
 use crate::contender::Ready;
+use crate::placement::Placement;
 
 /// Where and with what a run was made. What could not be found out reads `unknown`.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,8 @@ pub struct Environment {
     pub cpu: String,
     /// Cores that this process may use.
     pub cores: usize,
+    /// Where servers and clients ran.
+    pub placement: Placement,
     /// Version of the Linux kernel.
     pub kernel: String,
     /// Load averages of 1, 5 and 15 minutes at the start: near 0 if the machine was quiet.
@@ -31,13 +34,14 @@ pub struct Environment {
 }
 
 impl Environment {
-    pub(crate) fn of_this_machine(contenders: &[Ready]) -> Self {
+    pub(crate) fn of_this_machine(contenders: &[Ready], placement: Placement) -> Self {
         let versions = contenders
             .iter()
             .map(|contender| (contender.name.to_owned(), contender.version.clone()));
         Self {
             cpu: cpu_model(&read("/proc/cpuinfo")),
             cores: std::thread::available_parallelism().map_or(0, usize::from),
+            placement,
             kernel: or_unknown(read("/proc/sys/kernel/osrelease").trim()),
             load_average: or_unknown(&first_words(&read("/proc/loadavg"), 3)),
             profile: if cfg!(debug_assertions) {
@@ -80,6 +84,7 @@ impl Environment {
         json!({
             "cpu": self.cpu,
             "cores": self.cores,
+            "placement": self.placement.name(),
             "kernel": self.kernel,
             "load_average": self.load_average,
             "profile": self.profile,
@@ -93,6 +98,7 @@ impl Environment {
         let Self {
             cpu,
             cores,
+            placement,
             kernel,
             load_average,
             profile,
@@ -101,7 +107,8 @@ impl Environment {
             ..
         } = self;
         let mut text = format!(
-            "{cpu}, {cores} cores, Linux {kernel}, load {load_average}\n{profile} build, {rustc}, {date}\n"
+            "{cpu}, {cores} cores ({}), Linux {kernel}, load {load_average}\n{profile} build, {rustc}, {date}\n",
+            placement.name()
         );
         for (name, version) in &self.contenders {
             // Writing to a string cannot fail.
@@ -185,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_debug_build_and_a_busy_machine_are_warned_of() {
-        let mut environment = Environment::of_this_machine(&[]);
+        let mut environment = Environment::of_this_machine(&[], Placement::Free);
         environment.profile = "release";
         environment.load_average = "0.10 1.00 2.00".to_owned();
         assert_eq!(environment.warnings(), [""; 0]);

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::placement::Placement;
+
 /// How a scenario is run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOptions {
@@ -10,13 +12,15 @@ pub struct RunOptions {
     pub contenders: Vec<String>,
     /// Cases by name; empty for all.
     pub cases: Vec<String>,
-    /// Rounds, each with every contender in turn; at least 1. Default 7.
+    /// Rounds, each with every contender in turn; at least 1. Default 11.
     pub rounds: usize,
     /// How long each contender measures in each round, after a warm-up of a quarter of it.
-    /// Default half a second.
+    /// Default a quarter of a second.
     pub round_time: Duration,
-    /// A first impression: at most 3 rounds, of at most a tenth of a second.
+    /// A first impression: at most 3 rounds, of at most a tenth of a second each.
     pub quick: bool,
+    /// On which cores servers and clients run.
+    pub placement: Placement,
     /// The program that becomes a contender's process when it is started with `lab contender`;
     /// `None`, the default, for the program that runs.
     pub program: Option<PathBuf>,
@@ -27,9 +31,10 @@ impl Default for RunOptions {
         Self {
             contenders: Vec::new(),
             cases: Vec::new(),
-            rounds: 7,
-            round_time: Duration::from_millis(500),
+            rounds: 11,
+            round_time: Duration::from_millis(250),
             quick: false,
+            placement: Placement::default(),
             program: None,
         }
     }

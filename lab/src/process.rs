@@ -6,7 +6,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::thread::CpuSet;
+
 use crate::error::LabError;
+use crate::placement::on_cores;
 
 /// A running process of a contender. Dropping it ends it: its stdin ends, and if it does not follow
 /// soon it is killed.
@@ -21,7 +24,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a process.
+    /// Starts a process on these cores.
     ///
     /// # Errors
     /// [`LabError::System`] if the system does not.
@@ -29,12 +32,13 @@ impl Process {
         contender: &'static str,
         role: &'static str,
         mut command: Command,
+        cores: Option<&CpuSet>,
     ) -> Result<Self, LabError> {
-        let mut child = command
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+            .stderr(Stdio::piped());
+        let mut child = on_cores(cores, || command.spawn())
             .map_err(|source| LabError::system(format!("start {command:?}"), source))?;
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
@@ -126,7 +130,7 @@ mod tests {
     fn shell(script: &str) -> Process {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Process::start("shell", "server", command).unwrap()
+        Process::start("shell", "server", command, None).unwrap()
     }
 
     #[test]

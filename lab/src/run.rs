@@ -7,6 +7,7 @@ use crate::contender::{Contender, Ready};
 use crate::error::LabError;
 use crate::measure::Effort;
 use crate::options::RunOptions;
+use crate::placement::Cores;
 use crate::process::Process;
 use crate::report::{Environment, Measured, Report};
 use crate::sample::Sample;
@@ -57,10 +58,12 @@ pub fn run(
     let scenario = ScenarioInfo::named(scenario)?;
     let cases = chosen_cases(scenario, options)?;
     let contenders = ready_contenders(scenario, options, progress)?;
-    let environment = Environment::of_this_machine(&contenders);
+    let environment = Environment::of_this_machine(&contenders, options.placement);
     for warning in environment.warnings() {
         progress(Progress::Warning(warning));
     }
+    let cores = Cores::new(options.placement)
+        .map_err(|source| LabError::system("find out the cores of this process", source))?;
     let mut measured = pairs(&cases, &contenders);
     if measured.is_empty() {
         return Err(LabError::NothingToRun);
@@ -81,7 +84,7 @@ pub fn run(
                 done: measured.iter().map(|pair| pair.rounds.len()).sum(),
                 total,
             });
-            let sample = measure(contender, case, effort)?;
+            let sample = measure(contender, case, effort, &cores)?;
             measured[index].rounds.push(sample);
         }
     }
@@ -174,11 +177,21 @@ fn rotated(count: usize, round: usize) -> impl Iterator<Item = usize> {
 }
 
 /// One round of one contender, in processes of its own.
-fn measure(contender: &Ready, case: &str, effort: Effort) -> Result<Sample, LabError> {
-    let mut server = Process::start(contender.name, "server", contender.server(case))?;
+fn measure(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    cores: &Cores,
+) -> Result<Sample, LabError> {
+    let mut server = Process::start(
+        contender.name,
+        "server",
+        contender.server(case),
+        cores.server.as_ref(),
+    )?;
     let address = server.line(START_LIMIT)?;
     let command = contender.client(case, &address, effort);
-    let mut client = Process::start(contender.name, "client", command)?;
+    let mut client = Process::start(contender.name, "client", command, cores.client.as_ref())?;
     let limit = START_LIMIT + 2 * (effort.warm_up() + effort.round_time);
     let line = client.line(limit)?;
     Sample::from_line(&line).map_err(|reason| LabError::contender(contender.name, reason))

@@ -1,5 +1,7 @@
 //! Floe: a generated proxy calls a generated servant, as a program of a user would.
 
+use std::io;
+
 use floe::{Adapter, Communicator, Current, InvokeError};
 use tokio::runtime::{Builder, Runtime};
 
@@ -19,11 +21,8 @@ pub(super) const FLOE: Contender = Contender {
     name: "floe",
     cases: &["twoway"],
     origin: Origin::Own {
-        serve: |_case| serve(Builder::new_current_thread().enable_all().build()?),
-        call: |_case, address, effort| {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(call_twoway(address, effort))
-        },
+        serve: |_case| serve(&current_thread()?),
+        call: |_case, address, effort| call(&current_thread()?, address, effort),
     },
 };
 
@@ -32,21 +31,23 @@ pub(super) const FLOE_THREADS: Contender = Contender {
     name: "floe-threads",
     cases: &["twoway"],
     origin: Origin::Own {
-        serve: |_case| serve(Builder::new_multi_thread().enable_all().build()?),
-        call: |_case, address, effort| {
-            let runtime = Builder::new_multi_thread().enable_all().build()?;
-            let address = address.to_owned();
-            // A task, so that the call is made on a worker and not beside them.
-            let calling = runtime.spawn(async move { call_twoway(&address, effort).await });
-            runtime.block_on(calling)?
-        },
+        serve: |_case| serve(&multi_thread()?),
+        call: |_case, address, effort| call(&multi_thread()?, address, effort),
     },
 };
+
+fn current_thread() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+fn multi_thread() -> io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
+}
 
 /// The object that is called; its length is part of every request's.
 pub(super) const IDENTITY: &str = "calls";
 
-fn serve(runtime: Runtime) -> Result<(), Failure> {
+fn serve(runtime: &Runtime) -> Result<(), Failure> {
     let _adapter = runtime.block_on(start_server())?;
     runtime.block_on(std::future::pending())
 }
@@ -58,6 +59,14 @@ async fn start_server() -> Result<Adapter, Failure> {
     adapter.activate();
     announce(&proxy.to_string())?;
     Ok(adapter)
+}
+
+fn call(runtime: &Runtime, address: &str, effort: Effort) -> Result<Sample, Failure> {
+    let address = address.to_owned();
+    // Calls are made from a task: tokio looks for new input once more before it goes on with what
+    // `block_on` was given, which is a system call for each reply.
+    let calling = runtime.spawn(async move { call_twoway(&address, effort).await });
+    runtime.block_on(calling)?
 }
 
 async fn call_twoway(address: &str, effort: Effort) -> Result<Sample, Failure> {

@@ -145,6 +145,7 @@ fn microseconds(nanoseconds: f64) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::placement::Placement;
 
     /// A report of two contenders and two rounds.
     pub(crate) fn example() -> Report {
@@ -161,7 +162,7 @@ pub(crate) mod tests {
         let results = vec![result("floor", [10.0, 20.0]), result("floe", [12.0, 23.0])];
         Report {
             scenario: "rpc".to_owned(),
-            environment: Environment::of_this_machine(&[]),
+            environment: Environment::of_this_machine(&[], Placement::Free),
             ratios: vec![CaseRatio::new("twoway", "floe", "floor", &results).unwrap()],
             results,
         }
