@@ -49,7 +49,9 @@ impl Span {
 /// The longest message, in characters: names and strings in it may be of any length.
 const MAX_MESSAGE: usize = 300;
 
-fn shortened(mut message: String) -> String {
+/// A message of one line and of bounded length, safe to show in a terminal.
+fn shortened(message: String) -> String {
+    let mut message = message.replace(char::is_control, "\u{fffd}");
     if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE) {
         message.truncate(end);
         message.push_str("...");
@@ -120,7 +122,7 @@ impl Diagnostic {
         Self {
             code,
             severity: code.severity(),
-            message: message.into(),
+            message: shortened(message.into()),
             span: None,
             labels: Vec::new(),
             help: None,
@@ -131,7 +133,7 @@ impl Diagnostic {
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label {
             span,
-            message: message.into(),
+            message: shortened(message.into()),
         });
         self
     }

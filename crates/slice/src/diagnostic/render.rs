@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Diagnostic, Span};
+use super::{Diagnostic, Severity, Span};
 use crate::source::SourceMap;
 
 /// The longest excerpt of a line, in characters; longer lines are cut around the caret.
@@ -22,58 +22,103 @@ impl Diagnostic {
     ///   = help: did you mean `Color`?
     /// ```
     pub fn render(&self, sources: &SourceMap) -> String {
-        let mut text = format!(
-            "{}[{}]: {}\n",
-            self.severity.as_str(),
-            self.code.as_str(),
-            self.message
-        );
-        let margin = self.margin(sources);
-        if let Some(span) = self.span {
-            render_place(&mut text, sources, span, "-->", '^', "", margin);
-        }
-        for label in &self.labels {
-            let message = label.message.as_str();
-            render_place(&mut text, sources, label.span, ":::", '-', message, margin);
-        }
-        if let Some(span) = self.span {
-            render_includes(&mut text, sources, span, margin);
-        }
-        if let Some(help) = &self.help {
-            let _ = writeln!(text, "{:margin$} = help: {help}", "");
-        }
-        text
+        Renderer::new(self, sources, false).run(self)
     }
 
-    /// The width of the largest line number.
-    fn margin(&self, sources: &SourceMap) -> usize {
-        let places = self.span.into_iter();
-        places
-            .chain(self.labels.iter().map(|label| label.span))
-            .map(|span| sources.position(span).line.to_string().len())
-            .max()
-            .unwrap_or(1)
+    /// The same with the colours of a terminal (ANSI escapes).
+    pub fn render_colored(&self, sources: &SourceMap) -> String {
+        Renderer::new(self, sources, true).run(self)
     }
 }
 
-fn render_place(
-    text: &mut String,
-    sources: &SourceMap,
-    span: Span,
-    arrow: &str,
-    mark: char,
-    message: &str,
+/// The text of one diagnostic so far.
+struct Renderer<'s> {
+    sources: &'s SourceMap,
+    /// The width of the largest line number.
     margin: usize,
-) {
-    let position = sources.position(span);
-    let (path, line, column) = (position.path.display(), position.line, position.column);
-    let _ = writeln!(text, "{:margin$}{arrow} {path}:{line}:{column}", "");
-    let (excerpt, padding, width) = excerpt(sources, span);
-    let marks: String = std::iter::repeat_n(mark, width).collect();
-    let _ = writeln!(text, "{:margin$} |", "");
-    let _ = writeln!(text, "{}", format!("{line:margin$} | {excerpt}").trim_end());
-    let marked = format!("{:margin$} | {:padding$}{marks} {message}", "", "");
-    let _ = writeln!(text, "{}", marked.trim_end());
+    /// The ANSI codes of the severity, of places and of the end of both; empty without colour.
+    strong: &'static str,
+    faint: &'static str,
+    plain: &'static str,
+    text: String,
+}
+
+impl<'s> Renderer<'s> {
+    fn new(diagnostic: &Diagnostic, sources: &'s SourceMap, has_colour: bool) -> Self {
+        let labels = diagnostic.labels.iter().map(|label| label.span);
+        let spans = diagnostic.span.into_iter().chain(labels);
+        let widths = spans.map(|span| sources.position(span).line.to_string().len());
+        let (strong, faint, plain) = match (has_colour, diagnostic.severity) {
+            (false, _) => ("", "", ""),
+            (true, Severity::Error) => ("\u{1b}[1;31m", "\u{1b}[1;34m", "\u{1b}[0m"),
+            (true, Severity::Warning) => ("\u{1b}[1;33m", "\u{1b}[1;34m", "\u{1b}[0m"),
+        };
+        Self {
+            sources,
+            margin: widths.max().unwrap_or(1),
+            strong,
+            faint,
+            plain,
+            text: String::new(),
+        }
+    }
+
+    fn run(mut self, diagnostic: &Diagnostic) -> String {
+        let (strong, plain) = (self.strong, self.plain);
+        let (severity, code) = (diagnostic.severity.as_str(), diagnostic.code.as_str());
+        let message = &diagnostic.message;
+        let _ = writeln!(self.text, "{strong}{severity}[{code}]{plain}: {message}");
+        if let Some(span) = diagnostic.span {
+            self.place(span, "-->", '^', strong, "");
+        }
+        for label in &diagnostic.labels {
+            self.place(label.span, ":::", '-', self.faint, &label.message);
+        }
+        if let Some(span) = diagnostic.span {
+            self.includes(span);
+        }
+        if let Some(help) = &diagnostic.help {
+            self.note(&format!("help: {help}"));
+        }
+        self.text
+    }
+
+    /// A place with the line that it stands in and marks under its characters.
+    fn place(&mut self, span: Span, arrow: &str, mark: char, colour: &str, message: &str) {
+        let position = self.sources.position(span);
+        let (path, line, column) = (position.path.display(), position.line, position.column);
+        let (margin, faint, plain) = (self.margin, self.faint, self.plain);
+        let (excerpt, padding, width) = excerpt(self.sources, span);
+        let marks: String = std::iter::repeat_n(mark, width).collect();
+        let marks = format!("{colour}{marks}{plain} {message}");
+        let text = &mut self.text;
+        let _ = writeln!(
+            text,
+            "{:margin$}{faint}{arrow}{plain} {path}:{line}:{column}",
+            ""
+        );
+        let _ = writeln!(text, "{:margin$} {faint}|{plain}", "");
+        let numbered = format!("{faint}{line:margin$} |{plain} {excerpt}");
+        let _ = writeln!(text, "{}", numbered.trim_end());
+        let marked = format!("{:margin$} {faint}|{plain} {:padding$}{marks}", "", "");
+        let _ = writeln!(text, "{}", marked.trim_end());
+    }
+
+    /// Names the files through which an included file was reached.
+    fn includes(&mut self, span: Span) {
+        let mut from = self.sources.file(span.file).included_from;
+        while let Some(include) = from {
+            let position = self.sources.position(include);
+            let (path, line) = (position.path.display(), position.line);
+            self.note(&format!("included from {path}:{line}"));
+            from = self.sources.file(include.file).included_from;
+        }
+    }
+
+    fn note(&mut self, note: &str) {
+        let (margin, faint, plain) = (self.margin, self.faint, self.plain);
+        let _ = writeln!(self.text, "{:margin$} {faint}={plain} {note}", "");
+    }
 }
 
 /// The line of a span made printable, the columns before the mark, and the width of the mark.
@@ -120,15 +165,4 @@ fn printable(characters: &[char]) -> String {
         }
     }
     text
-}
-
-/// Names the files through which an included file was reached.
-fn render_includes(text: &mut String, sources: &SourceMap, span: Span, margin: usize) {
-    let mut from = sources.file(span.file).included_from;
-    while let Some(include) = from {
-        let position = sources.position(include);
-        let (path, line) = (position.path.display(), position.line);
-        let _ = writeln!(text, "{:margin$} = included from {path}:{line}", "");
-        from = sources.file(include.file).included_from;
-    }
 }

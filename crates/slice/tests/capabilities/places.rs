@@ -139,3 +139,23 @@ fn long_lines_and_control_characters_are_made_printable() {
         .collect();
     assert_eq!(under, "Nope");
 }
+
+#[test]
+fn colour_changes_nothing_but_the_colour() {
+    let compilation =
+        compile_text("module M { struct S { int i; int i; } [\"x\\n\"] interface I { } }");
+    for diagnostic in &compilation.diagnostics {
+        let plain = diagnostic.render(&compilation.sources);
+        let mut colored = diagnostic.render_colored(&compilation.sources);
+        assert!(colored.contains("\u{1b}[1;3"));
+        for code in ["[1;31m", "[1;33m", "[1;34m", "[0m"] {
+            colored = colored.replace(&format!("\u{1b}{code}"), "");
+        }
+        let trimmed = |text: &str| -> Vec<String> {
+            text.lines()
+                .map(|line| line.trim_end().to_owned())
+                .collect()
+        };
+        assert_eq!(trimmed(&colored), trimmed(&plain));
+    }
+}
