@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     NotFound = 4,
     /// Nobody listens there, or the other side declined what was asked.
     Refused = 5,
+    /// Events were lost.
+    LossDetected = 6,
     /// Slice files were compiled, and they have errors.
     Findings = 100,
     /// A signal ended it before it was done.

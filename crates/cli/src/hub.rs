@@ -1,10 +1,12 @@
 //! The hub as an argument, and what there is to ask of any event service that speaks IceStorm.
 
 use clap::Args;
-use floe::Communicator;
 use floe::contracts::ice_storm::{
     TopicManagerCreateError, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
 };
+use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
+use floe_hub::HUB_ADMIN;
+use floe_hub::contracts::floe::{HubAdminProxy, HubAdminTopicInfoError, Losses, TopicInfo};
 
 use crate::exit::{Exit, Failure};
 use crate::peer;
@@ -85,6 +87,28 @@ impl HubArgument {
         }
     }
 
+    /// What became of the events of a topic; `None` from a service that does not tell, as IceStorm.
+    ///
+    /// # Errors
+    /// There is no such topic, or the hub does not answer.
+    pub(crate) async fn topic_info(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+    ) -> Result<Option<TopicInfo>, Failure> {
+        let manager = self.manager(communicator)?;
+        let admin = manager.as_proxy().ice_identity(admin_identity());
+        match HubAdminProxy::from_proxy(admin).topic_info(name).await {
+            Ok(info) => Ok(Some(info)),
+            Err(HubAdminTopicInfoError::Invoke(InvokeError::System(
+                SystemException::ObjectNotExist(_),
+            ))) => Ok(None),
+            Err(HubAdminTopicInfoError::NoSuchTopic(_)) => Err(no_topic(name)),
+            Err(HubAdminTopicInfoError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
@@ -110,6 +134,22 @@ pub(crate) fn not_nil<P>(proxy: Option<P>, what: &str) -> Result<P, Failure> {
             format_args!("expected the hub to give a {what}, got a nil proxy"),
         )
     })
+}
+
+/// All losses together.
+pub(crate) fn lost(losses: &Losses) -> i64 {
+    losses.overflow + losses.offline + losses.failed + losses.removed
+}
+
+fn no_topic(name: &str) -> Failure {
+    Failure::not_found(format_args!("no topic `{name}`"))
+        .help("`floe topic list` shows the topics, `floe topic create` or --create makes one")
+}
+
+fn admin_identity() -> Identity {
+    HUB_ADMIN
+        .parse()
+        .expect("the identity of the hub's own object is one")
 }
 
 /// The proxy of the topic manager: what was given, if it is more than endpoints.

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use floe::{AdapterError, Communicator, Proxy, Settings, TypedProxy};
-use tokio::signal;
-use tokio::signal::unix::SignalKind;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::{Exit, Failure};
 
@@ -26,20 +25,21 @@ impl TimeoutArgument {
     }
 }
 
-/// Runs something that needs a communicator, and ends that in order. Ctrl-C ends it before.
+/// Runs something that needs a communicator, and ends that in order. A signal ends it before.
 ///
 /// # Errors
-/// Those of what runs, and [`Exit::Interrupted`].
+/// Those of what runs.
 pub(crate) fn run<F, R>(timeout: TimeoutArgument, what: F) -> Result<Exit, Failure>
 where
     F: FnOnce(Communicator) -> R,
     R: Future<Output = Result<Exit, Failure>>,
 {
     runtime()?.block_on(async {
+        let mut signals = Signals::new()?;
         let communicator = communicator(timeout.limit());
         let result = tokio::select! {
             result = what(communicator.clone()) => result,
-            signal = interrupted() => Err(signal),
+            () = signals.next() => Ok(Exit::Interrupted),
         };
         communicator.shutdown().await;
         result
@@ -93,33 +93,40 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
     }
 }
 
-/// Waits for SIGINT (Ctrl-C) or SIGTERM.
-///
-/// # Errors
-/// The system does not hand signals out.
-pub(crate) async fn signal() -> Result<(), Failure> {
-    let cannot = |error| {
-        Failure::new(
-            Exit::Failure,
-            format_args!("cannot wait for signals: {error}"),
-        )
-    };
-    let mut terminate = signal::unix::signal(SignalKind::terminate()).map_err(cannot)?;
-    tokio::select! {
-        result = signal::ctrl_c() => result.map_err(cannot),
-        _ = terminate.recv() => Ok(()),
-    }
+/// SIGINT (Ctrl-C) and SIGTERM, which no longer end the process once this exists.
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
 }
 
-/// Waits for Ctrl-C.
-async fn interrupted() -> Failure {
-    match signal::ctrl_c().await {
-        Ok(()) => Failure::silent(Exit::Interrupted),
-        // Then the system's own reaction to Ctrl-C stands.
-        Err(_) => std::future::pending().await,
+impl Signals {
+    /// Starts to listen for signals. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// The system does not hand signals out.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| {
+                Failure::new(
+                    Exit::Failure,
+                    format_args!("cannot wait for signals: {error}"),
+                )
+            })
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => (),
+            _ = self.terminate.recv() => (),
+        }
     }
 }
-
 /// A time as people write it: a number and `ms`, `s`, `m` or `h`; seconds without one.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let number_len = text

@@ -2,7 +2,10 @@
 
 mod call;
 mod completions;
+#[cfg(feature = "lab")]
+mod lab;
 mod publish;
+mod serve;
 mod slice;
 mod subscribe;
 mod topic;
@@ -15,13 +18,17 @@ use crate::output::Output;
 /// What `floe` can be told to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Topic(topic::Topic),
     Pub(publish::Publish),
     Sub(subscribe::Subscribe),
     Call(call::Call),
     #[command(subcommand)]
     Slice(slice::Slice),
+    #[cfg(feature = "lab")]
     #[command(subcommand)]
-    Topic(topic::Topic),
+    Lab(lab::Lab),
     Completions(completions::Completions),
 }
 
@@ -31,11 +38,14 @@ pub(crate) enum Command {
 /// [`Failure`] with a message and an exit code.
 pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
     match command {
+        Command::Serve(serve) => serve.run(output),
         Command::Pub(publish) => publish.run(output),
         Command::Sub(subscribe) => subscribe.run(output),
         Command::Call(call) => call.run(output),
         Command::Slice(slice) => slice.run(output),
         Command::Topic(topic) => topic.run(output),
+        #[cfg(feature = "lab")]
+        Command::Lab(lab) => lab.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }

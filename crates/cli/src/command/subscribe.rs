@@ -14,9 +14,9 @@ use crate::command::call::parse_entry;
 use crate::contract::ContractArguments;
 use crate::event::{self, EventReader, Printed, Printer};
 use crate::exit::{Exit, Failure};
-use crate::hub::HubArgument;
+use crate::hub::{self, HubArgument};
 use crate::output::{self, Output};
-use crate::peer::{self, parse_time};
+use crate::peer::{self, Signals, parse_time};
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
@@ -92,6 +92,7 @@ impl Subscribe {
         reader: EventReader,
         output: &Output,
     ) -> Result<Exit, Failure> {
+        let mut signals = Signals::new()?;
         let topic = match self.create {
             true => self.hub.topic_or_create(communicator, &self.topic).await?,
             false => self.hub.topic(communicator, &self.topic).await?,
@@ -106,14 +107,28 @@ impl Subscribe {
         let mut printed = Printer::new(reader, output.format(), self.count).start(events);
         self.subscribe(&topic, &subscriber).await?;
         output::talk(format_args!("subscribed to topic `{}`", self.topic));
-        let ended = self.wait(&topic, &identity, &mut printed).await;
+        let ended = tokio::select! {
+            ended = self.wait(&topic, &identity, &mut printed) => ended,
+            () = signals.next() => Ok(Exit::Interrupted),
+        };
+        let lost = self.lost(communicator, &identity).await;
         let unsubscribed = topic.unsubscribe(Some(&subscriber)).await;
         adapter.remove(&identity, "");
         // What has arrived is still printed, unless nobody reads it.
         if !printed.is_terminated() {
             let _ = tokio::time::timeout(PRINT_PATIENCE, &mut printed).await;
         }
-        ended.and_then(|exit| Ok(unsubscribed.map(|()| exit)?))
+        let exit = ended?;
+        unsubscribed?;
+        Ok(match lost {
+            0 => exit,
+            lost => {
+                output::talk(format_args!(
+                    "the hub lost {lost} events for this subscriber"
+                ));
+                Exit::LossDetected
+            }
+        })
     }
 
     async fn subscribe(&self, topic: &TopicProxy, subscriber: &Proxy) -> Result<(), Failure> {
@@ -142,7 +157,21 @@ impl Subscribe {
         }
     }
 
-    /// Waits for the end: enough events, a time, a signal, or a hub that is gone.
+    /// How many events the hub lost for this subscriber; 0 also where it cannot tell.
+    async fn lost(&self, communicator: &Communicator, identity: &Identity) -> i64 {
+        let info = self.hub.topic_info(communicator, &self.topic).await;
+        let info = info.ok().flatten();
+        let own = info
+            .iter()
+            .flat_map(|info| &info.subscribers)
+            .find(|subscriber| {
+                let subscriber = subscriber.subscriber.as_ref();
+                subscriber.is_some_and(|subscriber| &subscriber.reference().identity == identity)
+            });
+        own.map_or(0, |own| hub::lost(&own.lost))
+    }
+
+    /// Waits for the end: enough events, a time, or a hub that is gone.
     async fn wait(
         &self,
         topic: &TopicProxy,
@@ -156,7 +185,6 @@ impl Subscribe {
                 Some(_) => Exit::TimedOut,
                 None => Exit::Success,
             }),
-            signal = peer::signal() => signal.map(|()| Exit::Interrupted),
             failure = watch(topic, identity) => Err(failure),
         }
     }

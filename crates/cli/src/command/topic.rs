@@ -1,13 +1,16 @@
 //! `floe topic`: the topics of a hub, or of an IceStorm.
 
 use clap::{Args, Subcommand};
-use floe::contracts::ice_storm::{LinkInfo, TopicManagerCreateError, TopicProxy};
-use floe::{Communicator, InvokeError, SystemException, TypedProxy};
+use floe::contracts::ice_storm::{LinkInfo, QoS, TopicManagerCreateError, TopicProxy};
+use floe::{
+    Communicator, Identity, InvocationMode, InvokeError, Proxy, SystemException, TypedProxy,
+};
+use floe_hub::contracts::floe::{Losses, SubscriberInfo, SubscriberState, TopicInfo};
 use serde_json::{Value as Json, json};
 
 use crate::exit::{Exit, Failure};
-use crate::hub::{HubArgument, not_nil};
-use crate::output::{self, Output};
+use crate::hub::{self, HubArgument, not_nil};
+use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 
 /// Lists, creates, shows and removes topics of a hub or an IceStorm
@@ -138,29 +141,134 @@ pub(crate) struct Info {
 
 impl Info {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
-        let topic = self.access.hub.topic(communicator, &self.name).await?;
-        let info = info_of(&self.name, &topic).await;
-        let info = info.map_err(|error| self.access.hub.unanswered(error.into()))?;
-        output.record(&info, "name")
+        let Access { hub, .. } = &self.access;
+        let topic = hub.topic(communicator, &self.name).await?;
+        let about = about(&self.name, &topic).await;
+        let mut about = about.map_err(|error| hub.unanswered(error.into()))?;
+        let info = hub.topic_info(communicator, &self.name).await?;
+        let subscribers = subscribers(&topic, info.as_ref()).await;
+        let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
+        about["published"] = info.as_ref().map(|info| info.published).into();
+        about["delivered"] = info.as_ref().map(|info| info.delivered).into();
+        about["lost"] = info.as_ref().map(|info| hub::lost(&info.lost)).into();
+        about["lost_by_reason"] = info.as_ref().map(|info| losses(&info.lost)).into();
+        if info.is_none() {
+            output::talk(UNKNOWN);
+        }
+        if output.format() != Format::Table {
+            about["subscribers"] = subscribers.into();
+            return output.record(&about, "name");
+        }
+        output.record(&about, "name")?;
+        match subscribers.is_empty() {
+            true => output.line("\nno subscribers"),
+            false => {
+                output.line("")?;
+                output.rows(&SUBSCRIBER_COLUMNS, &subscribers)
+            }
+        }
     }
 }
 
+/// What a service other than Floe leaves open.
+const UNKNOWN: &str = "published, delivered, lost, and the state, queue and losses of subscribers are not known: \
+                       this is no Floe hub";
+
 /// What any event service that speaks IceStorm tells of a topic.
-async fn info_of(name: &str, topic: &TopicProxy) -> Result<Json, InvokeError> {
+async fn about(name: &str, topic: &TopicProxy) -> Result<Json, InvokeError> {
     let publisher = topic.get_publisher().await?;
-    let subscribers = topic.get_subscribers().await?;
     let links = topic.get_link_info_seq().await?;
     Ok(json!({
         "name": name,
         "proxy": topic.as_proxy().to_string(),
         "publisher": publisher.map(|publisher| publisher.to_string()),
-        "subscribers": subscribers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "links": links.iter().map(link_json).collect::<Vec<_>>(),
     }))
 }
 
 fn link_json(link: &LinkInfo) -> Json {
     json!({"name": link.name, "cost": link.cost})
+}
+
+/// The subscribers, with all that a Floe hub tells of them, or with their identities alone.
+async fn subscribers(
+    topic: &TopicProxy,
+    info: Option<&TopicInfo>,
+) -> Result<Vec<Json>, InvokeError> {
+    if let Some(info) = info {
+        return Ok(info.subscribers.iter().map(subscriber).collect());
+    }
+    let identities = topic.get_subscribers().await?;
+    let unknown = |identity: &Identity| {
+        let columns = SUBSCRIBER_COLUMNS.iter();
+        let mut row: Json = columns
+            .map(|name| ((*name).to_owned(), Json::Null))
+            .collect();
+        row["identity"] = identity.to_string().into();
+        row
+    };
+    Ok(identities.iter().map(unknown).collect())
+}
+
+fn subscriber(info: &SubscriberInfo) -> Json {
+    let reference = info.subscriber.as_ref().map(Proxy::reference);
+    json!({
+        "identity": reference.map(|reference| reference.identity.to_string()),
+        "mode": reference.map(|reference| mode(reference.mode, &info.qos)),
+        "state": state(info.state),
+        "offered": info.offered,
+        "delivered": info.delivered,
+        "lost": hub::lost(&info.lost),
+        "queued": info.queued,
+        "outstanding": info.outstanding,
+        "queued_bytes": info.queued_bytes,
+        "lost_by_reason": losses(&info.lost),
+        "proxy": info.subscriber.as_ref().map(Proxy::to_string),
+        "qos": info.qos,
+    })
+}
+
+/// What a table of subscribers shows.
+const SUBSCRIBER_COLUMNS: [&str; 8] = [
+    "identity",
+    "mode",
+    "state",
+    "offered",
+    "delivered",
+    "lost",
+    "queued",
+    "outstanding",
+];
+
+fn mode(mode: InvocationMode, qos: &QoS) -> &'static str {
+    let is_ordered = qos
+        .get("reliability")
+        .is_some_and(|value| value == "ordered");
+    match mode {
+        InvocationMode::Twoway if is_ordered => "ordered",
+        InvocationMode::Twoway => "twoway",
+        InvocationMode::Oneway => "oneway",
+        InvocationMode::BatchOneway => "batch",
+        InvocationMode::Datagram => "datagram",
+        InvocationMode::BatchDatagram => "batch datagram",
+    }
+}
+
+fn state(state: SubscriberState) -> &'static str {
+    match state {
+        SubscriberState::Online => "online",
+        SubscriberState::Offline => "offline",
+        SubscriberState::Failed => "failed",
+    }
+}
+
+fn losses(losses: &Losses) -> Json {
+    json!({
+        "overflow": losses.overflow,
+        "offline": losses.offline,
+        "failed": losses.failed,
+        "removed": losses.removed,
+    })
 }
 
 /// Removes topics with their subscriptions
@@ -197,12 +305,11 @@ pub(crate) struct Subscribers {
 
 impl Subscribers {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
-        let topic = self.access.hub.topic(communicator, &self.name).await?;
-        let subscribers = topic.get_subscribers().await?;
-        let rows: Vec<Json> = subscribers
-            .iter()
-            .map(|identity| json!({"identity": identity.to_string()}))
-            .collect();
-        output.rows(&["identity"], &rows)
+        let Access { hub, .. } = &self.access;
+        let topic = hub.topic(communicator, &self.name).await?;
+        let info = hub.topic_info(communicator, &self.name).await?;
+        let subscribers = subscribers(&topic, info.as_ref()).await;
+        let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
+        output.rows(&SUBSCRIBER_COLUMNS, &subscribers)
     }
 }

@@ -1,0 +1,204 @@
+//! `floe lab`: measures Floe beside its peers and beside the machine's own limit.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use floe_lab::{LabError, Progress, RunOptions, contender_main, scenarios};
+use serde_json::{Value as Json, json};
+
+use crate::exit::{Exit, Failure};
+use crate::output::{self, Format, Output};
+
+/// Measures Floe beside its peers and beside the machine's own limit
+#[derive(Debug, Subcommand)]
+pub(crate) enum Lab {
+    List(List),
+    Run(Run),
+    /// One process of a contender, started by `floe lab run`
+    #[command(hide = true)]
+    Contender(Contender),
+}
+
+impl Lab {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        match self {
+            Self::List(list) => list.run(output),
+            Self::Run(run) => run.run(output),
+            Self::Contender(contender) => contender.run(),
+        }
+    }
+}
+
+/// Lists the scenarios with their cases and contenders
+#[derive(Debug, Args)]
+pub(crate) struct List {}
+
+impl List {
+    fn run(&self, output: &Output) -> Result<Exit, Failure> {
+        let rows: Vec<Json> = scenarios()
+            .iter()
+            .map(|scenario| {
+                let cases: Vec<&str> = scenario.cases.iter().map(|case| case.name).collect();
+                json!({
+                    "scenario": scenario.name,
+                    "cases": cases,
+                    "contenders": scenario.contenders,
+                    "summary": scenario.summary,
+                })
+            })
+            .collect();
+        output.rows(&["scenario", "cases", "contenders", "summary"], &rows)?;
+        Ok(Exit::Success)
+    }
+}
+
+/// Runs a scenario, and reports figures and ratios
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The scenario
+    scenario: String,
+
+    /// The contenders, separated by commas [default: all that this machine has]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    contenders: Vec<String>,
+
+    /// The cases, separated by commas [default: all]
+    #[arg(long = "case", value_name = "NAMES", value_delimiter = ',')]
+    cases: Vec<String>,
+
+    /// Rounds, in each of which every contender has its turn
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), default_value_t = 7)]
+    rounds: u16,
+
+    /// How long each contender measures in each round, in seconds
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "0.5")]
+    seconds: Duration,
+
+    /// A first impression: at most 3 short rounds
+    #[arg(long)]
+    quick: bool,
+
+    /// On which cores clients and servers run
+    #[arg(long, value_enum, default_value_t = Placement::Apart)]
+    placement: Placement,
+}
+
+/// On which cores clients and servers run.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Placement {
+    /// Clients on one half of the cores, servers on the other
+    Apart,
+    /// Both on one core
+    Together,
+    /// Wherever the system puts them
+    Free,
+}
+
+impl Run {
+    fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let options = RunOptions {
+            contenders: self.contenders,
+            cases: self.cases,
+            rounds: self.rounds.into(),
+            round_time: self.seconds,
+            quick: self.quick,
+            placement: match self.placement {
+                Placement::Apart => floe_lab::Placement::Apart,
+                Placement::Together => floe_lab::Placement::Together,
+                Placement::Free => floe_lab::Placement::Free,
+            },
+            program: None,
+        };
+        let mut progress = ProgressLine::new();
+        let report = floe_lab::run(&self.scenario, &options, &mut |step| progress.show(&step));
+        progress.clear();
+        let report = report.map_err(|error| failure(&error))?;
+        match output.format() {
+            Format::Table | Format::Raw => output.text(report.to_table())?,
+            Format::Json | Format::Jsonl => output.line(report.to_json())?,
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// What a run is doing: one line on a terminal, rewritten; elsewhere only what needs attention.
+struct ProgressLine {
+    is_terminal: bool,
+}
+
+impl ProgressLine {
+    fn new() -> Self {
+        Self {
+            is_terminal: io::stderr().is_terminal(),
+        }
+    }
+
+    fn show(&mut self, step: &Progress) {
+        match step {
+            Progress::Preparing { contender } => self.rewrite(&format!("preparing {contender}")),
+            Progress::Measuring {
+                case,
+                contender,
+                done,
+                total,
+            } => self.rewrite(&format!("{done}/{total}  {case}: {contender}")),
+            Progress::Skipped { contender, reason } => {
+                self.clear();
+                output::talk(format_args!("left out {contender}: {reason}"));
+            }
+            Progress::Warning(warning) => {
+                self.clear();
+                output::talk(format_args!("warning: {warning}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn rewrite(&self, text: &str) {
+        if self.is_terminal {
+            self.clear();
+            let mut stderr = io::stderr().lock();
+            let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_terminal {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+/// What a contender's process is told by the lab.
+#[derive(Debug, Args)]
+pub(crate) struct Contender {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+impl Contender {
+    fn run(self) -> Result<Exit, Failure> {
+        contender_main(&self.arguments).map_err(|error| failure(&error))?;
+        Ok(Exit::Success)
+    }
+}
+
+fn failure(error: &LabError) -> Failure {
+    match error {
+        LabError::Unknown { .. } | LabError::NothingToRun => {
+            Failure::usage(error).help("`floe lab list` shows what there is")
+        }
+        error => Failure::new(Exit::Failure, error),
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text
+        .parse()
+        .ok()
+        .filter(|seconds| (0.001..=3600.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("expected seconds, from 0.001 to 3600, got `{text}`"))
+}

@@ -1,0 +1,98 @@
+//! `floe serve`: a hub in the foreground.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use floe::Communicator;
+use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::hub::DEFAULT_ENDPOINT;
+use crate::output::{self, Format, Output};
+use crate::peer::{self, Signals};
+
+/// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+///
+/// When it is ready it prints one line on standard output, `ready PROXY`: the proxy of its topic
+/// manager with the endpoints that it really listens on. Clients take the proxy or one of its
+/// endpoints, for example with --hub. It listens on loopback alone unless --listen says otherwise.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where to listen; port 0 picks a free one; may be repeated
+    #[arg(long, value_name = "ENDPOINT", default_value = DEFAULT_ENDPOINT)]
+    listen: Vec<String>,
+
+    /// Keeps topics and subscriptions in this directory, which is created if need be
+    #[arg(long, value_name = "DIR", conflicts_with = "transient")]
+    data: Option<PathBuf>,
+
+    /// Keeps topics and subscriptions in memory alone; the default
+    #[arg(long)]
+    transient: bool,
+
+    /// The category of the hub's objects, InstanceName in IceStorm
+    #[arg(long, value_name = "NAME", default_value = "IceStorm")]
+    instance_name: String,
+}
+
+impl Serve {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        peer::runtime()?.block_on(async {
+            let communicator = peer::communicator(None);
+            let result = self.serve(&communicator, output).await;
+            communicator.shutdown().await;
+            result.map(|()| Exit::Success)
+        })
+    }
+
+    async fn serve(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
+        // Before the line that says ready: whoever reads it may send a signal at once.
+        let mut signals = Signals::new()?;
+        let hub = Hub::start(communicator, self.settings()).await;
+        let hub = hub.map_err(|error| not_started(&error))?;
+        if self.data.is_none() && !self.transient {
+            output::talk("topics and subscriptions end with this process; --data DIR keeps them");
+        }
+        self.tell_ready(&hub, output);
+        signals.next().await;
+        tracing::info!("stopping: delivering what is queued");
+        hub.shutdown().await;
+        Ok(())
+    }
+
+    fn settings(&self) -> HubSettings {
+        let mut settings = HubSettings::default();
+        settings.listen = self.listen.join(":");
+        settings.instance_name.clone_from(&self.instance_name);
+        settings.store = match &self.data {
+            Some(directory) => StoreSettings::Disk(directory.clone()),
+            None => StoreSettings::Memory,
+        };
+        settings
+    }
+
+    fn tell_ready(&self, hub: &Hub, output: &Output) {
+        let manager = hub.topic_manager();
+        let told = match output.format_or(Format::Table) {
+            Format::Table => output.line(format_args!("ready {manager}")),
+            Format::Json | Format::Jsonl => {
+                output.line(json!({"ready": manager, "endpoints": hub.endpoints()}))
+            }
+            Format::Raw => output.line(manager),
+        };
+        // It serves all the same if nobody reads that it does.
+        if let Err(failure) = told {
+            failure.report();
+        }
+    }
+}
+
+fn not_started(error: &HubError) -> Failure {
+    match error {
+        HubError::Adapter(error) => peer::not_listening(error),
+        HubError::Store(error) => Failure::new(Exit::Failure, error)
+            .help("--data needs a directory that this user can write, and no other hub in it"),
+        error => Failure::new(Exit::Failure, error),
+    }
+}
