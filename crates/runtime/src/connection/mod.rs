@@ -346,11 +346,16 @@ impl Connection {
         }
     }
 
+    /// Waits until the output is below its limit.
     async fn wait_for_room(&self) {
-        let room = self.room.notified();
-        tokio::pin!(room);
-        room.as_mut().enable();
-        if self.lock().output.len() > self.settings.output_limit {
+        loop {
+            let room = self.room.notified();
+            tokio::pin!(room);
+            // Enabled before the look, so that no shrinking in between is missed.
+            room.as_mut().enable();
+            if self.lock().output.len() <= self.settings.output_limit {
+                return;
+            }
             room.await;
         }
     }
@@ -368,7 +373,12 @@ impl Connection {
                     if !batch.advance(count) {
                         continue;
                     }
-                    match self.lock().output.put_back(batch) {
+                    let was_over_limit = batch.len() > self.settings.output_limit;
+                    let next = self.lock().output.put_back(batch);
+                    if was_over_limit {
+                        self.room.notify_waiters();
+                    }
+                    match next {
                         Some(next) => batch = next,
                         None => return,
                     }

@@ -93,6 +93,11 @@ impl Output {
 }
 
 impl Batch {
+    /// Length in bytes, written ones included.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// What is still to be written.
     pub(super) fn rest(&self) -> &[u8] {
         &self.bytes[self.written..]

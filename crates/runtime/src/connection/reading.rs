@@ -24,6 +24,9 @@ const READ_LEN_MIN: usize = 4 * 1024;
 /// The most room that is kept ready for small messages.
 const READ_LEN_MAX: usize = 256 * 1024;
 
+/// Replies of one read that are collected before they are written, in bytes.
+const REPLIES_MAX: usize = 64 * 1024;
+
 /// Reads until the connection is closed.
 pub(super) async fn run(connection: Arc<Connection>, reader: Box<dyn AsyncRead + Send + Unpin>) {
     let mut reading = Reading::new(connection, reader);
@@ -87,6 +90,7 @@ impl Reading {
                 return End::Graceful;
             }
             self.flush_replies();
+            self.connection.wait_for_room().await;
         }
     }
 
@@ -168,7 +172,13 @@ impl Reading {
     }
 
     /// Dispatches a request: here if it is done at once, else in a task of its own.
+    ///
+    /// A peer that does not read its replies is not read from, so that they cannot pile up here.
     async fn dispatch(&mut self, request: IncomingRequest) {
+        if self.replies.len() > REPLIES_MAX {
+            self.flush_replies();
+            self.connection.wait_for_room().await;
+        }
         let mut future = match self.find(&request) {
             Ok(future) => future,
             Err(exception) => return self.reply(&request, Err(exception)),
@@ -273,6 +283,7 @@ async fn finish_dispatch(
     let result = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
     let mut reply = encode_reply(&request, result);
     if !request.id().is_oneway() {
+        connection.wait_for_room().await;
         connection.send_replies(&mut reply, 1);
     }
 }

@@ -180,3 +180,34 @@ async fn a_header_that_promises_much_reserves_little() {
         "200 headers of 1 MiB took {growth} bytes"
     );
 }
+
+#[tokio::test]
+async fn a_peer_that_never_reads_its_replies_is_not_read_from() {
+    let server = Server::start().await;
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let mut request = header(0, 0);
+    request.extend([1, 0, 0, 0, 4]);
+    request.extend(b"echo\x00\x00\x04echo\x00\x00");
+    request.extend(crate::echo::encapsulation(&vec![7; 500_000]));
+    let size = request.len() as i32;
+    request[10..14].copy_from_slice(&size.to_le_bytes());
+    let mut sent = 0;
+    // At some point the server stops reading, and so do the buffers of the system.
+    let write = async {
+        for _ in 0..400 {
+            stream.write_all(&request).await.unwrap();
+            sent += request.len();
+        }
+    };
+    let is_stopped = tokio::time::timeout(Duration::from_secs(2), write)
+        .await
+        .is_err();
+    assert!(
+        is_stopped,
+        "the server took {sent} bytes, and nobody read its replies"
+    );
+    // What was taken is 4 MiB of output and the buffers of two sockets.
+    assert!(sent < 64 << 20, "the server took {sent} bytes");
+    soon(server.proxy("echo").ice_ping()).await.unwrap();
+}
