@@ -5,4 +5,5 @@ mod dispatching;
 mod echo;
 mod hostile;
 mod oneway;
+mod raw;
 mod twoway;
