@@ -1,7 +1,7 @@
 //! Definitions other than modules.
 
 use super::ast::{Class, Definition, Enumerator, Kind, Member, Name, Prelude, Tag, Type};
-use super::keyword::{DEFINITION_KEYWORDS, begins_definition};
+use super::keyword::{DEFINITION_KEYWORDS, FOREIGN_KEYWORDS, begins_definition};
 use super::operation::ClassMember;
 use super::{Failed, Parsed, Parser};
 use crate::check::nearest;
@@ -80,7 +80,11 @@ impl Parser<'_> {
     fn not_a_definition<T>(&mut self, word: &str) -> Parsed<T> {
         let message = format!("expected a definition, found {}", self.describe());
         let mut diagnostic = Diagnostic::new(Code::Syntax, self.here(), message);
-        let meant = nearest(word, DEFINITION_KEYWORDS.iter().copied());
+        let foreign = FOREIGN_KEYWORDS.iter().find(|(theirs, _)| *theirs == word);
+        let meant = match foreign {
+            Some((_, ours)) => Some(*ours),
+            None => nearest(word, DEFINITION_KEYWORDS.iter().copied()),
+        };
         diagnostic = match meant {
             Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
             None => diagnostic.help(format!(
@@ -242,7 +246,12 @@ impl Parser<'_> {
                 Ok(enumerator) => enumerators.push(enumerator),
                 Err(Failed) => self.skip_enumerator(),
             }
-            if !self.eat(',') && !self.peek_is('}') {
+            if self.peek_is(';') {
+                let span = self.here();
+                let message = "enumerators are separated by commas";
+                self.error(Code::Syntax, span, message, "write `,` instead of `;`");
+                self.at += 1;
+            } else if !self.eat(',') && !self.peek_is('}') {
                 let _ = self.unexpected::<()>("expected `,` or `}` after the enumerator");
                 self.skip_enumerator();
                 if !self.eat(',') {

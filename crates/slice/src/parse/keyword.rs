@@ -49,6 +49,21 @@ pub(super) const DEFINITION_KEYWORDS: &[&str] = &[
     "const",
 ];
 
+/// What other languages call a definition, and its keyword here.
+pub(super) const FOREIGN_KEYWORDS: &[(&str, &str)] = &[
+    ("namespace", "module"),
+    ("package", "module"),
+    ("message", "struct"),
+    ("record", "struct"),
+    ("service", "interface"),
+    ("protocol", "interface"),
+    ("import", "#include"),
+    ("include", "#include"),
+    ("map", "dictionary"),
+    ("list", "sequence"),
+    ("vector", "sequence"),
+];
+
 impl Parser<'_> {
     /// Whether a word cannot be a name without a backslash.
     pub(super) fn is_keyword(&self, word: &str) -> bool {

@@ -3,6 +3,7 @@
 use super::ast::{Member, Name, Operation, Parameter, Prelude, Tag, Type};
 use super::{Failed, Parsed, Parser};
 use crate::diagnostic::Code;
+use crate::lexer::TokenKind;
 
 /// What may stand in a class: in Ice 3.7 operations too.
 pub(super) enum ClassMember {
@@ -97,8 +98,23 @@ impl Parser<'_> {
         })
     }
 
+    /// `in`, which IDL writes before a parameter and Slice does not.
+    fn refuse_in(&mut self) {
+        let is_type = self.peek_at(1).is_some_and(|next| next.word().is_some());
+        let goes_on = self.peek_at(2).is_some_and(|next| {
+            next.word().is_some() || next.is('*') || next.kind == TokenKind::Scope
+        });
+        if self.peek_word() == Some("in") && is_type && goes_on {
+            let span = self.here();
+            let message = "a parameter is an in-parameter unless `out` stands before it";
+            self.error(Code::Syntax, span, message, "remove `in`");
+            self.at += 1;
+        }
+    }
+
     fn parameter(&mut self) -> Parsed<Parameter> {
         let before = self.prelude()?;
+        self.refuse_in();
         let is_out = self.eat_word("out");
         if let (true, Some(metadata)) = (is_out, before.metadata.first()) {
             let message = "the metadata of an out-parameter stands behind `out`";

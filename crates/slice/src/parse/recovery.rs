@@ -100,7 +100,7 @@ impl Parser<'_> {
         let open = self.expect('{', &format!("to open the {what}"))?;
         let mut found = Vec::new();
         while let Some(token) = self.peek() {
-            if token.is('}') || token.word().is_some_and(begins_definition) {
+            if token.is('}') || self.begins_next_definition() {
                 break;
             }
             if token.is(';') {
@@ -119,6 +119,13 @@ impl Parser<'_> {
         self.close(open, what);
         self.eat(';');
         Ok(found)
+    }
+
+    /// Whether a definition begins here, so that a `}` must be missing before it. `sequence<T> name;` is
+    /// more likely meant as a member.
+    fn begins_next_definition(&self) -> bool {
+        let is_collection = self.peek_at(1).is_some_and(|next| next.is('<'));
+        self.peek_word().is_some_and(begins_definition) && !is_collection
     }
 
     /// Steps over a token that nobody can use, lest the same error comes again for ever.

@@ -22,6 +22,9 @@ impl Parser<'_> {
             Some(TokenKind::Escaped(_) | TokenKind::Scope) => self.named_type()?,
             _ => return self.unexpected("expected a type"),
         };
+        if self.peek_is('[') || self.peek_is('<') {
+            return self.anonymous_collection();
+        }
         Ok(Type {
             kind,
             span: start.to(self.previous()),
@@ -51,6 +54,7 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(TypeKind::LocalObject)
             }
+            "sequence" | "dictionary" => self.anonymous_collection(),
             "void" => {
                 let span = self.here();
                 let message = "`void` is not a type of values";
@@ -68,6 +72,16 @@ impl Parser<'_> {
             _ if self.is_keyword(word) => self.unexpected("expected a type"),
             _ => self.named_type(),
         }
+    }
+
+    /// Reports a collection without a name of its own, as other languages have them.
+    fn anonymous_collection<T>(&mut self) -> Parsed<T> {
+        let span = self.here();
+        let message = "a collection needs a definition of its own";
+        let help =
+            "define `sequence<T> Name;` or `dictionary<K, V> Name;` before, and use `Name` here";
+        self.error(Code::Syntax, span, message, help);
+        Err(Failed)
     }
 
     fn named_type(&mut self) -> Parsed<TypeKind> {
