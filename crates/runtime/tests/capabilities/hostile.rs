@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use floe::TypedProxy;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::echo::{Server, soon};
