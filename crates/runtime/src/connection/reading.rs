@@ -38,8 +38,10 @@ pub(super) async fn run(connection: Arc<Connection>, reader: Box<dyn AsyncRead +
 enum End {
     /// A graceful close, by either side.
     Graceful,
-    /// The stream ended or broke.
+    /// The stream ended or broke between two messages.
     Lost(String),
+    /// The stream ended in the middle of a message.
+    Truncated(String),
     /// The peer broke the protocol.
     Refused(ProtocolError),
 }
@@ -115,7 +117,7 @@ impl Reading {
             count => {
                 let needed =
                     Message::needed(&self.input, self.connection.settings.message_size_max);
-                End::Lost(format!(
+                End::Truncated(format!(
                     "the peer ended the stream in the middle of a message, after {count} of {needed} bytes"
                 ))
             }
@@ -263,6 +265,10 @@ impl Connection {
             }
             End::Lost(reason) => {
                 tracing::debug!("lost the connection to {peer}: {reason}");
+                self.fail(LocalError::ConnectionLost { peer, reason }, true);
+            }
+            End::Truncated(reason) => {
+                tracing::warn!("closed the connection to {peer}: {reason}");
                 self.fail(LocalError::ConnectionLost { peer, reason }, true);
             }
             End::Refused(error) => {
