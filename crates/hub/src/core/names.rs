@@ -11,7 +11,7 @@ const PUBLISHER_SUFFIX: &str = ".publish";
 
 /// What the name part of an identity may stand for.
 ///
-/// Source: `reference/icestorm.md`, 2. A name may fit several of them, since topics are named
+/// Observed: IceStorm 3.7.8. A name may fit several of them, since topics are named
 /// freely: `topic.a.publish` is a topic, a publisher object, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ObjectName<'a> {

@@ -9,9 +9,10 @@ pub(crate) const TWOWAY_OUTSTANDING_MAX: usize = 5;
 
 /// How events are delivered to a subscriber.
 ///
-/// Source: `reference/icestorm.md`, 5.1 and 5.2. Unknown keys are ignored, as by IceStorm.
-/// `locatorCacheTimeout` and `connectionCached` are checked but change nothing: they concern
-/// locators, which the runtime does not support yet.
+/// Unknown keys are ignored, as by IceStorm. `locatorCacheTimeout` and `connectionCached` are
+/// checked but change nothing: they concern locators, which the runtime does not support yet.
+///
+/// Source: Ice manual, "IceStorm Quality of Service"; observed: IceStorm 3.7.8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Qos {
     /// How requests are sent.

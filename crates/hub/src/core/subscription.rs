@@ -19,7 +19,7 @@ use super::queue::{ByteLen, OverflowPolicy, Queue, QueueLimits};
 /// While it is offline, events are discarded. In `Failed` the queue is empty; the next event makes
 /// it `Gone`, which is the sign to end the subscription.
 ///
-/// Source: `reference/icestorm.md`, 5.4.
+/// Source: Ice manual, "IceStorm Subscriber Error Handling"; observed: IceStorm 3.7.8.
 #[derive(Debug)]
 pub(crate) struct Subscription<E> {
     queue: Queue<E>,

@@ -1,1 +1,9 @@
-//! What a user of the hub can do.
+//! What a user of the hub can do, with Floe on both sides.
+
+mod delivery;
+mod failures;
+mod info;
+mod restart;
+mod subscriptions;
+mod topics;
+mod world;

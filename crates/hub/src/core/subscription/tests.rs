@@ -1,1 +1,354 @@
-//! Tests of subscriptions.
+//! The rules of subscriptions: one by one, and in any order.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
+
+/// An event that is as long as it says; events are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Numbered {
+    number: u32,
+    byte_len: usize,
+}
+
+impl ByteLen for Numbered {
+    fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+}
+
+fn event(number: u32) -> Numbered {
+    Numbered {
+        number,
+        byte_len: 10,
+    }
+}
+
+const TWOWAY: Delivery = Delivery::Twoway {
+    outstanding_max: TWOWAY_OUTSTANDING_MAX,
+};
+const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
+
+fn limits(overflow: OverflowPolicy) -> QueueLimits {
+    QueueLimits {
+        events: 3,
+        bytes: 100,
+        overflow,
+    }
+}
+
+fn subscription(retry_count: RetryCount) -> Subscription<Numbered> {
+    let qos = Qos {
+        delivery: TWOWAY,
+        retry_count,
+    };
+    Subscription::new(&qos, limits(OverflowPolicy::DropOldest), DISCARD_INTERVAL)
+}
+
+fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32> {
+    let mut taken = Vec::new();
+    if subscription.turn(1) == Turn::Deliver {
+        subscription.take(events_max, usize::MAX, &mut taken);
+    }
+    taken.iter().map(|event| event.number).collect()
+}
+
+/// Lets a subscription fail with one event in delivery and one in the queue.
+fn failed(retry_count: RetryCount, failure: Failure, now: Instant) -> Subscription<Numbered> {
+    let mut subscription = subscription(retry_count);
+    subscription.handle_event(&event(0), now);
+    assert_eq!(take(&mut subscription, 1), [0]);
+    subscription.handle_event(&event(1), now);
+    subscription.handle_failed(1, failure, now);
+    subscription
+}
+
+#[test]
+fn events_come_out_in_the_order_in_which_they_went_in() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    for number in 0..3 {
+        subscription.handle_event(&event(number), now);
+    }
+    assert_eq!(take(&mut subscription, 2), [0, 1]);
+    assert_eq!(take(&mut subscription, 2), [2]);
+    subscription.handle_delivered(3);
+    let snapshot = subscription.snapshot();
+    assert_eq!((snapshot.accounts.delivered, snapshot.outstanding), (3, 0));
+}
+
+#[test]
+fn a_take_is_limited_in_bytes_but_never_empty() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    for number in 0..3 {
+        subscription.handle_event(&event(number), now);
+    }
+    let mut taken = Vec::new();
+    subscription.take(usize::MAX, 25, &mut taken);
+    assert_eq!(taken, [event(0), event(1)]);
+    taken.clear();
+    subscription.take(usize::MAX, 1, &mut taken);
+    assert_eq!(taken, [event(2)]);
+}
+
+#[test]
+fn a_full_queue_loses_its_oldest_events_and_counts_them() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    for number in 0..5 {
+        subscription.handle_event(&event(number), now);
+    }
+    assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
+    assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
+}
+
+#[test]
+fn an_event_that_never_fits_leaves_the_others_alone() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    subscription.handle_event(&event(0), now);
+    let huge = Numbered {
+        number: 1,
+        byte_len: 101,
+    };
+    subscription.handle_event(&huge, now);
+    assert_eq!(subscription.snapshot().accounts.lost.overflow, 1);
+    assert_eq!(take(&mut subscription, 10), [0]);
+}
+
+#[test]
+fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
+    let now = Instant::now();
+    let qos = Qos {
+        delivery: Delivery::Oneway,
+        retry_count: RetryCount::Unlimited,
+    };
+    let limits = limits(OverflowPolicy::Disconnect);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    for number in 0..4 {
+        subscription.handle_event(&event(number), now);
+    }
+    let snapshot = subscription.snapshot();
+    assert_eq!(snapshot.state, State::Failed);
+    let lost = snapshot.accounts.lost;
+    assert_eq!((lost.overflow, lost.removed), (1, 3));
+}
+
+#[test]
+fn the_first_failure_ends_a_subscription_with_the_next_event() {
+    let now = Instant::now();
+    let mut subscription = failed(RetryCount::Limited(0), Failure::Soft, now);
+    assert_eq!(subscription.snapshot().state, State::Failed);
+    assert_eq!(subscription.turn(1), Turn::Park);
+    assert!(subscription.handle_event(&event(2), now));
+    assert_eq!(subscription.turn(1), Turn::End);
+    let accounts = subscription.snapshot().accounts;
+    assert_eq!((accounts.lost.failed, accounts.lost.removed), (1, 2));
+    assert!(!subscription.handle_event(&event(3), now));
+    assert_eq!(subscription.snapshot().accounts, accounts);
+}
+
+#[test]
+fn a_tolerated_failure_discards_events_for_an_interval() {
+    let now = Instant::now();
+    let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
+    let later = now + DISCARD_INTERVAL;
+    subscription.handle_event(&event(2), later - Duration::from_millis(1));
+    let snapshot = subscription.snapshot();
+    assert_eq!(snapshot.state, State::Offline);
+    assert_eq!(snapshot.accounts.lost.offline, 2);
+    assert!(!subscription.handle_event(&event(3), later));
+    assert_eq!(take(&mut subscription, 10), [3]);
+    subscription.handle_failed(1, Failure::Soft, later);
+    assert_eq!(subscription.snapshot().state, State::Failed);
+}
+
+#[test]
+fn an_answer_proves_that_a_twoway_subscriber_lives() {
+    let now = Instant::now();
+    let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
+    let mut now = now;
+    for number in 2..5 {
+        now += DISCARD_INTERVAL;
+        subscription.handle_event(&event(number), now);
+        take(&mut subscription, 1);
+        subscription.handle_delivered(1);
+        subscription.handle_event(&event(number), now);
+        take(&mut subscription, 1);
+        subscription.handle_failed(1, Failure::Soft, now);
+        assert_eq!(subscription.snapshot().state, State::Offline);
+    }
+}
+
+#[test]
+fn an_object_that_does_not_exist_is_never_tried_again() {
+    let now = Instant::now();
+    let subscription = failed(RetryCount::Unlimited, Failure::Hard, now);
+    assert_eq!(subscription.snapshot().state, State::Failed);
+}
+
+#[test]
+fn failures_of_requests_that_were_outstanding_count_once() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(1));
+    subscription.handle_event(&event(0), now);
+    subscription.handle_event(&event(1), now);
+    take(&mut subscription, 2);
+    subscription.handle_failed(1, Failure::Soft, now);
+    subscription.handle_failed(1, Failure::Soft, now);
+    let snapshot = subscription.snapshot();
+    assert_eq!(snapshot.state, State::Offline);
+    assert_eq!(snapshot.accounts.lost.failed, 2);
+}
+
+#[test]
+fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
+    let now = Instant::now();
+    let subscription = failed(RetryCount::Limited(0), Failure::Ours, now);
+    assert_eq!(subscription.snapshot().state, State::Online);
+}
+
+#[test]
+fn draining_delivers_what_waits_and_takes_nothing_new() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    subscription.handle_event(&event(0), now);
+    assert_eq!(subscription.turn(1_000), Turn::Park);
+    assert!(subscription.drain());
+    subscription.handle_event(&event(1), now);
+    assert_eq!(subscription.turn(1_000), Turn::Deliver);
+    assert_eq!(take(&mut subscription, 10), [0]);
+    assert_eq!(subscription.turn(1_000), Turn::End);
+    assert_eq!(subscription.snapshot().accounts.lost.removed, 1);
+}
+
+#[test]
+fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    assert!(
+        !subscription.handle_event(&event(0), now),
+        "it is not parked"
+    );
+    assert_eq!(subscription.turn(25), Turn::Park);
+    assert!(!subscription.handle_event(&event(1), now), "20 of 25 bytes");
+    assert!(subscription.handle_event(&event(2), now));
+    assert!(
+        !subscription.handle_event(&event(3), now),
+        "it is woken already"
+    );
+}
+
+/// What may happen to a subscription.
+#[derive(Debug, Clone)]
+enum Step {
+    Event { byte_len: usize },
+    Turn { bytes_min: usize },
+    Take { events_max: usize, bytes_max: usize },
+    Delivered { share: u64 },
+    Failed { share: u64, failure: Failure },
+    Wait { seconds: u64 },
+    Drain,
+    Remove,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let failure = prop_oneof![
+        6 => Just(Failure::Soft),
+        1 => Just(Failure::Hard),
+        1 => Just(Failure::Ours),
+    ];
+    prop_oneof![
+        40 => (1..120_usize).prop_map(|byte_len| Step::Event { byte_len }),
+        15 => (1..80_usize).prop_map(|bytes_min| Step::Turn { bytes_min }),
+        20 => (1..6_usize, 1..150_usize)
+            .prop_map(|(events_max, bytes_max)| Step::Take { events_max, bytes_max }),
+        15 => (0..4_u64).prop_map(|share| Step::Delivered { share }),
+        5 => (0..4_u64, failure).prop_map(|(share, failure)| Step::Failed { share, failure }),
+        3 => (1..90_u64).prop_map(|seconds| Step::Wait { seconds }),
+        1 => Just(Step::Drain),
+        1 => Just(Step::Remove),
+    ]
+}
+
+fn any_subscription() -> impl Strategy<Value = Subscription<Numbered>> {
+    let retry_count = prop_oneof![
+        Just(RetryCount::Unlimited),
+        (0..4_u32).prop_map(RetryCount::Limited),
+    ];
+    let overflow = prop_oneof![
+        Just(OverflowPolicy::DropOldest),
+        Just(OverflowPolicy::Disconnect),
+    ];
+    let delivery = prop_oneof![Just(Delivery::Oneway), Just(Delivery::Batch), Just(TWOWAY)];
+    (retry_count, overflow, delivery).prop_map(|(retry_count, overflow, delivery)| {
+        let qos = Qos {
+            delivery,
+            retry_count,
+        };
+        Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL)
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_event_is_in_exactly_one_place(
+        mut subscription in any_subscription(),
+        steps in prop::collection::vec(step(), 1..200),
+    ) {
+        let mut now = Instant::now();
+        let mut published = 0;
+        let mut last_taken = None;
+        // The bytes at which the delivery must have been woken.
+        let mut parked_until: Option<usize> = None;
+        for step in steps {
+            let mut is_woken = false;
+            let outstanding = subscription.snapshot().outstanding;
+            match step {
+                Step::Event { byte_len } => {
+                    let was_gone = subscription.state() == State::Gone;
+                    let event = Numbered { number: published, byte_len };
+                    is_woken = subscription.handle_event(&event, now);
+                    published += u32::from(!was_gone);
+                }
+                Step::Turn { bytes_min } => {
+                    parked_until = None;
+                    if subscription.turn(bytes_min) == Turn::Park {
+                        parked_until = Some(bytes_min);
+                    }
+                }
+                Step::Take { events_max, bytes_max } => {
+                    let mut taken = Vec::new();
+                    subscription.take(events_max, bytes_max, &mut taken);
+                    for event in taken {
+                        prop_assert!(last_taken.is_none_or(|last| last < event.number));
+                        last_taken = Some(event.number);
+                    }
+                }
+                Step::Delivered { share } => subscription.handle_delivered(share.min(outstanding)),
+                Step::Failed { share, failure } => {
+                    subscription.handle_failed(share.min(outstanding), failure, now);
+                }
+                Step::Wait { seconds } => now += Duration::from_secs(seconds),
+                Step::Drain => is_woken = subscription.drain(),
+                Step::Remove => is_woken = subscription.remove(),
+            }
+            if is_woken {
+                prop_assert!(parked_until.take().is_some(), "woken although it was not parked");
+            }
+            let Snapshot { state, accounts, queued, queued_bytes, outstanding } = subscription.snapshot();
+            let lost = accounts.lost;
+            let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
+            prop_assert_eq!(accounts.offered, accounts.delivered + lost + queued + outstanding);
+            prop_assert_eq!(accounts.offered, u64::from(published));
+            prop_assert!(queued <= 3 && queued_bytes <= 100);
+            prop_assert!(state == State::Online || queued == 0);
+            let must_be_awake = parked_until.is_some_and(|bytes| queued_bytes >= bytes as u64);
+            prop_assert!(!must_be_awake, "parked although there is enough to do");
+            let must_end = state == State::Gone && parked_until.is_some();
+            prop_assert!(!must_end, "parked although the subscription has ended");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Delivery in each mode.
+
+use std::time::{Duration, Instant};
+
+use floe::{Context, EncodingVersion, OperationMode, Outcome, TypedProxy};
+
+use crate::world::{
+    Subscribers, World, encapsulation, numbered, publish, publish_many, publisher, soon, subscribe,
+};
+
+#[tokio::test]
+async fn a_twoway_subscriber_gets_all_events_in_order() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    publish_many(&publisher(&topic).await, 300).await;
+    assert_eq!(inbox.operations(300).await, numbered(300));
+}
+
+#[tokio::test]
+async fn an_ordered_subscriber_has_one_request_at_a_time() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add_stuck("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[("reliability", "ordered")]).await;
+    publish_many(&publisher(&topic).await, 20).await;
+    let info = world
+        .info_when("t", |i| i.subscribers[0].queued == 19)
+        .await;
+    assert_eq!(info.subscribers[0].outstanding, 1);
+    inbox.open();
+    assert_eq!(inbox.operations(20).await, numbered(20));
+}
+
+#[tokio::test]
+async fn at_most_five_requests_to_a_twoway_subscriber_are_unanswered() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add_stuck("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    publish_many(&publisher(&topic).await, 20).await;
+    let info = world
+        .info_when("t", |i| i.subscribers[0].queued == 15)
+        .await;
+    assert_eq!(info.subscribers[0].outstanding, 5);
+    assert_eq!(info.delivered, 0);
+    inbox.open();
+    inbox.operations(20).await;
+    world.info_when("t", |i| i.delivered == 20).await;
+}
+
+#[tokio::test]
+async fn a_oneway_subscriber_gets_oneway_requests_in_order() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy.ice_oneway(), &[]).await;
+    let publisher = publisher(&topic).await.ice_oneway();
+    publish_many(&publisher, 5_000).await;
+    assert!(inbox.next().await.is_oneway);
+    assert_eq!(inbox.operations(4_999).await, numbered(5_000)[1..]);
+}
+
+#[tokio::test]
+async fn events_for_a_batch_subscriber_wait_for_the_flush_interval() {
+    let interval = Duration::from_millis(300);
+    let world = World::with(|settings| settings.flush_interval = interval).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy.ice_batch_oneway(), &[]).await;
+    let publisher = publisher(&topic).await;
+    for round in 0..2 {
+        let start = Instant::now();
+        publish_many(&publisher, 10).await;
+        assert_eq!(inbox.operations(10).await, numbered(10));
+        assert!(start.elapsed() >= interval, "round {round} came too early");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_is_long_leaves_before_the_interval_is_over() {
+    let world = World::with(|settings| {
+        settings.flush_interval = Duration::from_secs(3_600);
+        settings.flush_bytes = 1_000;
+    })
+    .await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy.ice_batch_oneway(), &[]).await;
+    publish_many(&publisher(&topic).await, 200).await;
+    assert_eq!(inbox.operations(150).await, numbered(200)[..150]);
+}
+
+#[tokio::test]
+async fn an_event_travels_unopened_with_its_mode_context_and_encoding() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    let context = Context::from([("cost".to_owned(), "3".to_owned())]);
+    let publisher = publisher(&topic).await.ice_context(context.clone());
+    let old = encapsulation(EncodingVersion::V1_0, "unopened");
+    let answer = publisher.invoke("tell", OperationMode::Idempotent, &old);
+    let nothing = encapsulation(EncodingVersion::V1_0, "");
+    let expected = Outcome::Returned(nothing.into());
+    assert_eq!(soon(answer).await.unwrap(), Some(expected));
+    let received = inbox.next().await;
+    assert_eq!(received.operation, "tell");
+    assert_eq!(received.mode, OperationMode::Idempotent);
+    assert_eq!(received.context, context);
+    assert_eq!(received.parameters, old);
+}
+
+#[tokio::test]
+async fn built_in_operations_of_a_publisher_are_events() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    let publisher = publisher(&topic).await;
+    soon(publisher.ice_ping()).await.unwrap();
+    assert!(
+        soon(publisher.ice_ids()).await.is_err(),
+        "the answer is empty"
+    );
+    assert_eq!(inbox.operations(2).await, ["ice_ping", "ice_ids"]);
+}
+
+#[tokio::test]
+async fn an_event_longer_than_the_hub_copies_arrives_whole() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    let long = encapsulation(EncodingVersion::V1_1, &"long ".repeat(180_000));
+    let sent = publisher(&topic).await;
+    let sent = sent.invoke("tell", OperationMode::Normal, &long);
+    soon(sent).await.unwrap();
+    assert_eq!(inbox.next().await.parameters, long);
+}
+
+#[tokio::test]
+async fn a_user_exception_of_a_subscriber_is_a_delivery() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "throw").await;
+    publish(&publisher, "throw").await;
+    world
+        .info_when("t", |i| i.subscribers[0].delivered == 2)
+        .await;
+}
+
+#[tokio::test]
+async fn subscribers_of_all_modes_get_the_same_events() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let topic = world.create("t").await;
+    let mut inboxes = Vec::new();
+    for number in 0..12 {
+        let (proxy, inbox) = subscribers.add(&format!("s{number}"));
+        let proxy = match number % 3 {
+            0 => proxy,
+            1 => proxy.ice_oneway(),
+            _ => proxy.ice_batch_oneway(),
+        };
+        subscribe(&topic, &proxy, &[]).await;
+        inboxes.push(inbox);
+    }
+    publish_many(&publisher(&topic).await, 50).await;
+    for inbox in &mut inboxes {
+        assert_eq!(inbox.operations(50).await, numbered(50));
+    }
+    let info = world.info_when("t", |i| i.delivered == 600).await;
+    assert_eq!(info.published, 50);
+}
+
+#[tokio::test]
+async fn an_event_reaches_the_facet_of_the_subscribers_proxy() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy.ice_facet("none"), &[]).await;
+    publish(&publisher(&topic).await, "e").await;
+    world.info_when("t", |i| i.lost.failed == 1).await;
+    assert!(!inbox.has_more());
+}
+
+#[tokio::test]
+async fn a_shutdown_delivers_what_is_queued() {
+    let world = World::with(|settings| settings.flush_interval = Duration::from_secs(3_600)).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy.ice_batch_oneway(), &[]).await;
+    publish_many(&publisher(&topic).await, 10).await;
+    assert!(!inbox.has_more());
+    world.shut_down().await;
+    assert_eq!(inbox.operations(10).await, numbered(10));
+}

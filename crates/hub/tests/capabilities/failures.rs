@@ -1,0 +1,170 @@
+//! Subscribers that are dead or slow.
+
+use std::time::Duration;
+
+use floe::TypedProxy;
+use floe::contracts::ice_storm::TopicProxy;
+use floe_hub::contracts::floe::SubscriberState;
+
+use crate::world::{
+    Subscribers, World, identity, numbered, publish, publish_many, publisher, subscribe,
+};
+
+/// Subscribes an object of a process that ends before the first event.
+async fn subscribe_dead(topic: &TopicProxy, name: &str, qos: &[(&str, &str)]) {
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add(name);
+    subscribe(topic, &proxy, qos).await;
+    subscribers.stop().await;
+}
+
+#[tokio::test]
+async fn a_dead_subscriber_is_removed_with_the_event_after_the_first_failure() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    subscribe_dead(&topic, "dead", &[]).await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "e").await;
+    let info = world.info_when("t", |i| i.lost.failed == 1).await;
+    assert_eq!(info.subscribers[0].state, SubscriberState::Failed);
+    assert_eq!(topic.get_subscribers().await.unwrap(), [identity("dead")]);
+    publish(&publisher, "e").await;
+    assert_eq!(topic.get_subscribers().await.unwrap(), []);
+    let info = world.info_when("t", |i| i.subscribers.is_empty()).await;
+    assert_eq!(
+        (info.published, info.lost.failed, info.lost.removed),
+        (2, 1, 1)
+    );
+}
+
+#[tokio::test]
+async fn dead_subscribers_of_every_mode_leave_the_others_alone() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    let gone = Subscribers::start().await;
+    let dead = gone.add("dead").0;
+    subscribe(&topic, &dead, &[]).await;
+    subscribe(&topic, &gone.add("dead oneway").0.ice_oneway(), &[]).await;
+    subscribe(&topic, &gone.add("dead batch").0.ice_batch_oneway(), &[]).await;
+    gone.stop().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    subscribe(&topic, &proxy, &[]).await;
+    let publisher = publisher(&topic).await;
+    publish_many(&publisher, 20).await;
+    assert_eq!(inbox.operations(20).await, numbered(20));
+    // The batch fails when it is flushed; then it takes one more event to be rid of it.
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while topic.get_subscribers().await.unwrap().len() > 1 {
+            publish(&publisher, "e").await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .expect("the dead ones are removed");
+    let info = world
+        .info_when("t", |i| {
+            i.subscribers.len() == 1 && i.subscribers[0].queued == 0
+        })
+        .await;
+    assert_eq!(info.subscribers[0].lost, Default::default());
+}
+
+#[tokio::test]
+async fn a_subscriber_that_is_subscribed_again_after_a_failure_is_a_new_one() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    subscribe_dead(&topic, "s", &[]).await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "e").await;
+    world.info_when("t", |i| i.lost.failed == 1).await;
+    publish(&publisher, "e").await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    subscribe(&topic, &proxy, &[]).await;
+    publish(&publisher, "again").await;
+    assert_eq!(inbox.next().await.operation, "again");
+    let info = world.info_when("t", |i| i.delivered == 1).await;
+    assert_eq!(info.subscribers[0].offered, 1);
+}
+
+#[tokio::test]
+async fn a_subscriber_that_may_fail_is_offline_for_a_while_and_then_comes_back() {
+    let world =
+        World::with(|settings| settings.discard_interval = Duration::from_millis(200)).await;
+    let topic = world.create("t").await;
+    let gone = Subscribers::start().await;
+    let endpoint = gone.adapter.endpoints()[0].to_string();
+    let (proxy, _inbox) = gone.add("s");
+    subscribe(&topic, &proxy, &[("retryCount", "-1")]).await;
+    gone.stop().await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "e").await;
+    let info = world.info_when("t", |i| i.lost.failed == 1).await;
+    assert_eq!(info.subscribers[0].state, SubscriberState::Offline);
+    publish(&publisher, "discarded").await;
+    let subscribers = Subscribers::at(&endpoint).await;
+    let (_, mut inbox) = subscribers.add("s");
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    publish(&publisher, "back").await;
+    assert_eq!(inbox.next().await.operation, "back");
+    let info = world.info_when("t", |i| i.delivered == 1).await;
+    assert_eq!((info.lost.failed, info.lost.offline), (1, 1));
+    assert_eq!(info.subscribers[0].state, SubscriberState::Online);
+}
+
+#[tokio::test]
+async fn an_object_that_does_not_exist_is_removed_however_often_it_may_fail() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[("retryCount", "-1")]).await;
+    subscribers.adapter.remove(&identity("s"), "");
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "e").await;
+    world.info_when("t", |i| i.lost.failed == 1).await;
+    publish(&publisher, "e").await;
+    assert_eq!(topic.get_subscribers().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_slow_subscriber_loses_its_own_events_and_they_are_counted() {
+    let world = World::with(|settings| settings.queue_limits.events = 10).await;
+    let subscribers = Subscribers::start().await;
+    let ((slow, mut slow_inbox), (fast, mut fast_inbox)) =
+        (subscribers.add_stuck("slow"), subscribers.add("fast"));
+    let topic = world.create("t").await;
+    subscribe(&topic, &slow, &[]).await;
+    subscribe(&topic, &fast, &[]).await;
+    let publisher = publisher(&topic).await;
+    for number in 0..100 {
+        publish(&publisher, &format!("e{number}")).await;
+        assert_eq!(fast_inbox.next().await.operation, format!("e{number}"));
+    }
+    let info = world.info_when("t", |i| i.delivered == 100).await;
+    let slow = &info.subscribers[0];
+    assert_eq!((slow.offered, slow.delivered), (100, 0));
+    assert_eq!(
+        (slow.outstanding, slow.queued, slow.lost.overflow),
+        (5, 10, 85)
+    );
+    assert_eq!(info.subscribers[1].lost, Default::default());
+    slow_inbox.open();
+    let expected = [&numbered(5)[..], &numbered(100)[90..]].concat();
+    assert_eq!(slow_inbox.operations(15).await, expected);
+    world.info_when("t", |i| i.delivered == 115).await;
+}
+
+#[tokio::test]
+async fn a_subscriber_that_does_not_answer_in_time_has_failed() {
+    let world =
+        World::with(|settings| settings.send_timeout = Some(Duration::from_millis(100))).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add_stuck("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    publish(&publisher(&topic).await, "e").await;
+    let info = world.info_when("t", |i| i.lost.failed == 1).await;
+    assert_eq!(info.subscribers[0].state, SubscriberState::Failed);
+}

@@ -1,0 +1,110 @@
+//! What the hub tells of itself.
+
+use std::time::Duration;
+
+use floe::TypedProxy;
+use floe_hub::HUB_ADMIN;
+use floe_hub::contracts::floe::{HubAdminProxy, HubAdminTopicInfoError, Losses, TopicInfo};
+
+use crate::world::{Subscribers, World, publish, publish_many, publisher, soon, subscribe};
+
+fn total(lost: &Losses) -> i64 {
+    lost.overflow + lost.offline + lost.failed + lost.removed
+}
+
+fn adds_up(info: &TopicInfo) {
+    for subscriber in &info.subscribers {
+        let known = subscriber.delivered + total(&subscriber.lost);
+        let under_way = subscriber.queued + subscriber.outstanding;
+        assert_eq!(subscriber.offered, known + under_way, "{subscriber:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_an_unknown_topic_nothing_is_told() {
+    let world = World::start().await;
+    let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
+    let error = soon(admin.topic_info("t")).await.unwrap_err();
+    assert!(
+        matches!(&error, HubAdminTopicInfoError::NoSuchTopic(e) if e.name == "t"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_subscriber_is_told_with_its_proxy_and_quality_of_service() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy.ice_oneway(), &[("retryCount", "3")]).await;
+    let info = world.info("t").await;
+    assert_eq!(info.subscribers[0].subscriber, Some(proxy.ice_oneway()));
+    assert_eq!(info.subscribers[0].qos["retryCount"], "3");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn accounts_add_up_at_any_time_while_subscribers_come_and_go() {
+    let world = World::with(|settings| {
+        settings.queue_limits.events = 20;
+        settings.flush_interval = Duration::from_millis(5);
+        settings.discard_interval = Duration::from_millis(5);
+    })
+    .await;
+    let topic = world.create("t").await;
+    let publisher = publisher(&topic).await;
+    let oneway = publisher.ice_oneway();
+    let publishing = tokio::spawn(async move {
+        for _ in 0..20 {
+            publish_many(&oneway, 200).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    let mut inboxes = Vec::new();
+    for round in 0..6 {
+        let subscribers = Subscribers::start().await;
+        let (quick, quick_inbox) = subscribers.add(&format!("quick{round}"));
+        let (stuck, stuck_inbox) = subscribers.add_stuck(&format!("stuck{round}"));
+        subscribe(&topic, &quick.ice_oneway(), &[("retryCount", "-1")]).await;
+        subscribe(&topic, &stuck, &[]).await;
+        adds_up(&world.info("t").await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if round % 2 == 0 {
+            topic.unsubscribe(Some(&stuck)).await.unwrap();
+            subscribers.stop().await;
+        }
+        inboxes.extend([quick_inbox, stuck_inbox]);
+        adds_up(&world.info("t").await);
+    }
+    publishing.await.unwrap();
+    publish(&publisher, "last").await;
+    inboxes.iter().for_each(|inbox| inbox.open());
+    let info = world
+        .info_when("t", |i| {
+            i.subscribers.iter().all(|s| s.queued + s.outstanding == 0)
+        })
+        .await;
+    adds_up(&info);
+    assert_eq!(info.published, 4_001);
+}
+
+#[tokio::test]
+async fn totals_keep_what_subscribers_that_have_left_got_and_lost() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    let publisher = publisher(&topic).await;
+    for round in 1..=3 {
+        let subscribers = Subscribers::start().await;
+        let (proxy, mut inbox) = subscribers.add("s");
+        subscribe(&topic, &proxy, &[]).await;
+        publish_many(&publisher, 10).await;
+        inbox.operations(10).await;
+        world.info_when("t", |i| i.delivered == 10 * round).await;
+        topic.unsubscribe(Some(&proxy)).await.unwrap();
+    }
+    let info = world.info("t").await;
+    assert_eq!(
+        (info.published, info.delivered, total(&info.lost)),
+        (30, 30, 0)
+    );
+}

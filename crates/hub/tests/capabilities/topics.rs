@@ -1,0 +1,183 @@
+//! Topics: creating, finding and destroying them.
+
+use floe::contracts::ice_storm::{
+    FinderProxy, TopicManagerCreateError, TopicManagerInternalProxy, TopicManagerRetrieveError,
+    TopicProxy,
+};
+use floe::{InvokeError, SystemException, TypedProxy};
+
+use crate::world::{World, publish, publisher, soon};
+
+#[tokio::test]
+async fn a_topic_is_created_once_and_found_by_its_name() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    assert_eq!(topic.get_name().await.unwrap(), "t");
+    let again = world.manager.create("t").await.unwrap_err();
+    assert!(
+        matches!(&again, TopicManagerCreateError::TopicExists(e) if e.name == "t"),
+        "{again}"
+    );
+    assert_eq!(
+        world.manager.retrieve("t").await.unwrap(),
+        Some(topic.clone())
+    );
+    assert_eq!(
+        world.manager.create_or_retrieve("t").await.unwrap(),
+        Some(topic)
+    );
+    world.manager.create_or_retrieve("u").await.unwrap();
+    let all = world.manager.retrieve_all().await.unwrap();
+    assert_eq!(all.keys().collect::<Vec<_>>(), ["t", "u"]);
+}
+
+#[tokio::test]
+async fn a_topic_that_does_not_exist_is_not_found() {
+    let world = World::start().await;
+    let error = soon(world.manager.retrieve("t")).await.unwrap_err();
+    assert!(
+        matches!(&error, TopicManagerRetrieveError::NoSuchTopic(e) if e.name == "t"),
+        "{error}"
+    );
+    let object = world.object("IceStorm/topic.t");
+    assert!(is_not_exist(soon(object.ice_ping()).await));
+}
+
+#[tokio::test]
+async fn objects_have_the_identities_of_icestorm() {
+    let world = World::start().await;
+    let topic = world.create("a.b").await;
+    let identity = |proxy: &floe::Proxy| proxy.reference().identity.to_string();
+    assert_eq!(identity(topic.as_proxy()), "IceStorm/topic.a.b");
+    assert_eq!(identity(&publisher(&topic).await), "IceStorm/a.b.publish");
+    let publisher = topic.get_non_replicated_publisher().await.unwrap();
+    assert_eq!(identity(&publisher.unwrap()), "IceStorm/a.b.publish");
+}
+
+#[tokio::test]
+async fn types_are_those_that_icestorm_names() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    let expected = [
+        "::Ice::Object",
+        "::IceStorm::Topic",
+        "::IceStorm::TopicInternal",
+    ];
+    assert_eq!(topic.ice_ids().await.unwrap(), expected);
+    assert_eq!(topic.ice_id().await.unwrap(), "::IceStorm::TopicInternal");
+    let expected = [
+        "::Ice::Object",
+        "::IceStorm::TopicManager",
+        "::IceStorm::TopicManagerInternal",
+    ];
+    assert_eq!(world.manager.ice_ids().await.unwrap(), expected);
+    let checked = TopicProxy::checked(topic.as_proxy().clone()).await;
+    assert_eq!(checked.unwrap(), Some(topic));
+}
+
+#[tokio::test]
+async fn the_finder_knows_the_topic_manager_of_any_instance() {
+    let world = World::with(|settings| settings.instance_name = "Other".to_owned()).await;
+    let finder = FinderProxy::from_proxy(world.object("IceStorm/Finder"));
+    let found = soon(finder.get_topic_manager()).await.unwrap().unwrap();
+    assert_eq!(
+        found.as_proxy().reference().identity.to_string(),
+        "Other/TopicManager"
+    );
+    found.create("t").await.unwrap();
+    assert!(is_not_exist(
+        world.object("IceStorm/TopicManager").ice_ping().await
+    ));
+}
+
+#[tokio::test]
+async fn a_destroyed_topic_is_gone_with_all_its_objects_and_may_be_created_again() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    let publisher = publisher(&topic).await;
+    soon(topic.destroy()).await.unwrap();
+    assert!(is_not_exist(topic.destroy().await));
+    assert!(is_not_exist(publisher.ice_ping().await));
+    let topic = world.create("t").await;
+    assert_eq!(topic.get_subscribers().await.unwrap(), []);
+    publish(&publisher, "e").await;
+    assert_eq!(world.info("t").await.published, 1);
+}
+
+#[tokio::test]
+async fn facets_other_than_the_default_do_not_exist() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    for proxy in [
+        topic.as_proxy(),
+        &publisher(&topic).await,
+        world.manager.as_proxy(),
+    ] {
+        let error = soon(proxy.ice_facet("f").ice_ping()).await.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                InvokeError::System(SystemException::FacetNotExist(_))
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn names_that_icestorm_cannot_store_are_refused() {
+    let world = World::start().await;
+    world.create(&"x".repeat(489)).await;
+    for name in ["x".repeat(490), "x".repeat(512)] {
+        let error = world.manager.create_or_retrieve(&name).await.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                InvokeError::System(SystemException::UnknownException(_))
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_topic_whose_objects_would_be_those_of_another_is_refused() {
+    let world = World::start().await;
+    world.create("topic.a").await;
+    let error = world
+        .manager
+        .create_or_retrieve("a.publish")
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("topic.a.publish"), "{error}");
+}
+
+#[tokio::test]
+async fn old_and_new_operations_are_both_there() {
+    let world = World::start().await;
+    assert!(
+        soon(world.manager.get_slice_checksums())
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    let manager = TopicManagerInternalProxy::from_proxy(world.manager.as_proxy().clone());
+    assert_eq!(manager.get_replica_node().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn links_are_refused_for_now_in_so_many_words() {
+    let world = World::start().await;
+    let (from, to) = (world.create("from").await, world.create("to").await);
+    let error = soon(from.link(Some(&to), 0)).await.unwrap_err();
+    assert!(error.to_string().contains("not yet supported"), "{error}");
+    assert!(from.unlink(Some(&to)).await.is_err());
+    assert_eq!(from.get_link_info_seq().await.unwrap(), []);
+}
+
+fn is_not_exist(result: Result<(), InvokeError>) -> bool {
+    matches!(
+        result,
+        Err(InvokeError::System(SystemException::ObjectNotExist(_)))
+    )
+}

@@ -1,0 +1,283 @@
+//! A hub, and subscribers that write down what they get, for the other files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
+use floe::{
+    Adapter, Communicator, Context, DispatchFuture, Dispatcher, Encoder, EncodingVersion, Identity,
+    OperationMode, Outcome, Proxy, Request, TypedProxy,
+};
+use floe_hub::contracts::floe::{HubAdminProxy, TopicInfo};
+use floe_hub::{HUB_ADMIN, Hub, HubSettings};
+use tokio::sync::{mpsc, watch};
+
+/// A hub and a client of it, in communicators of their own.
+pub(crate) struct World {
+    pub(crate) hub_side: Communicator,
+    pub(crate) client: Communicator,
+    pub(crate) hub: Hub,
+    pub(crate) manager: TopicManagerProxy,
+}
+
+impl World {
+    pub(crate) async fn start() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// A hub with other settings than the default, on a free port.
+    pub(crate) async fn with(change: impl FnOnce(&mut HubSettings)) -> Self {
+        let mut settings = HubSettings::default();
+        settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+        settings.flush_interval = Duration::from_millis(100);
+        change(&mut settings);
+        let hub_side = Communicator::new();
+        let hub = Hub::start(&hub_side, settings).await.expect("a hub starts");
+        let client = Communicator::new();
+        let manager = client.proxy(&hub.topic_manager()).expect("a proxy");
+        Self {
+            hub_side,
+            client,
+            hub,
+            manager,
+        }
+    }
+
+    pub(crate) async fn create(&self, name: &str) -> TopicProxy {
+        let topic = soon(self.manager.create(name)).await;
+        topic.expect("a new topic").expect("no nil proxy")
+    }
+
+    /// A proxy to an object of the hub.
+    pub(crate) fn object(&self, identity: &str) -> Proxy {
+        let text = format!("{identity}:{}", self.hub.endpoints());
+        self.client.proxy(&text).expect("a proxy")
+    }
+
+    /// What the hub tells of a topic.
+    pub(crate) async fn info(&self, topic: &str) -> TopicInfo {
+        let admin = HubAdminProxy::from_proxy(self.object(HUB_ADMIN));
+        soon(admin.topic_info(topic)).await.expect("a topic")
+    }
+
+    /// Waits until what the hub tells of a topic is as expected.
+    pub(crate) async fn info_when(
+        &self,
+        topic: &str,
+        expected: impl Fn(&TopicInfo) -> bool,
+    ) -> TopicInfo {
+        let start = Instant::now();
+        loop {
+            let info = self.info(topic).await;
+            if expected(&info) {
+                return info;
+            }
+            assert!(
+                start.elapsed() < WATCHDOG,
+                "still not as expected: {info:?}"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    pub(crate) async fn shut_down(self) {
+        soon(self.hub.shutdown()).await;
+        soon(self.hub_side.shutdown()).await;
+    }
+}
+
+/// A process that subscribes: a communicator and an adapter.
+pub(crate) struct Subscribers {
+    pub(crate) communicator: Communicator,
+    pub(crate) adapter: Adapter,
+}
+
+impl Subscribers {
+    pub(crate) async fn start() -> Self {
+        Self::at("tcp -h 127.0.0.1 -p 0").await
+    }
+
+    pub(crate) async fn at(endpoint: &str) -> Self {
+        let communicator = Communicator::new();
+        let adapter = communicator.adapter(endpoint).await.expect("loopback");
+        adapter.activate();
+        Self {
+            communicator,
+            adapter,
+        }
+    }
+
+    /// A subscriber that answers at once.
+    pub(crate) fn add(&self, identity: &str) -> (Proxy, Inbox) {
+        self.add_gated(identity, true)
+    }
+
+    /// A subscriber that answers only once its gate is opened.
+    pub(crate) fn add_stuck(&self, identity: &str) -> (Proxy, Inbox) {
+        self.add_gated(identity, false)
+    }
+
+    fn add_gated(&self, identity: &str, is_open: bool) -> (Proxy, Inbox) {
+        let (sender, events) = mpsc::unbounded_channel();
+        let (gate, gate_is_open) = watch::channel(is_open);
+        let recorder = Recorder {
+            sender,
+            gate_is_open,
+        };
+        let proxy = self
+            .adapter
+            .add(identity, recorder)
+            .expect("a new identity");
+        (proxy, Inbox { events, gate })
+    }
+
+    /// Ends the process.
+    pub(crate) async fn stop(self) {
+        soon(self.communicator.shutdown()).await;
+    }
+}
+
+/// A request as a subscriber got it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Received {
+    pub(crate) operation: String,
+    pub(crate) mode: OperationMode,
+    pub(crate) context: Context,
+    pub(crate) parameters: Vec<u8>,
+    pub(crate) is_oneway: bool,
+}
+
+/// What a subscriber has got.
+pub(crate) struct Inbox {
+    events: mpsc::UnboundedReceiver<Received>,
+    gate: watch::Sender<bool>,
+}
+
+impl Inbox {
+    /// The next event.
+    pub(crate) async fn next(&mut self) -> Received {
+        soon(self.events.recv()).await.expect("the recorder lives")
+    }
+
+    /// The operations of so many events.
+    pub(crate) async fn operations(&mut self, count: usize) -> Vec<String> {
+        let mut operations = Vec::new();
+        for _ in 0..count {
+            operations.push(self.next().await.operation);
+        }
+        operations
+    }
+
+    /// Whether there is an event that nobody has looked at.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Lets a stuck subscriber answer.
+    pub(crate) fn open(&self) {
+        self.gate.send_replace(true);
+    }
+}
+
+/// Writes down what it gets. Operation `throw` is answered with a user exception.
+struct Recorder {
+    sender: mpsc::UnboundedSender<Received>,
+    gate_is_open: watch::Receiver<bool>,
+}
+
+impl Dispatcher for Recorder {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        Box::pin(async move {
+            let current = request.current();
+            let received = Received {
+                operation: current.operation().to_owned(),
+                mode: current.mode(),
+                context: current.context(),
+                parameters: request.parameters().to_vec(),
+                is_oneway: current.is_oneway(),
+            };
+            // A test that has seen enough has dropped its end.
+            let _ = self.sender.send(received);
+            let mut gate_is_open = self.gate_is_open.clone();
+            let _ = gate_is_open.wait_for(|is_open| *is_open).await;
+            if request.operation() == "throw" {
+                let nothing = request.parameters();
+                return request.respond(&Outcome::UserException(nothing));
+            }
+            request.returned_nothing()
+        })
+    }
+}
+
+/// Publishes an event without parameters.
+pub(crate) async fn publish(publisher: &Proxy, operation: &str) {
+    let nothing = nothing();
+    let sent = publisher.invoke(operation, OperationMode::Normal, &nothing);
+    soon(sent).await.expect("the hub takes it");
+}
+
+/// Publishes events without parameters, named `e0`, `e1` and so on.
+pub(crate) async fn publish_many(publisher: &Proxy, count: usize) {
+    for number in 0..count {
+        publish(publisher, &format!("e{number}")).await;
+    }
+}
+
+/// The names of the events of [`publish_many`].
+pub(crate) fn numbered(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("e{number}")).collect()
+}
+
+/// The publisher object of a topic.
+pub(crate) async fn publisher(topic: &TopicProxy) -> Proxy {
+    let publisher = soon(topic.get_publisher()).await;
+    publisher.expect("a topic").expect("no nil proxy")
+}
+
+/// Subscribes with a quality of service; gives the publisher of this subscriber alone.
+pub(crate) async fn subscribe(
+    topic: &TopicProxy,
+    subscriber: &Proxy,
+    qos: &[(&str, &str)],
+) -> Proxy {
+    let qos = self::qos(qos);
+    let subscribed = topic.subscribe_and_get_publisher(&qos, Some(subscriber));
+    let publisher = soon(subscribed).await;
+    publisher.expect("a subscription").expect("no nil proxy")
+}
+
+pub(crate) fn qos(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    pairs.iter().map(owned).collect()
+}
+
+/// An encapsulation without parameters, in encoding 1.1.
+pub(crate) fn nothing() -> Vec<u8> {
+    encapsulation(EncodingVersion::V1_1, "")
+}
+
+/// An encapsulation with a text, or with nothing if it is empty.
+pub(crate) fn encapsulation(encoding: EncodingVersion, text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, encoding);
+    encoder.encapsulation(encoding, |encoder| {
+        if !text.is_empty() {
+            encoder.string(text);
+        }
+    });
+    encoder.finish().expect("a short text");
+    bytes
+}
+
+pub(crate) fn identity(text: &str) -> Identity {
+    text.parse().expect("an identity")
+}
+
+/// Ends a test that hangs.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    let result = tokio::time::timeout(WATCHDOG, future).await;
+    result.expect("done in time")
+}
+
+const WATCHDOG: Duration = Duration::from_secs(30);
