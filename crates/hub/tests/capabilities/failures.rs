@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use floe::TypedProxy;
 use floe::contracts::ice_storm::TopicProxy;
+use floe::{EncodingVersion, OperationMode, TypedProxy};
 use floe_hub::contracts::floe::SubscriberState;
 
 use crate::world::{
-    Subscribers, World, identity, numbered, publish, publish_many, publisher, subscribe,
+    Subscribers, World, encapsulation, identity, numbered, publish, publish_many, publisher, soon,
+    subscribe,
 };
 
 /// Subscribes an object of a process that ends before the first event.
@@ -154,6 +155,40 @@ async fn a_slow_subscriber_loses_its_own_events_and_they_are_counted() {
     let expected = [&numbered(5)[..], &numbered(100)[90..]].concat();
     assert_eq!(slow_inbox.operations(15).await, expected);
     world.info_when("t", |i| i.delivered == 115).await;
+}
+
+#[tokio::test]
+async fn a_oneway_subscriber_that_stops_reading_loses_its_own_events_alone() {
+    let world = World::with(|settings| settings.queue_limits.events = 10).await;
+    let mut settings = floe::Settings::default();
+    settings.dispatch_limit = 1;
+    let stuck = Subscribers::with(settings, "tcp -h 127.0.0.1 -p 0").await;
+    let (stuck_proxy, stuck_inbox) = stuck.add_stuck("stuck");
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &stuck_proxy.ice_oneway(), &[]).await;
+    subscribe(&topic, &proxy.ice_oneway(), &[]).await;
+    // More than all buffers between here and there hold.
+    let long = encapsulation(EncodingVersion::V1_1, &"long ".repeat(100_000));
+    let publisher = publisher(&topic).await;
+    for _ in 0..60 {
+        let sent = publisher.invoke("e", OperationMode::Normal, &long);
+        soon(sent).await.unwrap();
+        inbox.next().await;
+    }
+    let info = world
+        .info_when("t", |i| i.subscribers[1].delivered == 60)
+        .await;
+    let stuck = &info.subscribers[0];
+    assert_eq!(stuck.queued, 10);
+    assert!(stuck.lost.overflow > 0, "{stuck:?}");
+    assert_eq!(
+        stuck.delivered + stuck.outstanding + stuck.lost.overflow,
+        50
+    );
+    assert_eq!(info.subscribers[1].lost, Default::default());
+    stuck_inbox.open();
 }
 
 #[tokio::test]

@@ -71,6 +71,7 @@ async fn accounts_add_up_at_any_time_while_subscribers_come_and_go() {
         tokio::time::sleep(Duration::from_millis(20)).await;
         if round % 2 == 0 {
             topic.unsubscribe(Some(&stuck)).await.unwrap();
+            stuck_inbox.open();
             subscribers.stop().await;
         }
         inboxes.extend([quick_inbox, stuck_inbox]);

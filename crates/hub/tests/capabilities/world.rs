@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
 use floe::{
     Adapter, Communicator, Context, DispatchFuture, Dispatcher, Encoder, EncodingVersion, Identity,
-    OperationMode, Outcome, Proxy, Request, TypedProxy,
+    OperationMode, Outcome, Proxy, Request, Settings, TypedProxy,
 };
 use floe_hub::contracts::floe::{HubAdminProxy, TopicInfo};
 use floe_hub::{HUB_ADMIN, Hub, HubSettings};
@@ -99,7 +99,11 @@ impl Subscribers {
     }
 
     pub(crate) async fn at(endpoint: &str) -> Self {
-        let communicator = Communicator::new();
+        Self::with(Settings::default(), endpoint).await
+    }
+
+    pub(crate) async fn with(settings: Settings, endpoint: &str) -> Self {
+        let communicator = Communicator::with_settings(settings);
         let adapter = communicator.adapter(endpoint).await.expect("loopback");
         adapter.activate();
         Self {
