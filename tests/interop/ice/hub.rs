@@ -1,0 +1,179 @@
+//! A Floe hub in the place of IceStorm: unmodified Ice 3.7.8 publishers, subscribers and `icestormadmin`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use floe_tests::hub::Hub;
+use floe_tests::ice::{Ice, Language, event_lines};
+use floe_tests::peer::{PATIENCE, Peer};
+use floe_tests::workspace;
+
+/// Events of one publisher in one test.
+const COUNT: usize = 20;
+
+#[test]
+fn events_reach_ice_subscribers_in_every_mode() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let hub = Hub::start(&[]);
+    for mode in ["twoway", "ordered", "oneway", "batch"] {
+        for from in Language::ALL {
+            let topic = format!("{mode}-{from:?}");
+            let manager = hub.manager();
+            let start = |to| ice.start_subscriber(to, &manager, &topic, mode, COUNT);
+            let subscribers = Language::ALL.map(start);
+            let publisher_mode = if mode == "ordered" { "twoway" } else { mode };
+            let publisher = ice.start_publisher(from, &manager, &topic, publisher_mode, COUNT);
+            assert_eq!(publisher.succeed(), [format!("published {COUNT}")]);
+            for (subscriber, to) in subscribers.into_iter().zip(Language::ALL) {
+                assert_got_all(subscriber, COUNT, &format!("{mode}, {from:?} to {to:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn publishers_and_subscribers_of_different_modes_meet() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let hub = Hub::start(&[]);
+    let manager = hub.manager();
+    for from in ["twoway", "oneway", "batch"] {
+        let start = |to| ice.start_subscriber(Language::Cpp, &manager, from, to, 2_000);
+        let subscribers = ["twoway", "oneway", "batch"].map(start);
+        let publisher = ice.start_publisher(Language::Cpp, &manager, from, from, 2_000);
+        publisher.succeed();
+        for subscriber in subscribers {
+            assert_got_all(subscriber, 2_000, from);
+        }
+    }
+}
+
+#[test]
+fn icestormadmin_manages_topics() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let hub = Hub::start(&[]);
+    let manager = hub.manager();
+    let admin = |command: &str| ice.admin(&manager, command);
+    let none: [String; 0] = [];
+    assert_eq!(admin("create weather traffic").unwrap(), none);
+    assert_eq!(admin("topics").unwrap(), ["traffic", "weather"]);
+    let error = admin("create weather").unwrap_err();
+    assert!(error.contains("topic `weather' exists"), "{error}");
+    let error = admin("link weather traffic").unwrap_err();
+    assert!(
+        error.contains("links between topics are not yet supported"),
+        "{error}"
+    );
+    assert_eq!(admin("links").unwrap(), none);
+    let mut subscriber = ice.start_subscriber(Language::Cpp, &manager, "weather", "twoway", 1);
+    let subscribers = admin("subscribers weather").unwrap();
+    assert_eq!(
+        subscribers.len(),
+        2,
+        "a heading and one identity: {subscribers:?}"
+    );
+    subscriber.close_input();
+    subscriber.succeed();
+    assert_eq!(admin("subscribers weather").unwrap().len(), 1);
+    assert_eq!(admin("destroy weather").unwrap(), none);
+    assert_eq!(admin("topics").unwrap(), ["traffic"]);
+    let error = admin("destroy weather").unwrap_err();
+    assert!(error.contains("couldn't find topic `weather'"), "{error}");
+}
+
+#[test]
+fn icestormadmin_finds_the_hub_by_host_and_port() {
+    let Some(_) = Ice::or_skip() else { return };
+    let hub = Hub::start(&["--instance-name", "Elsewhere"]);
+    let port = hub.endpoint().rsplit(' ').next().expect("a port");
+    let mut admin = Command::new("icestormadmin");
+    admin.args(["--IceStormAdmin.Host=127.0.0.1", "-e", "create t; topics"]);
+    admin.arg(format!("--IceStormAdmin.Port={port}"));
+    assert_eq!(Peer::start("icestormadmin", &mut admin).succeed(), ["t"]);
+}
+
+#[test]
+fn a_killed_subscriber_and_a_stopped_one_leave_the_others_alone() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let hub = Hub::start(&[]);
+    let manager = hub.manager();
+    for mode in ["twoway", "oneway"] {
+        let start = || ice.start_subscriber(Language::Cpp, &manager, mode, mode, COUNT);
+        let (mut killed, stopped, well) = (start(), start(), start());
+        killed.kill();
+        stopped.signal("STOP");
+        let publisher = ice.start_publisher(Language::Cpp, &manager, mode, "twoway", COUNT);
+        publisher.succeed();
+        assert_got_all(well, COUNT, mode);
+        stopped.signal("CONT");
+        assert_got_all(stopped, COUNT, mode);
+        wait_until_none(&ice, &manager, mode);
+    }
+}
+
+#[test]
+fn a_hub_that_is_killed_keeps_its_subscribers() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let data = Data::new();
+    let (mut hub, manager) = serve(&data.0, "tcp -h 127.0.0.1 -p 0");
+    let modes = ["twoway", "oneway"];
+    let start = |mode| ice.start_subscriber(Language::Cpp, &manager, "t", mode, COUNT);
+    let subscribers = modes.map(start);
+    hub.kill();
+    let endpoint = manager.split_once(':').expect("an endpoint").1;
+    let (_hub, manager) = serve(&data.0, endpoint);
+    let publisher = ice.start_publisher(Language::Python, &manager, "t", "twoway", COUNT);
+    publisher.succeed();
+    for (subscriber, mode) in subscribers.into_iter().zip(modes) {
+        assert_got_all(subscriber, COUNT, mode);
+    }
+}
+
+fn assert_got_all(subscriber: Peer, count: usize, which: &str) {
+    let mut expected = event_lines(count);
+    expected.push(format!("received {count}"));
+    assert_eq!(subscriber.succeed(), expected, "{which}");
+}
+
+/// Publishes until the topic has no subscribers: a dead one goes with an event.
+fn wait_until_none(ice: &Ice, manager: &str, topic: &str) {
+    let start = Instant::now();
+    loop {
+        let command = format!("subscribers {topic}");
+        let lines = ice.admin(manager, &command).expect("the topic exists");
+        if lines.len() == 1 {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "still subscribed: {lines:?}");
+        let publisher = ice.start_publisher(Language::Cpp, manager, topic, "twoway", 1);
+        publisher.succeed();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Starts a hub that stores what it must keep; returns it with the proxy of its topic manager.
+fn serve(data: &Path, endpoint: &str) -> (Peer, String) {
+    let mut serve = Command::new(workspace::program("floe"));
+    serve.args(["serve", "--listen", endpoint, "--data"]);
+    let mut hub = Peer::start("floe serve", serve.arg(data));
+    let manager = hub.ready();
+    (hub, manager)
+}
+
+/// A folder for a hub's data, removed at the end of the test.
+struct Data(PathBuf);
+
+impl Data {
+    fn new() -> Self {
+        let name = format!("interop/hub-{}", std::process::id());
+        Self(workspace::target_dir().join(name))
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        // A folder that cannot be removed harms nobody: its name is not used again.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
