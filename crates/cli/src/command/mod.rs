@@ -2,6 +2,7 @@
 
 mod call;
 mod completions;
+mod demo;
 #[cfg(feature = "lab")]
 mod lab;
 mod publish;
@@ -18,6 +19,7 @@ use crate::output::Output;
 /// What `floe` can be told to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Demo),
     Serve(serve::Serve),
     #[command(subcommand)]
     Topic(topic::Topic),
@@ -38,6 +40,7 @@ pub(crate) enum Command {
 /// [`Failure`] with a message and an exit code.
 pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
     match command {
+        Command::Demo(demo) => demo.run(output),
         Command::Serve(serve) => serve.run(output),
         Command::Pub(publish) => publish.run(output),
         Command::Sub(subscribe) => subscribe.run(output),

@@ -1,0 +1,8 @@
+//! Compiles the contract of `floe demo`.
+
+fn main() {
+    floe_codegen::Build::new()
+        .file("contracts/Telemetry.ice")
+        .compile()
+        .unwrap_or_else(|error| error.exit());
+}

@@ -1,0 +1,108 @@
+//! `floe demo`: a hub, a publisher of this machine's own telemetry, and three subscribers.
+//!
+//! - `telemetry.rs`: the machine, read from `/proc`, as the contract has it
+//! - `stage.rs`: the hub and the subscribers, each with connections of its own
+//! - `publisher.rs`: publishes steadily, then as fast as all subscribers take it
+//! - `tally.rs`: what one subscriber got, and how long it took
+//! - `summary.rs`: the final figures
+//! - `screen.rs`: what is shown meanwhile and at the end
+
+mod publisher;
+mod screen;
+mod stage;
+mod summary;
+mod tally;
+mod telemetry;
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use tokio::time::MissedTickBehavior;
+
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, Output};
+use crate::peer::{self, Signals};
+use publisher::Publisher;
+use screen::Screen;
+use stage::Stage;
+use summary::Summary;
+
+/// Shows typed events at work: a hub, a publisher of this machine's telemetry, three subscribers
+///
+/// Everything is real and in this process, joined by TCP on loopback. Most of the time 100 events
+/// a second are published, at the end as many as the slowest subscriber takes. With -o json it
+/// prints one object: published events, deliveries to all subscribers, lost ones (published x 3 =
+/// delivered + lost), events_per_second over the whole time, and latency_us. Exit code 6 if events
+/// were lost.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// How long it takes, the burst at the end included
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+}
+
+impl Demo {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        peer::runtime()?.block_on(async {
+            let mut signals = Signals::new()?;
+            let stage = Stage::set().await?;
+            let result = self.play(&stage, &mut signals, output).await;
+            stage.strike().await;
+            result
+        })
+    }
+
+    async fn play(
+        &self,
+        stage: &Stage,
+        signals: &mut Signals,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let mut screen = Screen::new(output, self.seconds);
+        screen.begin(stage)?;
+        let start = Instant::now();
+        let (steady, burst) = self.phases();
+        let mut publishing = tokio::spawn(Publisher::new(stage).run(steady, burst));
+        let mut ticks = tokio::time::interval(screen.interval());
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.tick().await;
+        let mut exit = Exit::Success;
+        let published = loop {
+            tokio::select! {
+                result = &mut publishing => break joined(result)?,
+                _ = ticks.tick() => screen.draw(stage, start.elapsed()).await?,
+                () = signals.next() => {
+                    exit = Exit::Interrupted;
+                    stage.counts().stop();
+                }
+            }
+        };
+        stage.drain().await;
+        let summary = Summary::new(stage, &published);
+        screen.end(stage, &summary)?;
+        Ok(match summary.lost() {
+            0 => exit,
+            _ => Exit::LossDetected,
+        })
+    }
+
+    /// Most of the time is calm.
+    fn phases(&self) -> (Duration, Duration) {
+        let all = Duration::from_secs(self.seconds.into());
+        let burst = all.mul_f64(0.3).min(Duration::from_secs(3));
+        (all - burst, burst)
+    }
+}
+
+/// Whether people read what is written, and not programs.
+fn is_for_people(format: Format) -> bool {
+    matches!(format, Format::Table | Format::Raw)
+}
+
+fn joined<T>(
+    result: Result<Result<T, floe::InvokeError>, tokio::task::JoinError>,
+) -> Result<T, Failure> {
+    let published = result
+        .map_err(|error| Failure::new(Exit::Failure, format_args!("publishing failed: {error}")))?;
+    published.map_err(|error| Failure::from(error).when("publishing failed"))
+}
