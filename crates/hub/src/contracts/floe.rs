@@ -101,7 +101,8 @@ pub struct SubscriberInfo {
     pub state: SubscriberState,
     /// Events that were meant for it since it subscribed or the hub started.
     pub offered: i64,
-    /// Events that reached it: answered, if it is twoway; else written to its connection.
+    /// Events that reached it: answered, if it is twoway; else handed to its connection, where
+    /// a break may still lose them unnoticed.
     pub delivered: i64,
     /// Events that did not.
     pub lost: Losses,

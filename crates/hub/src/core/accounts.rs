@@ -11,8 +11,8 @@ use std::ops::AddAssign;
 pub(crate) struct Accounts {
     /// Events that were published while the subscription existed.
     pub(crate) offered: u64,
-    /// Events that reached the subscriber: answered, for a twoway subscriber; else written to its
-    /// connection.
+    /// Events that reached the subscriber: answered, for a twoway subscriber; else handed to its
+    /// connection, where a break may still lose them unnoticed: nobody answers oneway requests.
     pub(crate) delivered: u64,
     /// Events that did not.
     pub(crate) lost: Losses,

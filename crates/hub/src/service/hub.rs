@@ -12,8 +12,7 @@ use crate::store::{Disk, Memory, Store};
 
 /// A running event service.
 ///
-/// Dropping it does not end it: the communicator does when it is shut down. [`Hub::shutdown`]
-/// first delivers what is queued.
+/// Dropping it ends it at once, and what is queued is lost; [`Hub::shutdown`] delivers it first.
 pub struct Hub {
     adapter: Adapter,
     registry: Arc<Registry>,
@@ -59,6 +58,13 @@ impl Hub {
     pub async fn shutdown(self) {
         self.adapter.deactivate();
         self.registry.drain().await;
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.adapter.deactivate();
+        self.registry.abort();
     }
 }
 

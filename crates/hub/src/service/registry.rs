@@ -206,9 +206,14 @@ impl Registry {
             .is_err()
         {
             self.report_undelivered();
-            self.abort.cancel();
+            self.abort();
             self.deliveries.wait().await;
         }
+    }
+
+    /// Ends all deliveries at once.
+    pub(crate) fn abort(&self) {
+        self.abort.cancel();
     }
 
     fn report_undelivered(&self) {

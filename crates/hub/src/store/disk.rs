@@ -219,3 +219,111 @@ fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, DecodeError> 
 fn nobody() -> Reference {
     Reference::new(Identity::default(), floe::Target::WellKnown)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store in a directory that is removed with it.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let name = format!("floe-hub-disk-{name}-{}", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn subscription(proxy: &str) -> StoredSubscription {
+        StoredSubscription {
+            subscriber: proxy.parse().unwrap(),
+            qos: BTreeMap::from([("retryCount".to_owned(), "3".to_owned())]),
+        }
+    }
+
+    #[test]
+    fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
+        let directory = Directory::new("order");
+        let subscriptions = ["z -o:tcp -h h -p 1", "c/a -f f:tcp -h h -p 2 -t 5"].map(subscription);
+        let mut disk = Disk::open(&directory.0).unwrap();
+        for topic in ["b", "a", "gone"] {
+            disk.apply(&Change::CreateTopic { topic }).unwrap();
+            for subscription in &subscriptions {
+                disk.apply(&Change::Subscribe {
+                    topic,
+                    subscription,
+                })
+                .unwrap();
+            }
+        }
+        let left = [subscriptions[0].subscriber.identity.clone()];
+        disk.apply(&Change::Unsubscribe {
+            topic: "a",
+            subscribers: &left,
+        })
+        .unwrap();
+        disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
+        drop(disk);
+        let loaded = Disk::open(&directory.0).unwrap().load().unwrap();
+        let topic = |name: &str, subscriptions: &[StoredSubscription]| StoredTopic {
+            name: name.to_owned(),
+            subscriptions: subscriptions.to_vec(),
+        };
+        assert_eq!(
+            loaded,
+            [topic("b", &subscriptions), topic("a", &subscriptions[1..])]
+        );
+    }
+
+    #[test]
+    fn a_file_of_another_format_is_refused_with_both_formats() {
+        let directory = Directory::new("format");
+        let disk = Disk::open(&directory.0).unwrap();
+        disk.write(|transaction| {
+            transaction.open_table(META)?.insert("format", 7)?;
+            Ok(())
+        })
+        .unwrap();
+        drop(disk);
+        let error = Disk::open(&directory.0).unwrap_err().to_string();
+        assert!(error.contains("has format 7, expected 1"), "{error}");
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_read_harms_no_other() {
+        let directory = Directory::new("record");
+        let mut disk = Disk::open(&directory.0).unwrap();
+        disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
+        let good = subscription("s:tcp -h h -p 1");
+        disk.apply(&Change::Subscribe {
+            topic: "t",
+            subscription: &good,
+        })
+        .unwrap();
+        disk.write(|transaction| {
+            let mut subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
+            subscriptions.insert(("t", &b"x"[..]), (9, &b"\x05nonsense"[..]))?;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(disk.load().unwrap()[0].subscriptions, [good]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_store_is_refused_by_name() {
+        let directory = Directory::new("garbage");
+        fs::create_dir_all(&directory.0).unwrap();
+        fs::write(directory.0.join("hub.redb"), b"not a store").unwrap();
+        let error = Disk::open(&directory.0).unwrap_err().to_string();
+        assert!(
+            error.starts_with("cannot open \"") && error.contains("hub.redb"),
+            "{error}"
+        );
+    }
+}
