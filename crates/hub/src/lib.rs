@@ -4,6 +4,21 @@
 //! unopened, to every subscriber of the topic. Programs written for ZeroC IceStorm 3.7 and 3.8 use
 //! it unchanged.
 //!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let communicator = floe::Communicator::new();
+//! let mut settings = floe_hub::HubSettings::default();
+//! settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+//! let hub = floe_hub::Hub::start(&communicator, settings).await?;
+//! println!("ready {}", hub.topic_manager());
+//! // Publishers and subscribers come and go.
+//! hub.shutdown().await;
+//! communicator.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! - `core/`: what the hub decides, pure
 //! - `service/`: servants, and the tasks that deliver
 //! - `store/`: what outlives the process

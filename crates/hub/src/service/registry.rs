@@ -189,7 +189,12 @@ impl Registry {
         }
         let registry = self.clone();
         let changed = tokio::task::spawn_blocking(move || change(&registry)).await;
-        changed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        match changed.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(changed) => changed,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // The runtime is ending, and this task with it.
+            Err(Err(_)) => std::future::pending().await,
+        }
     }
 
     /// Delivers what is queued, takes nothing more, and ends all deliveries.

@@ -23,6 +23,9 @@ const SUBSCRIPTIONS: TableDefinition<'_, SubscriptionKey, SubscriptionValue> =
 type SubscriptionKey = (&'static str, &'static [u8]);
 type SubscriptionValue = (u64, &'static [u8]);
 
+/// Bytes of the file that are kept in memory. It is read at the start alone.
+const CACHE_LEN_MAX: usize = 1024 * 1024;
+
 /// The layout of the tables. A hub refuses a file with another one.
 const FORMAT: u64 = 1;
 
@@ -43,9 +46,12 @@ impl Disk {
         fs::create_dir_all(directory)
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let file = directory.join("hub.redb");
-        let database = Database::create(&file).map_err(|error| {
-            StoreError::because(format!("cannot open \"{}\"", file.display()), error)
-        })?;
+        let database = Database::builder()
+            .set_cache_size(CACHE_LEN_MAX)
+            .create(&file)
+            .map_err(|error| {
+                StoreError::because(format!("cannot open \"{}\"", file.display()), error)
+            })?;
         let disk = Self { database, file };
         disk.prepare()?;
         Ok(disk)
