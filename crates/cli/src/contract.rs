@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use floe_codegen::compile_files;
 use floe_dynamic::Contract;
-use floe_slice::{Compilation, Language, Options};
+use floe_slice::{Compilation, Diagnostic, Language, Options, SourceMap};
 
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -48,7 +48,7 @@ impl ContractArguments {
         }
         let compilation = self.preprocessor.compile(&self.files, Language::Any)?;
         if compilation.has_errors() {
-            output::talk(compilation.render().trim_end());
+            talk_findings(&compilation.diagnostics, &compilation.sources);
             return Err(found_errors(&compilation));
         }
         Ok(Some(Contract::new(compilation.model)))
@@ -98,6 +98,23 @@ impl PreprocessorArguments {
         };
         Ok(compile_files(&options, files))
     }
+}
+
+/// Shows findings on standard error.
+pub(crate) fn talk_findings(findings: &[Diagnostic], sources: &SourceMap) {
+    if !findings.is_empty() {
+        output::talk(render(findings, sources, output::has_talk_colour()));
+    }
+}
+
+/// Findings as text, without a line end.
+pub(crate) fn render(findings: &[Diagnostic], sources: &SourceMap, has_colour: bool) -> String {
+    let texts = findings.iter().map(|finding| match has_colour {
+        true => finding.render_colored(sources),
+        false => finding.render(sources),
+    });
+    let texts: Vec<String> = texts.collect();
+    texts.join("\n").trim_end().to_owned()
 }
 
 /// Says how many errors the files have, after they were shown.

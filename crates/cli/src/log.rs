@@ -1,6 +1,6 @@
 //! Where log lines of the libraries go: standard error, as many as were asked for.
 
-use std::io::{self, IsTerminal};
+use std::io;
 
 use tracing_subscriber::EnvFilter;
 
@@ -22,7 +22,7 @@ pub(crate) fn start(verbosity: u8) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && output::is_colour_wanted())
+        .with_ansi(output::has_talk_colour())
         .with_target(verbosity > 0)
         .without_time()
         .init();

@@ -109,9 +109,14 @@ impl Output {
         }
     }
 
-    /// Whether colour and cursor movements may be used.
+    /// Whether colour may be used.
     pub(crate) fn has_colour(&self) -> bool {
-        self.is_terminal && is_colour_wanted()
+        self.can_redraw() && is_colour_wanted()
+    }
+
+    /// Whether the cursor may be moved.
+    pub(crate) fn can_redraw(&self) -> bool {
+        self.is_terminal && !is_terminal_dumb()
     }
 }
 
@@ -121,11 +126,18 @@ pub(crate) fn talk(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Whether the environment leaves colour on: `NO_COLOR` is unset or empty, and the terminal is not dumb.
-pub(crate) fn is_colour_wanted() -> bool {
-    let has_no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !has_no_color && !is_dumb
+/// Whether colour may be used on standard error.
+pub(crate) fn has_talk_colour() -> bool {
+    io::stderr().is_terminal() && !is_terminal_dumb() && is_colour_wanted()
+}
+
+/// Whether `NO_COLOR` is unset or empty.
+fn is_colour_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+fn is_terminal_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// A value as text: strings without quotes, everything else as JSON.

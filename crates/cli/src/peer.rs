@@ -81,17 +81,23 @@ pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> R
     Ok(P::from_proxy(proxy))
 }
 
-/// What a failure to listen means.
-pub(crate) fn not_listening(error: &AdapterError) -> Failure {
+/// What a failure to listen on these endpoints means.
+pub(crate) fn not_listening(error: &AdapterError, endpoints: &str) -> Failure {
     match error {
         AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             Failure::new(Exit::Failure, error)
                 .help("another program listens there; port 0 picks a free port")
         }
         AdapterError::Listen { .. } => Failure::new(Exit::Failure, error),
-        _ => Failure::usage(error).help("an endpoint is written 'tcp -h 127.0.0.1 -p 10000'"),
+        AdapterError::Parse(error) => {
+            Failure::usage(format_args!("`{endpoints}` is no endpoint: {error}"))
+                .help(ENDPOINT_HELP)
+        }
+        _ => Failure::usage(error).help(ENDPOINT_HELP),
     }
 }
+
+const ENDPOINT_HELP: &str = "an endpoint is written 'tcp -h 127.0.0.1 -p 10000'";
 
 /// SIGINT (Ctrl-C) and SIGTERM, which no longer end the process once this exists.
 pub(crate) struct Signals {

@@ -49,8 +49,17 @@ impl Serve {
     async fn serve(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         // Before the line that says ready: whoever reads it may send a signal at once.
         let mut signals = Signals::new()?;
+        if self
+            .listen
+            .iter()
+            .any(|endpoint| endpoint.trim().is_empty())
+        {
+            return Err(Failure::usage(
+                "--listen: expected an endpoint, got nothing",
+            ));
+        }
         let hub = Hub::start(communicator, self.settings()).await;
-        let hub = hub.map_err(|error| not_started(&error))?;
+        let hub = hub.map_err(|error| self.not_started(&error))?;
         if self.data.is_none() && !self.transient {
             output::talk("topics and subscriptions end with this process; --data DIR keeps them");
         }
@@ -72,6 +81,15 @@ impl Serve {
         settings
     }
 
+    fn not_started(&self, error: &HubError) -> Failure {
+        match error {
+            HubError::Adapter(error) => peer::not_listening(error, &self.listen.join(":")),
+            HubError::Store(error) => Failure::new(Exit::Failure, error)
+                .help("--data needs a directory that this user can write, and no other hub in it"),
+            error => Failure::new(Exit::Failure, error),
+        }
+    }
+
     fn tell_ready(&self, hub: &Hub, output: &Output) {
         let manager = hub.topic_manager();
         let told = match output.format_or(Format::Table) {
@@ -85,14 +103,5 @@ impl Serve {
         if let Err(failure) = told {
             failure.report();
         }
-    }
-}
-
-fn not_started(error: &HubError) -> Failure {
-    match error {
-        HubError::Adapter(error) => peer::not_listening(error),
-        HubError::Store(error) => Failure::new(Exit::Failure, error)
-            .help("--data needs a directory that this user can write, and no other hub in it"),
-        error => Failure::new(Exit::Failure, error),
     }
 }

@@ -8,7 +8,7 @@ use floe_slice::diagnostic::{Diagnostic, Span};
 use floe_slice::{Compilation, Language, SourceMap};
 use serde_json::{Value as Json, json};
 
-use crate::contract::{PreprocessorArguments, found_errors};
+use crate::contract::{PreprocessorArguments, found_errors, render, talk_findings};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 
@@ -69,9 +69,7 @@ impl Sources {
     /// Compiles, with all findings on standard error.
     fn compile_for_text(&self) -> Result<Compilation, Failure> {
         let compilation = self.compile()?;
-        if !compilation.diagnostics.is_empty() {
-            output::talk(compilation.render().trim_end());
-        }
+        talk_findings(&compilation.diagnostics, &compilation.sources);
         match compilation.has_errors() {
             true => Err(found_errors(&compilation)),
             false => Ok(compilation),
@@ -112,7 +110,7 @@ impl Check {
     fn report(&self, compilation: &Compilation, output: &Output) -> Result<(), Failure> {
         let findings = &compilation.diagnostics;
         if !findings.is_empty() {
-            output.line(compilation.render().trim_end())?;
+            output.line(render(findings, &compilation.sources, output.has_colour()))?;
         }
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
         let warnings = findings.len() - errors;
@@ -142,9 +140,7 @@ impl Rust {
         let compilation = self.sources.compile_for_text()?;
         let generated = generate_rust(&compilation.model, &RustOptions::new());
         let text = generated.map_err(|findings| {
-            for finding in &findings {
-                output::talk(finding.render(&compilation.sources).trim_end());
-            }
+            talk_findings(&findings, &compilation.sources);
             let errors = count(findings.len(), "definition");
             Failure::new(Exit::Findings, format_args!("{errors} cannot become Rust"))
         })?;

@@ -98,7 +98,8 @@ impl Subscribe {
             false => self.hub.topic(communicator, &self.topic).await?,
         };
         let adapter = communicator.adapter(&self.listen).await;
-        let adapter = adapter.map_err(|error| peer::not_listening(&error).when("--listen"))?;
+        let adapter =
+            adapter.map_err(|error| peer::not_listening(&error, &self.listen).when("--listen"))?;
         let (servant, events) = event::channel();
         let identity = unique_identity();
         let subscriber = adapter.add(&identity, servant);

@@ -1,5 +1,10 @@
 //! What a user can do with the `floe` command, run as a process.
 
 mod command;
+mod demo;
+mod events;
+mod hub;
+mod serve;
 mod slice;
+mod topic;
 mod usage;

@@ -100,7 +100,7 @@ impl<'a> Screen<'a> {
     }
 
     fn is_picture(&self) -> bool {
-        is_for_people(self.format) && self.output.has_colour()
+        is_for_people(self.format) && self.output.can_redraw()
     }
 
     fn picture(
@@ -253,9 +253,9 @@ fn machine(sample: &Sample, before: Option<(&Sample, Duration)>) -> String {
     if let Some((before, span)) = before {
         let (received, sent) = traffic(sample);
         let (received_before, sent_before) = traffic(before);
-        let per_second = |bytes: i64| bytes as f64 / span.as_secs_f64() / 1e3;
+        let per_second = |bytes: i64| bytes as f64 / span.as_secs_f64() / 1e6;
         text += &format!(
-            "    network {:.0} kB/s in, {:.0} kB/s out",
+            "    network {:.1} MB/s in, {:.1} MB/s out",
             per_second(received - received_before),
             per_second(sent - sent_before),
         );
@@ -286,10 +286,9 @@ fn final_words(summary: &Summary) -> String {
          \n\
          Try next, the first two in terminals of their own:\n\
          \x20 {floe} serve\n\
-         \x20 {floe} sub news --create --slice crates/cli/contracts/Telemetry.ice\n\
-         \x20 {floe} pub news sampled --slice crates/cli/contracts/Telemetry.ice \\\n\
-         \x20   '{{\"sample\": {{\"number\": 1, \"publishedAt\": 0, \"load\": 0.5, \"memoryTotal\": 0, \"memoryAvailable\": 0, \"interfaces\": []}}}}'\n\
-         \x20 {floe} topic info news\n",
+         \x20 {floe} sub ticker --create --slice examples/ticker/Ticker.ice\n\
+         \x20 {floe} pub ticker tick '{{\"tick\": {{\"symbol\": \"ICE\", \"price\": 1.5}}}}' --slice examples/ticker/Ticker.ice\n\
+         \x20 {floe} topic info ticker\n",
         published = grouped(summary.published()),
         delivered = grouped(summary.delivered()),
         lost = grouped(summary.lost()),

@@ -1,0 +1,140 @@
+//! A hub as its users start it, and programs that keep running beside it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use crate::command::{Ran, floe, run};
+
+/// How long anything may take on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running `floe`; dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Running {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let mut command = floe();
+        command
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .expect("the command was built with this test");
+        let stdout = lines(child.stdout.take().expect("it was asked to be a pipe"));
+        let stderr = lines(child.stderr.take().expect("it was asked to be a pipe"));
+        Self {
+            child,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// The next line of its standard output.
+    #[track_caller]
+    pub(crate) fn line(&self) -> String {
+        let line = self.stdout.recv_timeout(PATIENCE);
+        line.unwrap_or_else(|error| panic!("expected a line, got {error}: {:?}", self.errors()))
+    }
+
+    /// Waits for a line on standard error that contains this.
+    #[track_caller]
+    pub(crate) fn talk(&self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while let Ok(line) = self.stderr.recv_timeout(deadline - Instant::now()) {
+            if line.contains(text) {
+                return;
+            }
+        }
+        panic!("expected `{text}` on standard error");
+    }
+
+    /// Sends it a signal: `INT` or `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let script = format!("kill -s {name} {id}");
+        let status = Command::new("sh").args(["-c", &script]).status();
+        assert!(status.expect("there is a shell").success());
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Ran {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return Ran {
+                    code: status.code(),
+                    stdout: self.stdout.iter().collect::<Vec<_>>().join("\n"),
+                    stderr: self.errors().join("\n"),
+                };
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("expected an end, got none: {:?}", self.errors());
+    }
+
+    fn errors(&self) -> Vec<String> {
+        self.stderr.try_iter().collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines(output: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// A transient hub on a free port.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    pub(crate) process: Running,
+    /// The proxy of its topic manager.
+    pub(crate) manager: String,
+}
+
+impl Hub {
+    pub(crate) fn start() -> Self {
+        Self::with(&["--transient"])
+    }
+
+    pub(crate) fn with(arguments: &[&str]) -> Self {
+        let serve = ["serve", "--listen", "tcp -h 127.0.0.1 -p 0"];
+        let process = Running::start(&[&serve, arguments].concat());
+        let line = process.line();
+        let manager = line.strip_prefix("ready ").expect("it says ready first");
+        let manager = manager.to_owned();
+        Self { process, manager }
+    }
+
+    /// Runs a command against it to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        run(&[arguments, &["--hub", &self.manager]].concat())
+    }
+
+    /// Starts a command against it.
+    pub(crate) fn running(&self, arguments: &[&str]) -> Running {
+        Running::start(&[arguments, &["--hub", &self.manager]].concat())
+    }
+}

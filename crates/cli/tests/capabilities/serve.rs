@@ -1,0 +1,169 @@
+//! `floe serve`.
+
+use std::process::Stdio;
+
+use crate::command::{floe, run, slice_file};
+use crate::hub::{Hub, Running};
+
+#[test]
+fn it_says_where_it_listens_and_ends_cleanly_at_a_signal() {
+    for signal in ["TERM", "INT"] {
+        let hub = Hub::start();
+        assert!(
+            hub.manager
+                .starts_with("IceStorm/TopicManager -t -e 1.1:tcp -h 127.0.0.1 -p ")
+        );
+        assert!(!hub.manager.contains("-p 0"), "{}", hub.manager);
+        hub.process.signal(signal);
+        hub.process.end().ended(0);
+    }
+}
+
+#[test]
+fn a_subscriber_that_does_not_answer_does_not_keep_it_from_ending() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "news"]).ended(0);
+    // It takes connections, and never says a word.
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+    let port = deaf.local_addr().expect("it is bound").port();
+    let storm = slice_file("storm-deaf.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = hub.manager.replace("TopicManager", "topic.news");
+    let subscriber = format!(r#"{{"qos": {{}}, "subscriber": "x:tcp -h 127.0.0.1 -p {port}"}}"#);
+    run(&[
+        "call",
+        &topic,
+        "subscribeAndGetPublisher",
+        &subscriber,
+        "--slice",
+        &storm,
+    ])
+    .ended(0);
+    let void = slice_file("deaf.ice", "module M { interface I { void f(); } }");
+    hub.run(&["pub", "news", "f", "--slice", &void]).ended(0);
+    hub.process.signal("TERM");
+    hub.process.end().ended(0);
+}
+
+#[test]
+fn it_listens_on_several_endpoints() {
+    let hub = Hub::with(&["--transient", "--listen", "tcp -h 127.0.0.1 -p 0"]);
+    assert_eq!(
+        hub.manager.matches("tcp -h 127.0.0.1").count(),
+        2,
+        "{}",
+        hub.manager
+    );
+    for endpoint in hub.manager.split(':').skip(1) {
+        run(&["topic", "list", "--hub", endpoint]).ended(0);
+    }
+}
+
+#[test]
+fn without_data_it_says_that_nothing_is_kept() {
+    let hub = Hub::with(&[]);
+    hub.process
+        .talk("topics and subscriptions end with this process; --data DIR keeps them");
+}
+
+#[test]
+fn topics_outlive_a_hub_with_data() {
+    let data = format!(
+        "{}/hub-data-{}",
+        env!("CARGO_TARGET_TMPDIR"),
+        std::process::id()
+    );
+    let hub = Hub::with(&["--data", &data]);
+    hub.run(&["topic", "create", "kept"]).ended(0);
+    hub.process.signal("TERM");
+    hub.process.end().ended(0);
+    let hub = Hub::with(&["--data", &data]);
+    assert_eq!(
+        hub.run(&["topic", "list", "-o", "raw"]).ended(0).stdout,
+        "kept\n"
+    );
+    let second = [
+        "serve",
+        "--listen",
+        "tcp -h 127.0.0.1 -p 0",
+        "--data",
+        &data,
+    ];
+    run(&second).ended(1).said("--data");
+    std::fs::remove_dir_all(&data).expect("it is there");
+}
+
+#[test]
+fn a_port_that_is_taken_is_said_so() {
+    let hub = Hub::start();
+    let endpoint = hub.manager.split(':').nth(1).expect("it has an endpoint");
+    run(&["serve", "--transient", "--listen", endpoint])
+        .ended(1)
+        .said("cannot listen on \"tcp -h 127.0.0.1 -p ")
+        .said("another program listens there");
+}
+
+#[test]
+fn what_is_no_endpoint_is_refused() {
+    for endpoint in ["", "tcp -p x", "ssl -h 127.0.0.1 -p 0", "nonsense"] {
+        run(&["serve", "--listen", endpoint])
+            .ended(2)
+            .said("endpoint");
+    }
+    run(&["serve", "--data", "x", "--transient"])
+        .ended(2)
+        .said("cannot be used with");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_said_so() {
+    let file = slice_file("no-directory", "");
+    run(&[
+        "serve",
+        "--listen",
+        "tcp -h 127.0.0.1 -p 0",
+        "--data",
+        &file,
+    ])
+    .ended(1)
+    .said("no-directory")
+    .said("--data needs a directory");
+}
+
+#[test]
+fn it_serves_though_nobody_reads_its_output() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("there are free ports")
+        .port();
+    let endpoint = format!("tcp -h 127.0.0.1 -p {port}");
+    let mut child = floe()
+        .args(["serve", "--transient", "--listen", &endpoint])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command was built with this test");
+    drop(child.stdout.take());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while run(&["topic", "list", "--hub", &endpoint]).code != Some(0) {
+        assert!(std::time::Instant::now() < deadline, "it does not serve");
+        assert_eq!(child.try_wait().expect("a child can be waited for"), None);
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("a child can be waited for");
+}
+
+#[test]
+fn it_is_ready_in_json_if_that_is_asked_for() {
+    let serve = [
+        "serve",
+        "--transient",
+        "--listen",
+        "tcp -h 127.0.0.1 -p 0",
+        "-o",
+        "json",
+    ];
+    let process = Running::start(&serve);
+    let line = process.line();
+    let json: serde_json::Value = serde_json::from_str(&line).expect("it is JSON");
+    let endpoints = json["endpoints"].as_str().expect("it has endpoints");
+    run(&["topic", "list", "--hub", endpoints]).ended(0);
+}

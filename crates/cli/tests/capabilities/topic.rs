@@ -1,0 +1,118 @@
+//! `floe topic`, and `floe call` of the hub's own objects.
+
+use crate::command::{run, slice_file};
+use crate::hub::Hub;
+
+#[test]
+fn topics_are_created_listed_shown_and_removed() {
+    let hub = Hub::start();
+    assert_eq!(hub.run(&["topic", "list"]).ended(0).stdout, "");
+    let created = hub.run(&["topic", "create", "news"]).ended(0).json();
+    assert_eq!(created["name"], "news");
+    hub.run(&["topic", "create", "alarms"]).ended(0);
+    let listed = hub.run(&["topic", "list", "-o", "json"]).ended(0).json();
+    let expected = serde_json::json!([
+        {"name": "alarms", "subscribers": 0},
+        {"name": "news", "subscribers": 0},
+    ]);
+    assert_eq!(listed, expected);
+    let table = hub.run(&["topic", "list", "-o", "table"]).ended(0).stdout;
+    assert_eq!(
+        table,
+        "NAME    SUBSCRIBERS\nalarms            0\nnews              0\n"
+    );
+    let info = hub.run(&["topic", "info", "news"]).ended(0).json();
+    assert_eq!((&info["published"], &info["lost"]), (&0.into(), &0.into()));
+    hub.run(&["topic", "remove", "news", "alarms"])
+        .ended(0)
+        .said("removed topic `news`");
+    assert_eq!(hub.run(&["topic", "list"]).ended(0).stdout, "");
+}
+
+#[test]
+fn a_topic_that_does_not_exist_is_not_found() {
+    let hub = Hub::start();
+    for verb in ["info", "remove", "subscribers"] {
+        hub.run(&["topic", verb, "nothing"])
+            .ended(4)
+            .said("no topic `nothing`");
+    }
+}
+
+#[test]
+fn a_topic_that_exists_is_not_created_again() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "news"]).ended(0);
+    hub.run(&["topic", "create", "news"])
+        .ended(5)
+        .said("the topic `news` exists already");
+    hub.run(&["topic", "create", "news", "--exist-ok"]).ended(0);
+}
+
+#[test]
+fn names_of_any_kind_are_topics() {
+    let hub = Hub::start();
+    for name in ["a/b", "with blank", "ünïcode", "q\"uote"] {
+        hub.run(&["topic", "create", name]).ended(0);
+        let info = hub.run(&["topic", "info", name]).ended(0).json();
+        assert_eq!(info["name"], name);
+    }
+}
+
+#[test]
+fn a_hub_that_is_not_there_is_said_so() {
+    for noun in [&["topic", "list"][..], &["topic", "info", "x"]] {
+        run(&[noun, &["--hub", "tcp -h 127.0.0.1 -p 1"]].concat())
+            .ended(5)
+            .said("no hub: cannot connect")
+            .said("start one with `floe serve`");
+    }
+    run(&["topic", "list", "--hub", "tpc -p 1"])
+        .ended(2)
+        .said("--hub");
+}
+
+#[test]
+fn a_hub_that_does_not_answer_times_out() {
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+    let port = deaf.local_addr().expect("it is bound").port();
+    let endpoint = format!("tcp -h 127.0.0.1 -p {port}");
+    run(&["topic", "list", "--timeout", "100ms", "--hub", &endpoint])
+        .ended(3)
+        .said("100ms");
+}
+
+#[test]
+fn a_hub_is_called_like_any_object() {
+    let hub = Hub::start();
+    let storm = slice_file("storm.ice", "#include <IceStorm/IceStorm.ice>");
+    let call = |arguments: &[&str]| {
+        run(&[&["call", &hub.manager], arguments, &["--slice", &storm]].concat())
+    };
+    let id = run(&["call", &hub.manager, "ice_id", "-o", "raw"])
+        .ended(0)
+        .stdout;
+    assert!(id.starts_with("::IceStorm::TopicManager"), "{id}");
+    let created = call(&["create", "news"]).ended(2);
+    created.said("argument JSON");
+    let created = call(&["create", r#"{"name": "news"}"#]).ended(0).json();
+    let topic = created["returnValue"]
+        .as_str()
+        .expect("it is a proxy")
+        .to_owned();
+    let thrown = call(&["create", r#"["news"]"#]).ended(1);
+    let expected = serde_json::json!({"$exception": "::IceStorm::TopicExists", "name": "news"});
+    assert_eq!(thrown.json(), expected);
+    thrown.said("the operation threw ::IceStorm::TopicExists");
+    let name = run(&["call", &topic, "getName", "--slice", &storm, "-o", "raw"])
+        .ended(0)
+        .stdout;
+    assert_eq!(name, "news\n");
+    let none = topic.replace("topic.news", "topic.none");
+    run(&["call", &none, "getName", "--slice", &storm])
+        .ended(4)
+        .said("object does not exist");
+    run(&["call", &topic, "getName", "--facet", "x", "--slice", &storm]).ended(4);
+    run(&["call", &hub.manager, "getName", "--slice", &storm]).ended(4);
+    run(&["call", &topic, "destroy", "--slice", &storm]).ended(0);
+}
