@@ -66,6 +66,13 @@ impl Environment {
                     .to_owned(),
             );
         }
+        if self.placement == Placement::Apart && self.cores < 2 {
+            warnings.push(
+                "there is one core for client and server alike: expect other figures and ratios \
+                 than on two"
+                    .to_owned(),
+            );
+        }
         let load: f64 = first_words(&self.load_average, 1).parse().unwrap_or(0.0);
         if load > LOAD_MAX {
             warnings.push(format!(
@@ -191,14 +198,20 @@ mod tests {
     }
 
     #[test]
-    fn a_debug_build_and_a_busy_machine_are_warned_of() {
+    fn what_makes_figures_worth_less_is_warned_of() {
         let mut environment = Environment::of_this_machine(&[], Placement::Free);
         environment.profile = "release";
         environment.load_average = "0.10 1.00 2.00".to_owned();
         assert_eq!(environment.warnings(), [""; 0]);
         environment.profile = "debug";
         environment.load_average = "1.75 0.00 0.00".to_owned();
+        environment.placement = Placement::Apart;
+        environment.cores = 1;
         let warnings = environment.warnings();
-        assert!(warnings[0].contains("--release") && warnings[1].contains("load 1.75"));
+        let [debug, one_core, load] = warnings.as_slice() else {
+            panic!("expected three warnings, got {warnings:?}");
+        };
+        assert!(debug.contains("--release") && one_core.contains("one core"));
+        assert!(load.contains("load 1.75"));
     }
 }

@@ -9,6 +9,7 @@
 //! plays rounds: in each, every contender starts a server process and a client process, warms up,
 //! measures, and ends, in an order that rotates from round to round. What the machine does
 //! meanwhile hits all alike, and a ratio is taken within a round.
+//! `docs/adr/0006-how-the-lab-measures.md` has the reasons.
 //!
 //! A new contender, case or scenario is one new file and one line in the `mod.rs` beside it.
 
@@ -31,4 +32,4 @@ pub use options::RunOptions;
 pub use placement::Placement;
 pub use report::{CaseRatio, CaseResult, Environment, Report};
 pub use run::{Progress, run};
-pub use scenario::{ScenarioInfo, scenarios};
+pub use scenario::{CaseInfo, ScenarioInfo, scenarios};

@@ -59,7 +59,10 @@ impl Cores {
 fn divided(cores: &[usize], placement: Placement) -> (&[usize], &[usize]) {
     match placement {
         Placement::Apart if cores.len() >= 2 => cores.split_at(cores.len() / 2),
-        Placement::Together => (&cores[..1], &cores[..1]),
+        Placement::Together => {
+            let first = cores.get(..1).unwrap_or_default();
+            (first, first)
+        }
         Placement::Apart | Placement::Free => (&[], &[]),
     }
 }
@@ -97,6 +100,7 @@ mod tests {
         assert_eq!(divided(&cores, Placement::Together), (&[0][..], &[0][..]));
         assert_eq!(divided(&cores, Placement::Free), (&[][..], &[][..]));
         assert_eq!(divided(&[5], Placement::Apart), (&[][..], &[][..]));
+        assert_eq!(divided(&[], Placement::Together), (&[][..], &[][..]));
     }
 
     #[test]
