@@ -135,11 +135,15 @@ impl Subscriber {
             subscription.handle_failed(count, failure(&error), Instant::now());
             (before, subscription.state())
         };
-        if before != after {
-            tracing::warn!(
-                "subscriber \"{}\" is {after:?} after a failed delivery: {error}",
-                self.identity()
-            );
+        let identity = self.identity();
+        match after {
+            State::Offline if before != after => {
+                tracing::warn!("no events for \"{identity}\" for a while: {error}");
+            }
+            State::Failed if before != after => {
+                tracing::warn!("the next event ends the subscription of \"{identity}\": {error}");
+            }
+            _ => tracing::debug!("could not deliver to \"{identity}\": {error}"),
         }
     }
 

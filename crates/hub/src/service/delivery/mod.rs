@@ -10,17 +10,23 @@ mod in_flight;
 mod oneway;
 mod twoway;
 
+use std::pin::Pin;
+
 use super::subscriber::Subscriber;
 use crate::core::Delivery;
 use crate::settings::HubSettings;
 
-/// Delivers until the subscription ends.
-pub(super) async fn run(subscriber: &Subscriber, settings: &HubSettings) {
+/// Delivers until the subscription ends. Each mode's task is only as large as that mode needs.
+pub(super) fn run<'a>(
+    subscriber: &'a Subscriber,
+    settings: &'a HubSettings,
+) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     match subscriber.qos().delivery {
-        Delivery::Oneway => oneway::run(subscriber).await,
+        Delivery::Oneway => Box::pin(oneway::run(subscriber)),
         Delivery::Batch => {
-            batch::run(subscriber, settings.flush_interval, settings.flush_bytes).await;
+            let (interval, bytes) = (settings.flush_interval, settings.flush_bytes);
+            Box::pin(batch::run(subscriber, interval, bytes))
         }
-        Delivery::Twoway { outstanding_max } => twoway::run(subscriber, outstanding_max).await,
+        Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
     }
 }
