@@ -31,6 +31,10 @@ pub(crate) struct Serve {
     #[arg(long)]
     transient: bool,
 
+    /// How many events may wait for one subscriber; the oldest are lost, and counted, beyond that
+    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 100_000)]
+    queue_events: u32,
+
     /// The category of the hub's objects, InstanceName in IceStorm
     #[arg(long, value_name = "NAME", default_value = "IceStorm")]
     instance_name: String,
@@ -74,6 +78,7 @@ impl Serve {
         let mut settings = HubSettings::default();
         settings.listen = self.listen.join(":");
         settings.instance_name.clone_from(&self.instance_name);
+        settings.queue_limits.events = self.queue_events.try_into().unwrap_or(usize::MAX);
         settings.store = match &self.data {
             Some(directory) => StoreSettings::Disk(directory.clone()),
             None => StoreSettings::Memory,

@@ -234,6 +234,25 @@ fn a_subscriber_whose_output_nobody_reads_ends_quietly() {
 }
 
 #[test]
+fn events_that_a_slow_reader_makes_the_hub_drop_are_told() {
+    let hub = Hub::with(&["--transient", "--queue-events", "10"]);
+    let file = contract("slow.ice");
+    let subscriber = hub.unread(&["sub", "t", "--create", "--slice", &file]);
+    subscriber.talk("subscribed");
+    // More than fit into the pipe and the queues on the way.
+    let publish = [
+        "pub", "t", "stopped", "--slice", &file, "--oneway", "-n", "5000",
+    ];
+    hub.run(&publish).ended(0);
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    let own = &info["subscribers"][0];
+    assert!(own["lost"].as_u64().is_some_and(|lost| lost > 0), "{info}");
+    assert_eq!(own["lost"], own["lost_by_reason"]["overflow"]);
+    subscriber.signal("TERM");
+    subscriber.end().ended(6);
+}
+
+#[test]
 fn a_hub_that_goes_away_is_noticed() {
     let hub = Hub::start();
     let file = contract("gone.ice");

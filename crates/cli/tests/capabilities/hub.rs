@@ -1,7 +1,7 @@
 //! A hub as its users start it, and programs that keep running beside it.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,22 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
+    /// Standard output, while nobody reads it.
+    unread: Option<ChildStdout>,
     stdout: Receiver<String>,
     stderr: Receiver<String>,
 }
 
 impl Running {
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        let mut running = Self::unread(arguments);
+        let stdout = running.unread.take().expect("nobody has taken it yet");
+        running.stdout = lines(stdout);
+        running
+    }
+
+    /// Starts it without reading its standard output, which fills up.
+    pub(crate) fn unread(arguments: &[&str]) -> Self {
         let mut command = floe();
         command
             .args(arguments)
@@ -28,11 +38,11 @@ impl Running {
         let mut child = command
             .spawn()
             .expect("the command was built with this test");
-        let stdout = lines(child.stdout.take().expect("it was asked to be a pipe"));
         let stderr = lines(child.stderr.take().expect("it was asked to be a pipe"));
         Self {
+            unread: child.stdout.take(),
             child,
-            stdout,
+            stdout: mpsc::channel().1,
             stderr,
         }
     }
@@ -136,5 +146,10 @@ impl Hub {
     /// Starts a command against it.
     pub(crate) fn running(&self, arguments: &[&str]) -> Running {
         Running::start(&[arguments, &["--hub", &self.manager]].concat())
+    }
+
+    /// Starts a command against it, and reads nothing of what that writes.
+    pub(crate) fn unread(&self, arguments: &[&str]) -> Running {
+        Running::unread(&[arguments, &["--hub", &self.manager]].concat())
     }
 }
