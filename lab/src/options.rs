@@ -12,10 +12,10 @@ pub struct RunOptions {
     pub contenders: Vec<String>,
     /// Cases by name; empty for all.
     pub cases: Vec<String>,
-    /// Rounds, each with every contender in turn; at least 1. Default 11.
+    /// Rounds, each with every contender in turn; at least 1. Default 15.
     pub rounds: usize,
     /// How long each contender measures in each round, after a warm-up of a quarter of it.
-    /// Default a quarter of a second.
+    /// Default a fifth of a second.
     pub round_time: Duration,
     /// A first impression: at most 3 rounds, of at most a tenth of a second each.
     pub quick: bool,
@@ -31,8 +31,8 @@ impl Default for RunOptions {
         Self {
             contenders: Vec::new(),
             cases: Vec::new(),
-            rounds: 11,
-            round_time: Duration::from_millis(250),
+            rounds: 15,
+            round_time: Duration::from_millis(200),
             quick: false,
             placement: Placement::default(),
             program: None,

@@ -14,8 +14,8 @@ impl Report {
     /// ```
     ///
     /// `mean`, `p50` and `p99` are those of all calls of all rounds. `rounds` holds the median of each
-    /// round; a ratio has the median, the smallest and the largest quotient of two such medians of
-    /// the same round.
+    /// round. A ratio is made of the quotients of two such medians of the same round: their median,
+    /// and the quartiles below and above it.
     pub fn to_json(&self) -> Value {
         json!({
             "scenario": self.scenario,

@@ -97,6 +97,6 @@ mod tests {
             "{table}"
         );
         assert!(has("twoway  floe       us    17.50"), "{table}");
-        assert!(has("twoway  floe/floor  1.17    1.15  1.20"), "{table}");
+        assert!(has("twoway  floe/floor  1.17    1.16  1.19"), "{table}");
     }
 }
