@@ -27,6 +27,7 @@ pub(crate) struct Call {
     operation: String,
 
     /// The parameters: an object by name, or an array in order; - reads standard input
+    #[arg(allow_negative_numbers = true)]
     json: Option<String>,
 
     #[command(flatten)]

@@ -30,6 +30,7 @@ pub(crate) struct Publish {
     operation: String,
 
     /// The parameters: an object by name, or an array in order; - reads lines of standard input
+    #[arg(allow_negative_numbers = true)]
     json: Option<String>,
 
     #[command(flatten)]

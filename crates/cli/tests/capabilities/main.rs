@@ -4,6 +4,8 @@ mod command;
 mod demo;
 mod events;
 mod hub;
+#[cfg(feature = "lab")]
+mod lab;
 mod serve;
 mod slice;
 mod topic;

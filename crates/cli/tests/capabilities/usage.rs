@@ -76,6 +76,9 @@ fn all_that_is_wrong_with_parameters_is_named_with_its_path() {
         .said("params.item.nmae: expected a member of ::Shop::Item (name, count), got \"nmae\"; did you mean name")
         .said("params.item.name: expected a string, got nothing")
         .said("params.item.count: expected a short (-32768 to 32767), got the number 70000");
+    run(&[&call[..], &["-5"]].concat())
+        .ended(2)
+        .said("params.item: expected");
     run_with_input(&[&call[..], &["-"]].concat(), "{")
         .ended(2)
         .said("standard input: ");
@@ -88,6 +91,25 @@ fn a_slice_file_with_errors_is_shown() {
         .ended(100)
         .said("error[undefined-name]")
         .said("1 error in the Slice files");
+}
+
+#[test]
+fn what_is_not_yet_supported_is_refused_only_where_it_is_used() {
+    let file = slice_file(
+        "class.ice",
+        "module M { class C { int i; } interface I { void plain(); void odd(C c); } }",
+    );
+    let call = |operation| {
+        run(&[
+            "call",
+            "x:tcp -h 127.0.0.1 -p 1",
+            operation,
+            "--slice",
+            &file,
+        ])
+    };
+    call("odd").ended(2).said("not yet supported");
+    call("plain").ended(5).said("cannot connect");
 }
 
 #[test]

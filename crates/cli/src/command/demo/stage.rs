@@ -49,6 +49,9 @@ const FLUSH_INTERVAL: Duration = Duration::from_millis(50);
 /// Bytes of events that leave at once for the batch subscriber.
 const FLUSH_BYTES: usize = 16 * 1024;
 
+/// How long a request may take on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// How long to wait at the end for events that are on their way.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
@@ -72,7 +75,7 @@ impl Stage {
         settings.flush_bytes = FLUSH_BYTES;
         let hub = Hub::start(&for_hub, settings).await.map_err(failed)?;
 
-        let for_publisher = peer::communicator(Some(DRAIN_TIME));
+        let for_publisher = peer::communicator(Some(PATIENCE));
         let manager: TopicManagerProxy = peer::proxy(&for_publisher, &hub.topic_manager())?;
         let topic = manager.create(TOPIC).await.map_err(failed)?;
         let topic = not_nil(topic, "topic")?;
@@ -100,7 +103,7 @@ impl Stage {
         mode: InvocationMode,
         about: &'static str,
     ) -> Result<(), Failure> {
-        let communicator = peer::communicator(Some(DRAIN_TIME));
+        let communicator = peer::communicator(Some(PATIENCE));
         let adapter = communicator
             .adapter("tcp -h 127.0.0.1 -p 0")
             .await
