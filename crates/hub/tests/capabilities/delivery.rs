@@ -120,6 +120,21 @@ async fn an_event_travels_unopened_with_its_mode_context_and_encoding() {
 }
 
 #[tokio::test]
+async fn an_event_in_an_encoding_that_nobody_here_knows_is_forwarded_and_answered_in_it() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    let unknown = [8, 0, 0, 0, 7, 3, 0xAA, 0xBB];
+    let publisher = publisher(&topic).await;
+    let answer = publisher.invoke("tell", OperationMode::Normal, &unknown);
+    let expected = Outcome::Returned(vec![6, 0, 0, 0, 7, 3].into());
+    assert_eq!(soon(answer).await.unwrap(), Some(expected));
+    assert_eq!(inbox.next().await.parameters, unknown);
+}
+
+#[tokio::test]
 async fn built_in_operations_of_a_publisher_are_events() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
