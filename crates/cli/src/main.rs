@@ -33,16 +33,19 @@ use crate::output::{Format, Output};
 #[command(name = "floe", version, after_long_help = EXIT_CODES, max_term_width = 100)]
 struct Arguments {
     /// How data is written on standard output [default: table on a terminal, jsonl in a pipe]
-    #[arg(short, long, global = true, value_name = "FORMAT", value_enum)]
+    #[arg(short, long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON)]
     output: Option<Format>,
 
     /// Says more on standard error; twice for everything. FLOE_LOG or RUST_LOG choose by module
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON)]
     verbose: u8,
 
     #[command(subcommand)]
     command: Command,
 }
+
+/// The heading of what every subcommand takes.
+const COMMON: &str = "Common options";
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

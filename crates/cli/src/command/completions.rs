@@ -6,7 +6,9 @@ use clap_complete::Shell;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-/// Prints shell completions, for example `floe completions bash > ~/.local/share/bash-completion/completions/floe`
+/// Prints completions for a shell
+///
+/// For bash: floe completions bash > ~/.local/share/bash-completion/completions/floe
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell

@@ -116,6 +116,10 @@ impl Publish {
             result.map_err(|failure| failure.when(format_args!("after {published} events")))?;
             published += 1;
         }
+        if published == 0 && self.json.is_none() {
+            // Nothing was piped in: then what is missing are the parameters.
+            encode(operation, &json!({}), encoding)?;
+        }
         self.tell(published, pace.elapsed(), output)?;
         Ok(Exit::Success)
     }

@@ -112,24 +112,31 @@ impl Subscribe {
             ended = self.wait(&topic, &identity, &mut printed) => ended,
             () = signals.next() => Ok(Exit::Interrupted),
         };
-        let lost = self.lost(communicator, &identity).await;
-        let unsubscribed = topic.unsubscribe(Some(&subscriber)).await;
+        let farewell = async {
+            let lost = self.lost(communicator, &identity).await;
+            topic.unsubscribe(Some(&subscriber)).await.map(|()| lost)
+        };
+        let farewell = tokio::time::timeout(FAREWELL_PATIENCE, farewell).await;
         adapter.remove(&identity, "");
         // What has arrived is still printed, unless nobody reads it.
         if !printed.is_terminated() {
             let _ = tokio::time::timeout(PRINT_PATIENCE, &mut printed).await;
         }
         let exit = ended?;
-        unsubscribed?;
-        Ok(match lost {
-            0 => exit,
-            lost => {
+        match farewell {
+            Ok(Ok(0)) => Ok(exit),
+            Ok(Ok(lost)) => {
                 output::talk(format_args!(
                     "the hub lost {lost} events for this subscriber"
                 ));
-                Exit::LossDetected
+                Ok(Exit::LossDetected)
             }
-        })
+            Ok(Err(error)) => Err(self.hub.unanswered(error.into()).when("cannot unsubscribe")),
+            Err(_) => {
+                let message = "cannot unsubscribe: the hub does not answer";
+                Err(Failure::new(Exit::TimedOut, message))
+            }
+        }
     }
 
     async fn subscribe(&self, topic: &TopicProxy, subscriber: &Proxy) -> Result<(), Failure> {
@@ -222,6 +229,9 @@ fn unique_identity() -> Identity {
 
 /// How long the hub may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the hub may take to let go.
+const FAREWELL_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a reader may take for the last events.
 const PRINT_PATIENCE: Duration = Duration::from_secs(1);

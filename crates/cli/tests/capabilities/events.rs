@@ -253,6 +253,18 @@ fn events_that_a_slow_reader_makes_the_hub_drop_are_told() {
 }
 
 #[test]
+fn a_subscriber_of_a_hub_that_hangs_ends_all_the_same() {
+    let hub = Hub::start();
+    let file = contract("hung.ice");
+    let subscriber = hub.running(&["sub", "t", "--create", "--slice", &file]);
+    subscriber.talk("subscribed");
+    hub.process.signal("STOP");
+    subscriber.signal("INT");
+    subscriber.end().ended(3).said("the hub does not answer");
+    hub.process.signal("CONT");
+}
+
+#[test]
 fn a_hub_that_goes_away_is_noticed() {
     let hub = Hub::start();
     let file = contract("gone.ice");
