@@ -34,6 +34,22 @@ fn events_reach_ice_subscribers_in_every_mode() {
 }
 
 #[test]
+fn a_hub_answers_as_icestorm_does() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let (storm, hub) = (ice.start_storm(), Hub::start(&[]));
+    let converse = |manager: &str| {
+        let mut python = ice.peer("conversation", Language::Python);
+        Peer::start("the conversation", python.arg(manager)).succeed()
+    };
+    let (expected, came) = (converse(storm.manager()), converse(&hub.manager()));
+    assert_eq!(expected.last().map(String::as_str), Some("done"));
+    for (expected, came) in expected.iter().zip(&came) {
+        assert_eq!(came, expected);
+    }
+    assert_eq!(came.len(), expected.len());
+}
+
+#[test]
 fn publishers_and_subscribers_of_different_modes_meet() {
     let Some(ice) = Ice::or_skip() else { return };
     let hub = Hub::start(&[]);
