@@ -85,7 +85,10 @@ impl EventReader {
 
     fn parameters(&mut self, event: &Arrived) -> Result<Json, String> {
         let operation = self.operation(&event.operation).as_ref();
-        let operation = operation.map_err(ToString::to_string)?;
+        let operation = operation.map_err(|error| match error {
+            LookupError::Ambiguous { .. } => format!("{error}; add --interface"),
+            error => error.to_string(),
+        })?;
         operation
             .decode_request(&event.parameters)
             .map_err(|error| format!("not what `{operation}` takes: {error}"))

@@ -58,16 +58,26 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format_args!("cannot start threads: {error}")))
 }
 
-/// A communicator that does not make people wait.
+/// A communicator to ask others with: it takes longer answers than a server takes requests.
 pub(crate) fn communicator(timeout: Option<Duration>) -> Communicator {
+    let mut settings = settings(timeout);
+    settings.message_size_max = ANSWER_SIZE_MAX;
+    Communicator::with_settings(settings)
+}
+
+/// Settings that do not make people wait.
+pub(crate) fn settings(timeout: Option<Duration>) -> Settings {
     let mut settings = Settings::default();
     settings.invocation_timeout = timeout;
     if let Some(timeout) = timeout {
         settings.connect_timeout = settings.connect_timeout.min(timeout);
     }
     settings.close_timeout = Duration::from_secs(1);
-    Communicator::with_settings(settings)
+    settings
 }
+
+/// The largest message that is taken from a server that was asked something: 256 MiB.
+const ANSWER_SIZE_MAX: usize = 256 * 1024 * 1024;
 
 /// A proxy from an argument.
 ///

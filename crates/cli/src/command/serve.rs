@@ -43,7 +43,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         peer::runtime()?.block_on(async {
-            let communicator = peer::communicator(None);
+            let communicator = Communicator::with_settings(peer::settings(None));
             let result = self.serve(&communicator, output).await;
             communicator.shutdown().await;
             result.map(|()| Exit::Success)

@@ -169,6 +169,32 @@ fn an_event_of_another_contract_is_shown_as_an_error_and_the_next_one_arrives() 
 }
 
 #[test]
+fn an_operation_of_several_interfaces_is_told_apart_by_its_interface() {
+    let hub = Hub::start();
+    let file = slice_file(
+        "rivals.ice",
+        "module M { interface A { void set(int i); } interface B { void set(string s); } }",
+    );
+    let subscribe = ["sub", "t", "--create", "--slice", &file, "-n", "1"];
+    let torn = hub.running(&subscribe);
+    let sure = hub.running(&[&subscribe[..], &["--interface", "::M::B"]].concat());
+    torn.talk("subscribed");
+    sure.talk("subscribed");
+    let publish = ["pub", "t", "set", r#"{"s": "x"}"#, "--slice", &file];
+    hub.run(&publish).ended(2).said("add --interface");
+    hub.run(&[&publish[..], &["--interface", "B"]].concat())
+        .ended(0);
+    assert_eq!(event(&sure)["parameters"]["s"], "x");
+    let error = event(&torn)["error"].clone();
+    assert!(
+        error
+            .as_str()
+            .is_some_and(|error| error.ends_with("add --interface")),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_subscriber_ends_at_a_signal_and_unsubscribes() {
     let hub = Hub::start();
     let file = contract("signal.ice");

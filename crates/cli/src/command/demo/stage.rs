@@ -68,7 +68,7 @@ const SUBSCRIBERS: [(&str, InvocationMode, &str); 3] = [
 impl Stage {
     /// Starts the hub, makes the topic, and subscribes.
     pub(super) async fn set() -> Result<Self, Failure> {
-        let for_hub = peer::communicator(None);
+        let for_hub = Communicator::with_settings(peer::settings(None));
         let mut settings = HubSettings::default();
         settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
         settings.flush_interval = FLUSH_INTERVAL;
