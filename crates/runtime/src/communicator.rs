@@ -1,13 +1,13 @@
 //! The communicator: what proxies, adapters and connections of a program have in common.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use floe_wire::reference::{ParseReferenceError, Reference, parse_endpoints};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use crate::adapter::{Adapter, AdapterCore};
@@ -19,8 +19,10 @@ use crate::settings::Settings;
 
 /// What proxies and adapters are made from; a clone is the same communicator.
 ///
-/// It must be used inside a tokio runtime. When the last clone, proxy and adapter is gone, its
-/// connections close; [`Communicator::shutdown`] does so in order and waits for it.
+/// It must be used inside a tokio runtime. It owns its adapters: they serve until it is shut down,
+/// or until its last clone, proxy and [`Adapter`] handle is gone. Then its connections close, too;
+/// [`Communicator::shutdown`] does so in order and waits for it. (A servant that holds a proxy or an
+/// adapter of its own communicator keeps it alive until the shutdown.)
 #[derive(Clone)]
 #[doc(alias = "Ice.Communicator")]
 pub struct Communicator {
@@ -68,24 +70,46 @@ impl Communicator {
     #[doc(alias = "createObjectAdapterWithEndpoints")]
     pub async fn adapter(&self, endpoints: &str) -> Result<Adapter, AdapterError> {
         let adapter = Adapter::bind(self, parse_endpoints(endpoints)?).await?;
-        self.core.adapters().push(adapter.downgrade());
+        self.core.adapters().push(adapter.core().clone());
+        if self.core.is_shut_down() {
+            self.begin_shutdown();
+            return Err(AdapterError::Shutdown);
+        }
         Ok(adapter)
     }
 
-    /// Ends everything in order: adapters accept no more, connections finish what they have and
-    /// close, tasks end. Waits at most the close timeout twice.
-    pub async fn shutdown(&self) {
-        self.core.is_shut_down.store(true, Ordering::Release);
-        let adapters = std::mem::take(&mut *self.core.adapters());
-        for adapter in adapters.iter().filter_map(Weak::upgrade) {
-            adapter.deactivate();
+    /// Starts to end everything, and waits for nothing: adapters accept no more, connections finish
+    /// what they have and close. A servant may call it.
+    pub fn begin_shutdown(&self) {
+        self.core.is_shut_down.send_replace(true);
+        for adapter in std::mem::take(&mut *self.core.adapters()) {
+            adapter.end();
         }
-        let connections = self.core.live_connections();
-        for connection in &connections {
+        for connection in self.core.live_connections() {
             connection.close();
         }
+    }
+
+    /// Ends everything in order: adapters accept no more, connections finish what they have and
+    /// close, tasks end. Waits at most the close timeout twice. A servant must not wait for it, for
+    /// it waits for the servant.
+    pub async fn shutdown(&self) {
+        self.begin_shutdown();
+        self.finish_shutdown().await;
+    }
+
+    /// Waits until somebody shuts the communicator down, and until that is done.
+    #[doc(alias = "waitForShutdown")]
+    pub async fn wait_for_shutdown(&self) {
+        let mut is_shut_down = self.core.is_shut_down.subscribe();
+        // The sender lives as long as `self`.
+        let _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down).await;
+        self.finish_shutdown().await;
+    }
+
+    async fn finish_shutdown(&self) {
         let deadline = Instant::now() + 2 * self.core.settings.close_timeout;
-        for connection in &connections {
+        for connection in self.core.live_connections() {
             if timeout_at(deadline, connection.closed()).await.is_err() {
                 connection.abort("the communicator was shut down".to_owned());
             }
@@ -104,6 +128,10 @@ impl Communicator {
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.core
+    }
+
+    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        Self { core }
     }
 }
 
@@ -126,8 +154,8 @@ pub(crate) struct Core {
     settings: Arc<Settings>,
     pool: Pool,
     tracker: TaskTracker,
-    is_shut_down: AtomicBool,
-    adapters: Mutex<Vec<Weak<AdapterCore>>>,
+    is_shut_down: watch::Sender<bool>,
+    adapters: Mutex<Vec<Arc<AdapterCore>>>,
     connections: Mutex<Connections>,
 }
 
@@ -146,10 +174,14 @@ impl Core {
             settings: Arc::new(settings),
             pool: Pool::default(),
             tracker: TaskTracker::new(),
-            is_shut_down: AtomicBool::new(false),
+            is_shut_down: watch::Sender::new(false),
             adapters: Mutex::default(),
             connections: Mutex::default(),
         }
+    }
+
+    pub(crate) fn settings(&self) -> &Arc<Settings> {
+        &self.settings
     }
 
     pub(crate) fn pool(&self) -> &Pool {
@@ -157,7 +189,7 @@ impl Core {
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {
-        self.is_shut_down.load(Ordering::Acquire)
+        *self.is_shut_down.borrow()
     }
 
     /// Where tasks of this communicator are spawned. Called inside the runtime.
@@ -170,22 +202,28 @@ impl Core {
 
     /// Remembers a connection for heartbeats and for the shutdown.
     pub(crate) fn track(self: &Arc<Self>, connection: &Arc<Connection>) {
-        let mut connections = self
-            .connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if connections.list.len() >= connections.prune_at {
-            connections
-                .list
-                .retain(|connection| connection.strong_count() > 0);
-            connections.prune_at = 2 * connections.list.len() + 16;
+        let is_first = {
+            let mut connections = self
+                .connections
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if connections.list.len() >= connections.prune_at {
+                connections
+                    .list
+                    .retain(|connection| connection.strong_count() > 0);
+                connections.prune_at = 2 * connections.list.len() + 16;
+            }
+            connections.list.push(Arc::downgrade(connection));
+            !std::mem::replace(&mut connections.has_heartbeat, true)
+        };
+        let interval = self.settings.heartbeat_interval;
+        if is_first && !interval.is_zero() {
+            let is_shut_down = self.is_shut_down.subscribe();
+            self.tasks()
+                .spawn(heartbeat(Arc::downgrade(self), is_shut_down, interval));
         }
-        connections.list.push(Arc::downgrade(connection));
-        if !std::mem::replace(&mut connections.has_heartbeat, true) {
-            tokio::spawn(heartbeat(
-                Arc::downgrade(self),
-                self.settings.heartbeat_interval,
-            ));
+        if self.is_shut_down() {
+            connection.close();
         }
     }
 
@@ -197,7 +235,7 @@ impl Core {
         connections.list.iter().filter_map(Weak::upgrade).collect()
     }
 
-    fn adapters(&self) -> std::sync::MutexGuard<'_, Vec<Weak<AdapterCore>>> {
+    fn adapters(&self) -> std::sync::MutexGuard<'_, Vec<Arc<AdapterCore>>> {
         self.adapters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -210,16 +248,17 @@ impl Drop for Core {
     }
 }
 
-/// Sends a heartbeat on each connection that was silent for an interval.
-async fn heartbeat(core: Weak<Core>, interval: Duration) {
+/// Looks at each connection once in an interval, until the communicator is shut down or gone.
+async fn heartbeat(core: Weak<Core>, mut is_shut_down: watch::Receiver<bool>, interval: Duration) {
     loop {
-        tokio::time::sleep(interval).await;
-        let Some(core) = core.upgrade() else { return };
-        if core.is_shut_down() {
-            return;
+        tokio::select! {
+            () = sleep(interval) => {}
+            // An error means that the communicator is gone.
+            _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down) => return,
         }
+        let Some(core) = core.upgrade() else { return };
         for connection in core.live_connections() {
-            connection.keep_alive();
+            connection.keep_alive(interval);
         }
     }
 }

@@ -157,6 +157,20 @@ pub enum LocalError {
         /// The operation.
         operation: String,
     },
+    /// The connection is about to close, by this side's wish.
+    Closing {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
+    /// Parameters that were given encoded are no encapsulation.
+    Parameters(DecodeError),
+    /// Requests that a batch had collected could not be sent.
+    BatchLost {
+        /// How many.
+        count: usize,
+        /// Why.
+        source: Box<LocalError>,
+    },
     /// The communicator is shut down.
     Shutdown,
 }
@@ -192,6 +206,13 @@ impl fmt::Display for LocalError {
                 f,
                 "operation \"{operation}\" returns data or throws exceptions: invoke it through a twoway proxy"
             ),
+            Self::Closing { peer } => write!(f, "the connection to {peer} is closing"),
+            Self::Parameters(error) => {
+                write!(f, "expected an encapsulation with its header: {error}")
+            }
+            Self::BatchLost { count, source } => {
+                write!(f, "lost {count} collected requests: {source}")
+            }
             Self::Shutdown => f.write_str("the communicator is shut down"),
         }
     }
@@ -230,6 +251,8 @@ pub enum AdapterError {
     },
     /// An identity without a name.
     EmptyIdentity,
+    /// The communicator is shut down.
+    Shutdown,
 }
 
 impl fmt::Display for AdapterError {
@@ -254,6 +277,7 @@ impl fmt::Display for AdapterError {
             Self::EmptyIdentity => {
                 f.write_str("expected an identity with a name, got an empty one")
             }
+            Self::Shutdown => f.write_str("the communicator is shut down"),
         }
     }
 }

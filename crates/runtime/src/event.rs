@@ -1,6 +1,7 @@
 //! Events: requests on their way to another object, unopened.
 
 use bytes::Bytes;
+use floe_wire::encoding::{Decoder, EncodingVersion};
 use floe_wire::message::IncomingRequest;
 
 /// Operation, mode, context and parameters of a request, as they stood on the wire.
@@ -25,6 +26,14 @@ impl Event {
         Self {
             bytes: Bytes::copy_from_slice(&self.bytes),
         }
+    }
+
+    /// The operation.
+    pub fn operation(&self) -> &str {
+        let mut decoder = Decoder::new(&self.bytes, EncodingVersion::V1_0);
+        decoder
+            .str("operation")
+            .expect("the request was checked when it was parsed")
     }
 
     /// The bytes: operation, mode, context and parameters, in the protocol's order.

@@ -19,15 +19,21 @@ pub struct Settings {
     pub close_timeout: Duration,
     /// Bytes that may wait on one connection before new requests have to wait, too. Default 4 MiB.
     pub output_limit: usize,
-    /// Requests of one connection that may be in dispatch before its reading stops. Default 1,024.
+    /// Requests of one connection that may be in dispatch before its reading stops. Default 1,024;
+    /// less if they are longer than 16 KiB on the average.
     pub dispatch_limit: usize,
     /// A batch is sent by itself when the next request would make it longer than this many bytes.
     /// Default 1 MiB, as in Ice.
     #[doc(alias = "Ice.BatchAutoFlushSize")]
     pub batch_size_max: usize,
-    /// Longest silence on a connection before a heartbeat is sent, give or take a half.
-    /// Default 20 s: an Ice 3.8 peer drops a connection that is silent for 60 s.
+    /// How often each connection is looked at: one that was silent since the last look gets a
+    /// heartbeat. Default 20 s: an Ice 3.8 peer drops a connection that is silent for 60 s. Zero
+    /// turns heartbeats and the idle check off.
     pub heartbeat_interval: Duration,
+    /// How long a peer that owes a reply may be silent before its connection is dropped; `None`
+    /// waits for ever. Default 60 s, as in Ice: an Ice or Floe peer that is alive sends heartbeats.
+    #[doc(alias = "Ice.ACM.Timeout")]
+    pub idle_timeout: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -41,6 +47,7 @@ impl Default for Settings {
             dispatch_limit: 1024,
             batch_size_max: 1024 * 1024,
             heartbeat_interval: Duration::from_secs(20),
+            idle_timeout: Some(Duration::from_secs(60)),
         }
     }
 }

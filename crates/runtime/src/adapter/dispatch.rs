@@ -4,13 +4,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use floe_wire::encoding::{DecodeError, Decoder, Encoder, EncodingVersion, ExceptionFormat};
+use floe_wire::encoding::{
+    DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionFormat,
+};
 use floe_wire::message::{
     Context, IncomingRequest, OperationMode, Outcome, RequestId, SystemException, reply,
 };
 use floe_wire::reference::Identity;
 
 use super::{Adapter, AdapterCore, OperationError};
+use crate::communicator::Communicator;
 use crate::connection::Connection;
 use crate::error::system_exception;
 use crate::event::Event;
@@ -25,6 +28,13 @@ pub trait Dispatcher: Send + Sync + 'static {
     /// Answers a request. The future is polled once where the request was read: what does not wait
     /// costs no task, and what computes for long should move elsewhere by itself.
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture;
+}
+
+/// A servant may be shared, for example with whoever looks at what it counted.
+impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        Arc::clone(&*self).dispatch(request)
+    }
 }
 
 /// A dispatch under way.
@@ -50,6 +60,7 @@ pub struct Response {
 pub struct Current {
     request: IncomingRequest,
     adapter: Arc<AdapterCore>,
+    communicator: Communicator,
     connection: Arc<Connection>,
 }
 
@@ -103,6 +114,7 @@ impl Current {
     pub fn adapter(&self) -> Adapter {
         Adapter {
             core: self.adapter.clone(),
+            communicator: self.communicator.clone(),
         }
     }
 
@@ -125,6 +137,7 @@ impl Request {
     pub(crate) fn new(
         request: IncomingRequest,
         adapter: Arc<AdapterCore>,
+        communicator: Communicator,
         connection: Arc<Connection>,
         buffer: Vec<u8>,
     ) -> Self {
@@ -132,6 +145,7 @@ impl Request {
             current: Current {
                 request,
                 adapter,
+                communicator,
                 connection,
             },
             buffer,
@@ -172,7 +186,7 @@ impl Request {
         let encapsulation = self.current.request.encapsulation();
         let mut decoder = encapsulation
             .decoder()?
-            .with_context(self.current.adapter.communicator());
+            .with_context(&self.current.communicator);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
         Ok(parameters)
@@ -221,8 +235,11 @@ impl Request {
     /// encapsulation must have the encoding of the request.
     ///
     /// # Errors
-    /// [`SystemException::UnknownLocalException`] if it is too long.
+    /// [`SystemException::UnknownLocalException`] if it is too long, or no encapsulation.
     pub fn respond(self, outcome: &Outcome) -> Result<Response, SystemException> {
+        if let Outcome::Returned(bytes) | Outcome::UserException(bytes) = outcome {
+            Encapsulation::parse(bytes)?;
+        }
         self.write(|buffer, id| reply::write_outcome(buffer, id, outcome))
     }
 

@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response};
 pub use operation_error::OperationError;
 
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Core};
 use crate::connection::{Connection, Purpose};
 use crate::error::AdapterError;
 use crate::proxy::Proxy;
@@ -24,15 +24,19 @@ use crate::transport::tcp::Listener;
 use servants::Servants;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
+///
+/// The communicator owns it: dropping this handle ends nothing.
 #[derive(Clone)]
 #[doc(alias = "Ice.ObjectAdapter")]
 pub struct Adapter {
     core: Arc<AdapterCore>,
+    communicator: Communicator,
 }
 
 /// What all clones of an adapter share.
 pub(crate) struct AdapterCore {
-    communicator: Communicator,
+    /// Its owner, which is gone when nobody can use the adapter any more.
+    communicator: Weak<Core>,
     published: Vec<Endpoint>,
     /// Guards the map of servants; held for a look-up or a change, never across a wait.
     servants: RwLock<Servants>,
@@ -70,7 +74,7 @@ impl Adapter {
             .flat_map(|listener| listener.published.clone())
             .collect();
         let core = AdapterCore {
-            communicator: communicator.clone(),
+            communicator: Arc::downgrade(communicator.core()),
             published,
             servants: RwLock::default(),
             state: Mutex::new(State {
@@ -80,12 +84,13 @@ impl Adapter {
         };
         Ok(Self {
             core: Arc::new(core),
+            communicator: communicator.clone(),
         })
     }
 
     /// The communicator that made it.
     pub fn communicator(&self) -> &Communicator {
-        &self.core.communicator
+        &self.communicator
     }
 
     /// The endpoints under which others reach it, with the ports that the system picked.
@@ -157,7 +162,7 @@ impl Adapter {
 
     /// Starts to accept connections. Further calls do nothing.
     pub fn activate(&self) {
-        let tasks = self.core.communicator.core().tasks();
+        let tasks = self.communicator.core().tasks();
         let mut state = self.core.lock_state();
         for listener in std::mem::take(&mut state.listeners) {
             let accepting = tokio::spawn(accept(listener, Arc::downgrade(&self.core)));
@@ -175,14 +180,14 @@ impl Adapter {
         self.core.deactivate();
     }
 
-    pub(crate) fn downgrade(&self) -> Weak<AdapterCore> {
-        Arc::downgrade(&self.core)
+    pub(crate) fn core(&self) -> &Arc<AdapterCore> {
+        &self.core
     }
 
     fn proxy_with_facet(&self, identity: Identity, facet: &str) -> Proxy {
         let mut reference = Reference::new(identity, Target::Direct(self.core.published.clone()));
         facet.clone_into(&mut reference.facet);
-        self.core.communicator.proxy_from(reference)
+        self.communicator.proxy_from(reference)
     }
 }
 
@@ -204,8 +209,14 @@ impl AdapterCore {
         servants.find(request)
     }
 
-    pub(crate) fn communicator(&self) -> &Communicator {
-        &self.communicator
+    pub(crate) fn communicator(&self) -> Option<Communicator> {
+        self.communicator.upgrade().map(Communicator::from_core)
+    }
+
+    /// Ends it for good: its servants go, with all that they hold.
+    pub(crate) fn end(&self) {
+        self.deactivate();
+        *self.servants_mut() = Servants::default();
     }
 
     pub(crate) fn deactivate(&self) {
@@ -237,12 +248,12 @@ async fn accept(listener: Listener, adapter: Weak<AdapterCore>) {
     loop {
         match listener.accept().await {
             Ok(stream) => {
-                let Some(adapter) = adapter.upgrade() else {
+                let communicator = adapter.upgrade().and_then(|adapter| adapter.communicator());
+                let Some(communicator) = communicator else {
                     return;
                 };
                 tracing::debug!("accepted a connection from {}", stream.peer);
-                let communicator = adapter.communicator.clone();
-                Connection::start(stream, Purpose::Incoming(adapter), &communicator);
+                Connection::start(stream, Purpose::Incoming(adapter.clone()), &communicator);
             }
             Err(error) => {
                 // Out of descriptors, or a peer that gave up: neither ends the server.

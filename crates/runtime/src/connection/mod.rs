@@ -1,21 +1,25 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
-//! - `output.rs`: bytes that wait to be written, and whose turn it is to write them
-//! - `reading.rs`: the task that reads, and dispatches in place
+//! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
+//! - `reading.rs`: the task that reads
+//! - `dispatching.rs`: requests of the peer, dispatched in place
 //! - `pool.rs`: outgoing connections, shared by proxies
 //!
 //! Whoever has something to send encodes it straight into the output buffer and, if nobody else is
-//! writing, writes it. Only when the transport is full does a task take over.
+//! writing, writes it.
 
+mod dispatching;
 mod output;
 pub(crate) mod pool;
 mod reading;
+mod writing;
 
-use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
-use floe_wire::connection::{Connection as Machine, Role};
+use floe_wire::connection::{Connection as Machine, NotActive, Role};
 use floe_wire::encoding::EncodeError;
 use floe_wire::message::{IncomingReply, RequestId, VALIDATE_CONNECTION};
 use floe_wire::reference::Endpoint;
@@ -37,10 +41,13 @@ pub(crate) struct Connection {
     /// Guards the order of everything that is sent, and what is known of it. Never held across a
     /// wait or a system call.
     shared: Mutex<Shared>,
-    /// Woken when the output has shrunk below its limit.
+    /// Woken when output has been written.
     room: Notify,
-    /// Whether anything was sent since the last heartbeat check.
+    /// Whether anything was sent, or read, since the last look of the heartbeat.
     is_lively: AtomicBool,
+    has_read: AtomicBool,
+    /// Looks of the heartbeat since anything was read.
+    silent_count: AtomicU32,
     /// Becomes true when requests may be sent, and when the connection is closed.
     settled: watch::Sender<bool>,
     settings: Arc<Settings>,
@@ -49,7 +56,7 @@ pub(crate) struct Connection {
     owner: Weak<Core>,
     endpoint: Option<Endpoint>,
     /// Where requests of the peer go; a client answers that the object does not exist.
-    adapter: Option<Arc<AdapterCore>>,
+    adapter: Option<Weak<AdapterCore>>,
 }
 
 /// What a connection is for.
@@ -57,14 +64,16 @@ pub(crate) enum Purpose {
     /// Requests to this endpoint.
     Outgoing(Endpoint),
     /// Requests from the peer to this adapter.
-    Incoming(Arc<AdapterCore>),
+    Incoming(Weak<AdapterCore>),
 }
 
 struct Shared {
     machine: Machine<Waiter>,
     output: Output,
+    /// Whether anybody waits for output to be written.
+    has_room_waiters: bool,
     /// Why the connection is closed, once it is.
-    failure: Option<Failure>,
+    error: Option<LocalError>,
 }
 
 /// The caller that waits for a reply.
@@ -78,10 +87,23 @@ pub(crate) struct Failure {
     pub(crate) perhaps_dispatched: bool,
 }
 
-/// What keeps a request from being appended to the output.
+/// Something that was appended to the output, and where.
+struct Appended<T> {
+    value: T,
+    start: u64,
+    end: u64,
+}
+
+/// What keeps a message from being appended to the output.
 enum Refusal {
     Full,
     Failed(Failure),
+}
+
+/// Why a message was not written into the output.
+enum Unwritten {
+    NotActive,
+    Encode(EncodeError),
 }
 
 impl Connection {
@@ -97,16 +119,20 @@ impl Connection {
         };
         let mut output = Output::default();
         let machine = Machine::new(role, output.pending());
+        let shared = Shared {
+            machine,
+            output,
+            has_room_waiters: false,
+            error: None,
+        };
         let connection = Arc::new(Self {
             peer: stream.peer,
             writer: stream.writer,
-            shared: Mutex::new(Shared {
-                machine,
-                output,
-                failure: None,
-            }),
+            shared: Mutex::new(shared),
             room: Notify::new(),
             is_lively: AtomicBool::new(true),
+            has_read: AtomicBool::new(true),
+            silent_count: AtomicU32::new(0),
             settled: watch::Sender::new(role == Role::Server),
             settings: communicator.settings().clone(),
             tasks: communicator.core().tasks(),
@@ -115,10 +141,10 @@ impl Connection {
             adapter,
         });
         connection.flush();
-        communicator.core().track(&connection);
         connection
             .tasks
             .spawn(reading::run(connection.clone(), stream.reader));
+        communicator.core().track(&connection);
         connection
     }
 
@@ -133,15 +159,11 @@ impl Connection {
     }
 
     /// Waits until the peer has validated the connection, or it is closed.
-    pub(crate) async fn validated(&self) -> Result<(), Failure> {
+    pub(crate) async fn validated(&self) -> Result<(), LocalError> {
         let mut settled = self.settled.subscribe();
         // The sender lives as long as `self`.
         let _ = settled.wait_for(|settled| *settled).await;
-        let shared = self.lock();
-        match &shared.failure {
-            Some(failure) => Err(failure.clone()),
-            None => Ok(()),
-        }
+        self.lock().error.clone().map_or(Ok(()), Err)
     }
 
     /// Sends a twoway request and waits for its reply. Dropping the future gives the request up.
@@ -153,66 +175,53 @@ impl Connection {
     ) -> Result<IncomingReply, Failure> {
         let (waiter, reply) = oneshot::channel();
         let mut waiter = Some(waiter);
-        let id = self
+        let sent = self
             .append_with_room(|machine, output| {
-                let Some(token) = waiter.take() else {
-                    return Err(None);
-                };
-                let id = match machine.start_twoway(token) {
-                    Ok(id) => id,
-                    Err((_, token)) => {
-                        waiter = Some(token);
-                        return Err(None);
-                    }
-                };
-                if let Err(error) = write(output, id) {
-                    machine.cancel(id, output);
-                    return Err(Some(error));
+                let id = machine
+                    .next_id()
+                    .map_err(|NotActive| Unwritten::NotActive)?;
+                write(output, id).map_err(Unwritten::Encode)?;
+                // This runs again only if it has failed.
+                if let Some(waiter) = waiter.take() {
+                    machine.expect_reply(id, waiter);
                 }
                 Ok(id)
             })
             .await?;
         let mut given_up = GiveUpOnDrop {
             connection: self,
-            id: Some(id),
+            id: Some(sent.value),
         };
         let result = reply.await;
         given_up.id = None;
         // The waiter is only ever dropped unanswered together with the whole connection.
-        result.unwrap_or_else(|_| Err(self.failure(true)))
+        let result = result.unwrap_or_else(|_| Err(self.failure(true)));
+        result.map_err(|failure| self.narrow(failure, sent.start))
     }
 
-    /// Sends messages that get no reply.
+    /// Sends messages that get no reply: they are on their way when they are in the output.
     pub(crate) async fn send(
         self: &Arc<Self>,
         write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<(), Failure> {
-        self.append_with_room(|machine, output| {
-            if !machine.is_active() {
-                return Err(None);
-            }
-            write(output).map_err(Some)
-        })
-        .await
+        let sent = self.append_messages(&write).await?;
+        // The transport may have refused them at once.
+        match self.lock().error.clone() {
+            Some(error) => self.check_written(&sent, error),
+            None => Ok(()),
+        }
     }
 
-    /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty
-    /// afterwards, and may have another allocation.
-    fn send_replies(self: &Arc<Self>, replies: &mut Vec<u8>, twoway_count: usize) {
-        let mut shared = self.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        if machine.is_closed() {
-            replies.clear();
-            return;
-        }
-        output.append(replies);
-        for _ in 0..twoway_count {
-            machine.handle_dispatched(output.pending());
-        }
-        drop(shared);
-        self.flush();
+    /// Sends messages that get no reply, and waits until the transport has them.
+    pub(crate) async fn send_written(
+        self: &Arc<Self>,
+        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), Failure> {
+        let sent = self.append_messages(&write).await?;
+        self.wait_for_output(|shared| shared.output.written() >= sent.end)
+            .await;
+        let error = self.lock().error.clone();
+        self.check_written(&sent, error.unwrap_or(LocalError::Shutdown))
     }
 
     /// Starts a graceful close; after the close timeout the connection is dropped all the same.
@@ -222,32 +231,25 @@ impl Connection {
             let Shared {
                 machine, output, ..
             } = &mut *shared;
-            if !machine.is_active() {
+            if machine.is_active() {
+                machine.close(output.pending());
+            } else if !machine.is_validating() {
                 return;
             }
-            machine.close(output.pending());
+        }
+        if self.lock().machine.is_validating() {
+            return self.fail(LocalError::Shutdown);
         }
         self.flush();
         let connection = self.clone();
         self.tasks.spawn(async move {
             let limit = connection.settings.close_timeout;
             if timeout(limit, connection.closed()).await.is_err() {
-                let reason = format!("the peer did not close its end within {limit:?}");
+                let reason = format!("it did not close within {limit:?}: {}", connection.dues());
                 tracing::warn!("dropped the connection to {}: {reason}", connection.peer);
                 connection.abort(reason);
             }
         });
-    }
-
-    /// Drops the connection.
-    pub(crate) fn abort(&self, reason: String) {
-        self.fail(
-            LocalError::ConnectionLost {
-                peer: self.peer.clone(),
-                reason,
-            },
-            true,
-        );
     }
 
     /// Waits until the connection is closed, however that came about.
@@ -260,32 +262,16 @@ impl Connection {
         }
     }
 
-    /// Drops the connection. Requests in flight fail with `error`.
-    fn fail(&self, error: LocalError, perhaps_dispatched: bool) {
-        let failure = Failure {
-            error,
-            perhaps_dispatched,
-        };
-        let waiters = {
-            let mut shared = self.lock();
-            shared.failure.get_or_insert_with(|| failure.clone());
-            shared.output.clear();
-            shared.machine.fail()
-        };
-        for waiter in waiters {
-            let _ = waiter.send(Err(failure.clone()));
-        }
-        self.settled.send_replace(true);
-        self.room.notify_waiters();
-        // Wakes the reading task, which then ends.
-        self.writer.shutdown();
-        if let (Some(core), Some(endpoint)) = (self.owner.upgrade(), &self.endpoint) {
-            core.pool().forget(endpoint, self);
-        }
+    /// Drops the connection.
+    pub(crate) fn abort(&self, reason: String) {
+        let peer = self.peer.clone();
+        self.fail(LocalError::ConnectionLost { peer, reason });
     }
 
-    /// Sends a heartbeat if nothing else was sent since the last call.
-    pub(crate) fn keep_alive(self: &Arc<Self>) {
+    /// Sends a heartbeat if nothing else was sent since the last call, and drops the connection if
+    /// a reply is due and the peer has been silent for too long. Called once in an `interval`.
+    pub(crate) fn keep_alive(self: &Arc<Self>, interval: Duration) {
+        self.check_silence(interval);
         if self.is_lively.swap(false, Ordering::Relaxed) {
             return;
         }
@@ -303,172 +289,167 @@ impl Connection {
         self.is_lively.store(false, Ordering::Relaxed);
     }
 
+    fn check_silence(&self, interval: Duration) {
+        if self.has_read.swap(false, Ordering::Relaxed) {
+            return self.silent_count.store(0, Ordering::Relaxed);
+        }
+        let silent_count = self.silent_count.fetch_add(1, Ordering::Relaxed) + 1;
+        let Some(limit) = self.settings.idle_timeout else {
+            return;
+        };
+        let is_due = self.lock().machine.in_flight() > 0;
+        if is_due && interval.saturating_mul(silent_count) >= limit {
+            let reason = format!("a reply is due, and the peer sent nothing for {limit:?}");
+            tracing::warn!("dropped the connection to {}: {reason}", self.peer);
+            self.abort(reason);
+        }
+    }
+
+    /// Drops the connection. Requests in flight fail with `error`.
+    fn fail(&self, error: LocalError) {
+        let (waiters, unsent) = {
+            let mut shared = self.lock();
+            shared.error.get_or_insert_with(|| error.clone());
+            (shared.machine.fail(), shared.output.clear())
+        };
+        if unsent > 0 {
+            tracing::warn!("{unsent} bytes for {} were never sent: {error}", self.peer);
+        }
+        for waiter in waiters {
+            let error = error.clone();
+            let _ = waiter.send(Err(Failure {
+                error,
+                perhaps_dispatched: true,
+            }));
+        }
+        self.settled.send_replace(true);
+        self.room.notify_waiters();
+        // Wakes the reading task, which then ends.
+        self.writer.shutdown();
+        if let (Some(core), Some(endpoint)) = (self.owner.upgrade(), &self.endpoint) {
+            core.pool().forget(endpoint, self);
+        }
+    }
+
+    async fn append_messages(
+        self: &Arc<Self>,
+        write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<Appended<()>, Failure> {
+        self.append_with_room(|machine, output| {
+            if !machine.is_active() {
+                return Err(Unwritten::NotActive);
+            }
+            write(output).map_err(Unwritten::Encode)
+        })
+        .await
+    }
+
     /// Appends to the output as soon as it is below its limit, and writes it. `append` may be called
-    /// several times; `Err(None)` from it means that the connection takes no new requests.
+    /// several times.
     async fn append_with_room<T>(
         self: &Arc<Self>,
-        mut append: impl FnMut(&mut Machine<Waiter>, &mut Vec<u8>) -> Result<T, Option<EncodeError>>,
-    ) -> Result<T, Failure> {
+        mut append: impl FnMut(&mut Machine<Waiter>, &mut Vec<u8>) -> Result<T, Unwritten>,
+    ) -> Result<Appended<T>, Failure> {
+        let limit = self.settings.output_limit;
         loop {
             match self.try_append(&mut append) {
-                Ok(value) => return Ok(value),
+                Ok(appended) => return Ok(appended),
                 Err(Refusal::Failed(failure)) => return Err(failure),
-                Err(Refusal::Full) => self.wait_for_room().await,
+                Err(Refusal::Full) => {
+                    self.wait_for_output(|shared| shared.output.len() <= limit)
+                        .await;
+                }
             }
         }
     }
 
     fn try_append<T>(
         self: &Arc<Self>,
-        append: &mut impl FnMut(&mut Machine<Waiter>, &mut Vec<u8>) -> Result<T, Option<EncodeError>>,
-    ) -> Result<T, Refusal> {
+        append: &mut impl FnMut(&mut Machine<Waiter>, &mut Vec<u8>) -> Result<T, Unwritten>,
+    ) -> Result<Appended<T>, Refusal> {
         let mut shared = self.lock();
         let Shared {
             machine, output, ..
         } = &mut *shared;
-        if output.len() > self.settings.output_limit {
+        if output.len() > self.settings.output_limit && machine.is_active() {
             return Err(Refusal::Full);
         }
-        match append(machine, output.pending()) {
-            Ok(value) => {
+        let start = output.end();
+        let whole_len = output.pending().len();
+        let result = catch_unwind(AssertUnwindSafe(|| append(machine, output.pending())));
+        if !matches!(result, Ok(Ok(_))) {
+            // A message that was not written whole would break all that follow.
+            output.pending().truncate(whole_len);
+        }
+        match result {
+            Ok(Ok(value)) => {
+                let end = output.end();
+                let batch = output.take();
                 drop(shared);
-                self.flush();
-                Ok(value)
+                if let Some(batch) = batch {
+                    self.write(batch);
+                }
+                Ok(Appended { value, start, end })
             }
-            Err(Some(error)) => Err(Refusal::Failed(Failure {
+            Ok(Err(Unwritten::Encode(error))) => Err(Refusal::Failed(Failure {
                 error: error.into(),
                 perhaps_dispatched: false,
             })),
-            Err(None) => {
+            Ok(Err(Unwritten::NotActive)) => {
                 drop(shared);
                 Err(Refusal::Failed(self.failure(false)))
             }
-        }
-    }
-
-    /// Waits until the output is below its limit.
-    async fn wait_for_room(&self) {
-        loop {
-            let room = self.room.notified();
-            tokio::pin!(room);
-            // Enabled before the look, so that no shrinking in between is missed.
-            room.as_mut().enable();
-            if self.lock().output.len() <= self.settings.output_limit {
-                return;
+            Err(panic) => {
+                drop(shared);
+                resume_unwind(panic)
             }
-            room.await;
         }
     }
 
-    /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
-    fn flush(self: &Arc<Self>) {
-        let Some(mut batch) = self.lock().output.take() else {
-            return;
+    /// Whether messages reached the transport, or may have, after the connection failed.
+    fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), Failure> {
+        if self.lock().output.written() >= sent.end {
+            return Ok(());
+        }
+        let failure = Failure {
+            error,
+            perhaps_dispatched: true,
         };
-        self.is_lively.store(true, Ordering::Relaxed);
-        loop {
-            match self.writer.try_write(batch.rest()) {
-                Ok(0) => return self.lose(&io::ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    if !batch.advance(count) {
-                        continue;
-                    }
-                    let was_over_limit = batch.len() > self.settings.output_limit;
-                    let next = self.lock().output.put_back(batch);
-                    if was_over_limit {
-                        self.room.notify_waiters();
-                    }
-                    match next {
-                        Some(next) => batch = next,
-                        None => return,
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let connection = self.clone();
-                    self.lock().output.set_stalled(&batch);
-                    self.tasks
-                        .spawn(async move { connection.write_rest(batch).await });
-                    return;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.lose(&error),
-            }
-        }
+        Err(self.narrow(failure, sent.start))
     }
 
-    /// Writes what a full transport did not take, and all that comes meanwhile.
-    async fn write_rest(self: Arc<Self>, mut batch: output::Batch) {
-        loop {
-            let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
-            let written = match ready.await {
-                Ok(()) => self.writer.try_write(batch.rest()),
-                Err(error) => Err(error),
-            };
-            match written {
-                Ok(0) => return self.lose(&io::ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    let is_done = batch.advance(count);
-                    let mut shared = self.lock();
-                    shared.output.set_stalled(&batch);
-                    let has_room = shared.output.len() <= self.settings.output_limit;
-                    let next = if is_done {
-                        shared.output.put_back(batch)
-                    } else {
-                        Some(batch)
-                    };
-                    drop(shared);
-                    if has_room {
-                        self.room.notify_waiters();
-                    }
-                    match next {
-                        Some(next) => batch = next,
-                        None => return,
-                    }
-                }
-                Err(error) if is_transient(&error) => {}
-                Err(error) => return self.lose(&error),
-            }
-            if self.lock().machine.is_closed() {
-                return;
-            }
-        }
-    }
-
-    /// The transport failed. Requests that left may have been executed.
-    fn lose(&self, error: &io::Error) {
-        self.fail(
-            LocalError::ConnectionLost {
-                peer: self.peer.clone(),
-                reason: error.to_string(),
-            },
-            true,
-        );
+    /// What was never given to the transport was surely not executed.
+    fn narrow(&self, mut failure: Failure, start: u64) -> Failure {
+        failure.perhaps_dispatched &= start < self.lock().output.taken();
+        failure
     }
 
     /// Why the connection takes no requests.
     fn failure(&self, perhaps_dispatched: bool) -> Failure {
-        let closing = || Failure {
-            error: LocalError::ClosedByPeer {
-                peer: self.peer.clone(),
-            },
-            perhaps_dispatched: false,
-        };
-        let mut failure = self.lock().failure.clone().unwrap_or_else(closing);
-        failure.perhaps_dispatched &= perhaps_dispatched;
-        failure
+        let error = self.lock().error.clone();
+        let error = error.unwrap_or_else(|| LocalError::Closing {
+            peer: self.peer.clone(),
+        });
+        Failure {
+            error,
+            perhaps_dispatched,
+        }
+    }
+
+    /// What a graceful close still waits for.
+    fn dues(&self) -> String {
+        let shared = self.lock();
+        let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
+        match (in_flight, dispatching) {
+            (0, 0) => "the peer did not close its end".to_owned(),
+            _ => format!("{in_flight} replies of the peer and {dispatching} of ours were due"),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        // A panic while the lock is held leaves whole messages: they are appended or taken off.
+        // A panic while the lock is held leaves whole messages behind, see `try_append`.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn is_transient(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }
 
 /// Gives a request up when its caller stops waiting.

@@ -6,14 +6,22 @@
 /// idle --take--> writing --put_back, nothing pending--> idle
 ///                writing --put_back, more pending--> writing
 /// ```
+///
+/// Positions count all bytes that were ever appended. What stands before [`Output::taken`] may have
+/// reached the peer, what stands before [`Output::written`] is with the transport.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pending: Vec<u8>,
     /// An empty buffer, kept for its allocation.
     spare: Vec<u8>,
     is_writing: bool,
-    /// Bytes of the batch being written that the transport has not taken yet.
-    stalled_len: usize,
+    /// Position up to which bytes have been given to a writer.
+    taken: u64,
+    /// Position up to which the transport has taken bytes.
+    written: u64,
+    /// Bytes of replies among what is pending and in the batch being written.
+    pending_replies: usize,
+    batch_replies: usize,
 }
 
 /// Bytes that are being written.
@@ -32,18 +40,39 @@ impl Output {
         &mut self.pending
     }
 
-    /// Appends whole messages, without a copy if nothing is pending; `messages` is left empty.
-    pub(super) fn append(&mut self, messages: &mut Vec<u8>) {
+    /// Appends replies, without a copy if nothing is pending; `replies` is left empty.
+    pub(super) fn append_replies(&mut self, replies: &mut Vec<u8>) {
+        self.pending_replies += replies.len();
         if self.pending.is_empty() {
-            std::mem::swap(&mut self.pending, messages);
+            std::mem::swap(&mut self.pending, replies);
         } else {
-            self.pending.append(messages);
+            self.pending.append(replies);
         }
     }
 
-    /// Bytes that wait, those of a stalled batch included.
+    /// Bytes that wait, those of a batch being written included.
     pub(super) fn len(&self) -> usize {
-        self.pending.len() + self.stalled_len
+        (self.end() - self.written) as usize
+    }
+
+    /// Bytes of replies that wait; those of a batch count until all of it is written.
+    pub(super) fn replies_len(&self) -> usize {
+        self.pending_replies + self.batch_replies
+    }
+
+    /// Position of what is appended next.
+    pub(super) fn end(&self) -> u64 {
+        self.taken + self.pending.len() as u64
+    }
+
+    /// Position up to which bytes may have reached the peer.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Position up to which bytes are with the transport.
+    pub(super) fn written(&self) -> u64 {
+        self.written
     }
 
     /// Takes what is pending in order to write it; `None` if there is nothing, or if somebody is
@@ -56,9 +85,14 @@ impl Output {
         Some(self.next_batch())
     }
 
-    /// Ends the writing of a batch; gives the next one if more has come.
+    /// Counts bytes that the transport has taken, before a batch is done.
+    pub(super) fn progress(&mut self, count: usize) {
+        self.written += count as u64;
+    }
+
+    /// Ends the writing of a batch whose bytes were all counted; gives the next one if more has come.
     pub(super) fn put_back(&mut self, batch: Batch) -> Option<Batch> {
-        self.stalled_len = 0;
+        self.batch_replies = 0;
         if batch.bytes.capacity() <= Self::SPARE_MAX {
             self.spare = batch.bytes;
             self.spare.clear();
@@ -70,34 +104,23 @@ impl Output {
         Some(self.next_batch())
     }
 
-    /// Remembers how much of a batch the transport has not taken.
-    pub(super) fn set_stalled(&mut self, batch: &Batch) {
-        self.stalled_len = batch.rest().len();
-    }
-
-    /// Forgets everything: the connection is closed.
-    pub(super) fn clear(&mut self) {
-        *self = Self {
-            is_writing: self.is_writing,
-            ..Self::default()
-        };
+    /// Forgets what is pending: the connection is closed. Returns how many bytes were never sent.
+    pub(super) fn clear(&mut self) -> usize {
+        self.pending_replies = 0;
+        self.batch_replies = 0;
+        std::mem::take(&mut self.pending).len()
     }
 
     fn next_batch(&mut self) -> Batch {
         let spare = std::mem::take(&mut self.spare);
-        Batch {
-            bytes: std::mem::replace(&mut self.pending, spare),
-            written: 0,
-        }
+        let bytes = std::mem::replace(&mut self.pending, spare);
+        self.taken += bytes.len() as u64;
+        self.batch_replies = std::mem::take(&mut self.pending_replies);
+        Batch { bytes, written: 0 }
     }
 }
 
 impl Batch {
-    /// Length in bytes, written ones included.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// What is still to be written.
     pub(super) fn rest(&self) -> &[u8] {
         &self.bytes[self.written..]
@@ -107,5 +130,64 @@ impl Batch {
     pub(super) fn advance(&mut self, count: usize) -> bool {
         self.written += count;
         self.written >= self.bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Output;
+
+    #[test]
+    fn what_comes_while_one_batch_is_written_goes_into_the_next() {
+        let mut output = Output::default();
+        output.pending().extend(b"one");
+        let mut batch = output.take().expect("something is pending");
+        output.pending().extend(b"two");
+        assert!(output.take().is_none(), "one writer at a time");
+        assert_eq!((output.len(), output.taken(), output.end()), (6, 3, 6));
+
+        assert!(!batch.advance(2));
+        output.progress(2);
+        assert_eq!((batch.rest(), output.len()), (&b"e"[..], 4));
+        assert!(batch.advance(1));
+        output.progress(1);
+        let batch = output.put_back(batch).expect("more has come");
+        assert_eq!((batch.rest(), output.written()), (&b"two"[..], 3));
+    }
+
+    #[test]
+    fn an_output_that_is_written_is_idle() {
+        let mut output = Output::default();
+        output.pending().extend(b"one");
+        let batch = output.take().expect("something is pending");
+        output.progress(3);
+        assert!(output.put_back(batch).is_none());
+        assert!(output.take().is_none());
+        assert_eq!(output.len(), 0);
+    }
+
+    #[test]
+    fn replies_are_counted_until_they_are_written() {
+        let mut output = Output::default();
+        output.pending().extend(b"request");
+        output.append_replies(&mut b"reply".to_vec());
+        assert_eq!(output.replies_len(), 5);
+        let batch = output.take().expect("something is pending");
+        output.append_replies(&mut b"more".to_vec());
+        assert_eq!(output.replies_len(), 9);
+        output.progress(12);
+        output.put_back(batch).expect("more has come");
+        assert_eq!(output.replies_len(), 4);
+    }
+
+    #[test]
+    fn what_was_never_taken_surely_stayed_here() {
+        let mut output = Output::default();
+        output.pending().extend(b"left");
+        let _batch = output.take();
+        let start = output.end();
+        output.pending().extend(b"stayed");
+        assert_eq!(output.clear(), 6);
+        assert!(start >= output.taken());
     }
 }

@@ -1,133 +1,153 @@
 //! Outgoing connections, shared by all proxies with the same endpoint.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use floe_wire::reference::{Endpoint, TcpEndpoint};
-use tokio::time::timeout;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
-use super::{Connection, Failure, Purpose};
-use crate::communicator::Communicator;
+use super::{Connection, Purpose};
+use crate::communicator::{Communicator, Core};
 use crate::error::LocalError;
 use crate::transport::tcp;
 
 /// The outgoing connections of a communicator.
 #[derive(Default)]
 pub(crate) struct Pool {
-    slots: Mutex<HashMap<Endpoint, Arc<Slot>>>,
+    slots: Mutex<HashMap<Endpoint, Slot>>,
 }
 
-/// The connection to one endpoint. The lock is held while connecting, so that callers who come
-/// meanwhile share the result.
-#[derive(Default)]
-struct Slot {
-    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+/// The connection to one endpoint.
+enum Slot {
+    Connected(Arc<Connection>),
+    /// A task is about to connect; all who come meanwhile share its result.
+    Connecting(watch::Receiver<Option<Connected>>),
 }
+
+type Connected = Result<Arc<Connection>, LocalError>;
 
 impl Pool {
-    /// The connection to an endpoint: the one that is there, or a new one.
+    /// The connection to an endpoint: the one that is there, or a new one. Dropping the future does
+    /// not stop the connecting, which others may wait for.
     pub(crate) async fn connection(
         &self,
         endpoint: &Endpoint,
         communicator: &Communicator,
-    ) -> Result<Arc<Connection>, Failure> {
-        let slot = {
-            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            slots.entry(endpoint.clone()).or_default().clone()
+    ) -> Connected {
+        let mut connecting = {
+            let mut slots = self.lock();
+            match slots.get(endpoint) {
+                Some(Slot::Connected(connection)) if connection.is_active() => {
+                    return Ok(connection.clone());
+                }
+                Some(Slot::Connecting(connecting)) => connecting.clone(),
+                Some(Slot::Connected(_)) | None => {
+                    let (sender, receiver) = watch::channel(None);
+                    slots.insert(endpoint.clone(), Slot::Connecting(receiver.clone()));
+                    let core = Arc::downgrade(communicator.core());
+                    let connecting = connect_for_all(endpoint.clone(), core, sender);
+                    communicator.core().tasks().spawn(connecting);
+                    receiver
+                }
+            }
         };
-        let mut connection = slot.connection.lock().await;
-        if let Some(connection) = &*connection
-            && connection.is_active()
-        {
-            return Ok(connection.clone());
+        let connected = connecting.wait_for(Option::is_some).await;
+        // The task ends without a result only if its runtime does.
+        let connected = connected.ok().and_then(|connected| connected.clone());
+        connected.unwrap_or(Err(LocalError::Shutdown))
+    }
+
+    /// The connection to an endpoint, if there is one.
+    pub(crate) fn existing(&self, endpoint: &Endpoint) -> Option<Arc<Connection>> {
+        match self.lock().get(endpoint) {
+            Some(Slot::Connected(connection)) if connection.is_active() => Some(connection.clone()),
+            _ => None,
         }
-        let fresh = connect(endpoint, communicator).await?;
-        *connection = Some(fresh.clone());
-        Ok(fresh)
     }
 
     /// Lets go of a connection that ended.
     pub(super) fn forget(&self, endpoint: &Endpoint, ended: &Connection) {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = slots.get(endpoint).is_some_and(|slot| {
-            // A slot that is locked is about to get a new connection.
-            let connection = slot.connection.try_lock();
-            connection.is_ok_and(|held| {
-                held.as_deref()
-                    .is_some_and(|held| std::ptr::eq(held, ended))
-            })
-        });
-        if is_it {
+        let mut slots = self.lock();
+        if let Some(Slot::Connected(held)) = slots.get(endpoint)
+            && std::ptr::eq(&**held, ended)
+        {
             slots.remove(endpoint);
         }
     }
+
+    fn settle(&self, endpoint: Endpoint, connected: &Connected) {
+        let mut slots = self.lock();
+        match connected {
+            // It may have ended already: then nobody would take it out again.
+            Ok(connection) if connection.is_active() => {
+                slots.insert(endpoint, Slot::Connected(connection.clone()));
+            }
+            _ => {
+                slots.remove(&endpoint);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Endpoint, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-async fn connect(
-    endpoint: &Endpoint,
-    communicator: &Communicator,
-) -> Result<Arc<Connection>, Failure> {
+/// Connects, and tells all who wait.
+async fn connect_for_all(
+    endpoint: Endpoint,
+    core: Weak<Core>,
+    sender: watch::Sender<Option<Connected>>,
+) {
+    let Some(settings) = core.upgrade().map(|core| core.settings().clone()) else {
+        return;
+    };
+    let connected = connect(&endpoint, &core, settings.connect_timeout).await;
+    if let Some(core) = core.upgrade() {
+        core.pool().settle(endpoint, &connected);
+    }
+    sender.send_replace(Some(connected));
+}
+
+async fn connect(endpoint: &Endpoint, core: &Weak<Core>, connect_timeout: Duration) -> Connected {
     let Endpoint::Tcp(tcp) = endpoint else {
-        let wanted = "a tcp endpoint";
-        return Err(not_sent(LocalError::NoEndpoint {
+        return Err(LocalError::NoEndpoint {
             proxy: endpoint.to_string(),
-            wanted,
-        }));
+            wanted: "a tcp endpoint",
+        });
     };
-    let limit = connect_timeout(tcp, communicator);
-    let connecting = async {
-        let stream = tcp::connect(tcp).await.map_err(|error| {
-            not_sent(LocalError::Connect {
-                endpoint: endpoint.to_string(),
-                source: Arc::new(error),
-            })
-        })?;
-        let connection =
-            Connection::start(stream, Purpose::Outgoing(endpoint.clone()), communicator);
-        let guard = DropUnlessValidated(Some(&connection));
-        connection.validated().await?;
-        guard.keep();
-        Ok(connection)
+    let limit = time_limit(tcp, connect_timeout);
+    let deadline = Instant::now() + limit;
+    let timed_out = || LocalError::ConnectTimeout {
+        endpoint: endpoint.to_string(),
+        after: limit,
     };
-    match timeout(limit, connecting).await {
-        Ok(result) => result.map_err(|failure: Failure| not_sent(failure.error)),
-        Err(_) => Err(not_sent(LocalError::ConnectTimeout {
+    let stream = match timeout_at(deadline, tcp::connect(tcp, deadline)).await {
+        Ok(stream) => stream.map_err(|error| LocalError::Connect {
             endpoint: endpoint.to_string(),
-            after: limit,
-        })),
+            source: Arc::new(error),
+        })?,
+        Err(_) => return Err(timed_out()),
+    };
+    let Some(core) = core.upgrade() else {
+        return Err(LocalError::Shutdown);
+    };
+    let purpose = Purpose::Outgoing(endpoint.clone());
+    let connection = Connection::start(stream, purpose, &Communicator::from_core(core));
+    match timeout_at(deadline, connection.validated()).await {
+        Ok(Ok(())) => Ok(connection),
+        Ok(Err(error)) => Err(error),
+        Err(_) => {
+            connection.abort("it was not validated in time".to_owned());
+            Err(timed_out())
+        }
     }
 }
 
 /// The shorter of the endpoint's timeout and ours.
-fn connect_timeout(endpoint: &TcpEndpoint, communicator: &Communicator) -> std::time::Duration {
-    let ours = communicator.settings().connect_timeout;
-    let theirs = endpoint
-        .timeout
-        .as_ms()
-        .map(|ms| std::time::Duration::from_millis(ms.into()));
-    theirs.map_or(ours, |theirs| theirs.min(ours))
-}
-
-fn not_sent(error: LocalError) -> Failure {
-    Failure {
-        error,
-        perhaps_dispatched: false,
-    }
-}
-
-/// Drops a connection that nobody waits for any more before it was validated.
-struct DropUnlessValidated<'a>(Option<&'a Arc<Connection>>);
-
-impl DropUnlessValidated<'_> {
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for DropUnlessValidated<'_> {
-    fn drop(&mut self) {
-        if let Some(connection) = self.0 {
-            connection.abort("it was not validated in time".to_owned());
-        }
-    }
+fn time_limit(endpoint: &TcpEndpoint, ours: Duration) -> Duration {
+    let theirs = endpoint.timeout.as_ms();
+    theirs.map_or(ours, |ms| ours.min(Duration::from_millis(ms.into())))
 }

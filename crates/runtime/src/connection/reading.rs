@@ -1,22 +1,15 @@
-//! The task that reads a connection, and dispatches requests in place.
-//!
-//! A dispatch is polled once where its request was found; only if it has to wait does it become a
-//! task of its own. The replies of one read leave in one write.
+//! The task that reads a connection, and hands on what arrives.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::Ordering;
 
 use bytes::BytesMut;
 use floe_wire::connection::Event;
-use floe_wire::message::{
-    IncomingRequest, Message, Outcome, ProtocolError, SystemException, reply,
-};
+use floe_wire::message::{Message, ProtocolError};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Connection, Shared, Waiter};
-use crate::adapter::{DispatchFuture, Request, Response};
+use super::dispatching::Dispatching;
+use super::{Connection, Failure, Shared, Waiter};
 use crate::error::LocalError;
 
 /// Room for a read when nothing is known of the next message.
@@ -24,14 +17,17 @@ const READ_LEN_MIN: usize = 4 * 1024;
 /// The most room that is kept ready for small messages.
 const READ_LEN_MAX: usize = 256 * 1024;
 
-/// Replies of one read that are collected before they are written, in bytes.
-const REPLIES_MAX: usize = 64 * 1024;
-
 /// Reads until the connection is closed.
 pub(super) async fn run(connection: Arc<Connection>, reader: Box<dyn AsyncRead + Send + Unpin>) {
+    // The runtime may drop this task at any wait; whoever has a request in flight must hear of it.
+    let mut guard = EndOnDrop {
+        connection: connection.clone(),
+        end: Some(End::Lost(
+            "its task was dropped with its runtime".to_owned(),
+        )),
+    };
     let mut reading = Reading::new(connection, reader);
-    let end = reading.read_to_end().await;
-    reading.connection.end(end);
+    guard.end = Some(reading.read_to_end().await);
 }
 
 /// How the reading of a connection ended.
@@ -52,26 +48,18 @@ struct Reading {
     input: BytesMut,
     read_len: usize,
     events: Vec<Event<Waiter>>,
-    replies: Vec<u8>,
-    reply_count: usize,
-    /// An empty buffer for the next reply, kept for its allocation.
-    spare: Vec<u8>,
-    dispatches: Arc<Semaphore>,
+    dispatching: Dispatching,
 }
 
 impl Reading {
     fn new(connection: Arc<Connection>, reader: Box<dyn AsyncRead + Send + Unpin>) -> Self {
-        let dispatches = Arc::new(Semaphore::new(connection.settings.dispatch_limit));
         Self {
+            dispatching: Dispatching::new(connection.clone()),
             connection,
             reader,
             input: BytesMut::new(),
             read_len: READ_LEN_MIN,
             events: Vec::new(),
-            replies: Vec::new(),
-            reply_count: 0,
-            spare: Vec::new(),
-            dispatches,
         }
     }
 
@@ -79,48 +67,55 @@ impl Reading {
         loop {
             match self.read_some().await {
                 Ok(0) => return self.end_of_stream(),
-                Ok(_) => {}
-                Err(end) => return end,
+                Ok(_) => self.connection.has_read.store(true, Ordering::Relaxed),
+                Err(error) => return End::Lost(error.to_string()),
             }
-            if let Err(error) = self.take_messages() {
-                // What came before the bad message is answered first.
-                self.handle_events().await;
-                self.flush_replies();
-                return End::Refused(error);
+            let taken = self.take_messages();
+            // What came before a bad message is answered first.
+            let is_closed = self.handle_events().await;
+            self.dispatching.flush().await;
+            match taken {
+                Err(error) => return End::Refused(error),
+                Ok(()) if is_closed => return End::Graceful,
+                Ok(()) => {}
             }
-            if self.handle_events().await {
-                return End::Graceful;
-            }
-            self.flush_replies();
-            self.connection.wait_for_room().await;
         }
     }
 
-    async fn read_some(&mut self) -> Result<usize, End> {
+    async fn read_some(&mut self) -> std::io::Result<usize> {
+        self.make_room();
+        let room = self.input.capacity() - self.input.len();
+        let count = self.reader.read_buf(&mut self.input).await?;
+        if count == room {
+            self.read_len = (self.read_len * 2).min(READ_LEN_MAX);
+        } else if count < self.read_len / 8 {
+            self.read_len = (self.read_len / 2).max(READ_LEN_MIN);
+        }
+        Ok(count)
+    }
+
+    /// Makes room for the next read. A header alone reserves nothing: the buffer grows with what
+    /// really arrives. A buffer with some room left is read into as it is, for a new one would have
+    /// to be allocated as long as anybody holds a part of it.
+    fn make_room(&mut self) {
         let limit = self.connection.settings.message_size_max;
         let missing = Message::needed(&self.input, limit).saturating_sub(self.input.len());
-        // A header alone reserves nothing: the buffer grows with what really arrives.
         let growth_max = self.read_len.max(self.input.len());
-        self.input.reserve(missing.clamp(self.read_len, growth_max));
         let room = self.input.capacity() - self.input.len();
-        let count = self.reader.read_buf(&mut self.input).await;
-        if count.as_ref().is_ok_and(|count| *count == room) {
-            self.read_len = (self.read_len * 2).min(READ_LEN_MAX);
+        if room < missing.clamp(READ_LEN_MIN / 4, growth_max) {
+            self.input.reserve(missing.clamp(self.read_len, growth_max));
         }
-        count.map_err(|error| End::Lost(error.to_string()))
     }
 
     fn end_of_stream(&self) -> End {
+        let limit = self.connection.settings.message_size_max;
         match self.input.len() {
-            0 if self.connection.is_closing() => End::Graceful,
+            0 if self.connection.lock().machine.is_closing() => End::Graceful,
             0 => End::Lost("the peer ended the stream without closing the connection".into()),
-            count => {
-                let needed =
-                    Message::needed(&self.input, self.connection.settings.message_size_max);
-                End::Truncated(format!(
-                    "the peer ended the stream in the middle of a message, after {count} of {needed} bytes"
-                ))
-            }
+            count => End::Truncated(format!(
+                "the peer ended the stream in the middle of a message, after {count} of {} bytes",
+                Message::needed(&self.input, limit)
+            )),
         }
     }
 
@@ -153,12 +148,8 @@ impl Reading {
                     // The caller may have stopped waiting this very moment.
                     let _ = waiter.send(Ok(reply));
                 }
-                Event::Request(request) => self.dispatch(request).await,
-                Event::Batch(batch) => {
-                    for request in batch {
-                        self.dispatch(request).await;
-                    }
-                }
+                Event::Request(request) => self.dispatching.request(request).await,
+                Event::Batch(batch) => self.dispatching.batch(batch).await,
                 Event::Validated => {
                     self.connection.settled.send_replace(true);
                 }
@@ -172,87 +163,18 @@ impl Reading {
         self.events = events;
         is_closed
     }
-
-    /// Dispatches a request: here if it is done at once, else in a task of its own.
-    ///
-    /// A peer that does not read its replies is not read from, so that they cannot pile up here.
-    async fn dispatch(&mut self, request: IncomingRequest) {
-        if self.replies.len() > REPLIES_MAX {
-            self.flush_replies();
-            self.connection.wait_for_room().await;
-        }
-        let mut future = match self.find(&request) {
-            Ok(future) => future,
-            Err(exception) => return self.reply(&request, Err(exception)),
-        };
-        let polled = poll_dispatch(&mut future, &mut Context::from_waker(Waker::noop()));
-        match polled {
-            Poll::Ready(result) => self.reply(&request, result),
-            Poll::Pending => {
-                // With too many dispatches under way, reading stops here until one is done.
-                let permit = self.dispatches.clone().acquire_owned().await;
-                let permit = permit.expect("the semaphore is never closed");
-                let connection = self.connection.clone();
-                self.connection
-                    .tasks
-                    .spawn(finish_dispatch(connection, request, future, permit));
-            }
-        }
-    }
-
-    fn find(&mut self, request: &IncomingRequest) -> Result<DispatchFuture, SystemException> {
-        let Some(adapter) = &self.connection.adapter else {
-            return Err(SystemException::ObjectNotExist(request.target()));
-        };
-        let dispatcher = adapter.find(request)?;
-        let buffer = std::mem::take(&mut self.spare);
-        let peer = self.connection.clone();
-        let request = Request::new(request.clone(), adapter.clone(), peer, buffer);
-        Ok(dispatcher.dispatch(request))
-    }
-
-    fn reply(&mut self, request: &IncomingRequest, result: Result<Response, SystemException>) {
-        let mut reply = encode_reply(request, result);
-        if request.id().is_oneway() {
-            self.spare = reply;
-            self.spare.clear();
-            return;
-        }
-        self.reply_count += 1;
-        if self.replies.is_empty() {
-            std::mem::swap(&mut self.replies, &mut reply);
-        } else {
-            self.replies.append(&mut reply);
-        }
-        self.spare = reply;
-    }
-
-    /// Writes the replies of this read, or whatever else was appended meanwhile.
-    fn flush_replies(&mut self) {
-        let count = std::mem::take(&mut self.reply_count);
-        if count > 0 {
-            self.connection.send_replies(&mut self.replies, count);
-        } else {
-            self.connection.flush();
-        }
-    }
 }
 
 impl Connection {
-    fn is_closing(&self) -> bool {
-        self.lock().machine.is_closing()
-    }
-
     /// The peer closed gracefully: none of these requests was executed.
     fn refuse(&self, waiters: Vec<Waiter>) {
-        let failure = super::Failure {
-            error: LocalError::ClosedByPeer {
-                peer: self.peer.clone(),
-            },
-            perhaps_dispatched: false,
-        };
         for waiter in waiters {
-            let _ = waiter.send(Err(failure.clone()));
+            let _ = waiter.send(Err(Failure {
+                error: LocalError::ClosedByPeer {
+                    peer: self.peer.clone(),
+                },
+                perhaps_dispatched: false,
+            }));
         }
     }
 
@@ -261,72 +183,34 @@ impl Connection {
         match end {
             End::Graceful => {
                 tracing::debug!("closed the connection to {peer}");
-                self.fail(LocalError::ClosedByPeer { peer }, false);
+                self.fail(LocalError::ClosedByPeer { peer });
             }
             End::Lost(reason) => {
                 tracing::debug!("lost the connection to {peer}: {reason}");
-                self.fail(LocalError::ConnectionLost { peer, reason }, true);
+                self.fail(LocalError::ConnectionLost { peer, reason });
             }
             End::Truncated(reason) => {
                 tracing::warn!("closed the connection to {peer}: {reason}");
-                self.fail(LocalError::ConnectionLost { peer, reason }, true);
+                self.fail(LocalError::ConnectionLost { peer, reason });
             }
             End::Refused(error) => {
                 tracing::warn!("closed the connection to {peer}: {error}");
-                self.fail(LocalError::Protocol { peer, error }, true);
+                self.fail(LocalError::Protocol { peer, error });
             }
         }
     }
 }
 
-/// Waits for a dispatch that was not done at once, and sends its reply.
-async fn finish_dispatch(
+/// Ends a connection together with its reading, however that comes about.
+struct EndOnDrop {
     connection: Arc<Connection>,
-    request: IncomingRequest,
-    mut future: DispatchFuture,
-    _permit: OwnedSemaphorePermit,
-) {
-    let result = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
-    let mut reply = encode_reply(&request, result);
-    if !request.id().is_oneway() {
-        connection.wait_for_room().await;
-        connection.send_replies(&mut reply, 1);
+    end: Option<End>,
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            self.connection.end(end);
+        }
     }
-}
-
-/// Polls a dispatch; a panic of the servant is a failure of that request alone.
-fn poll_dispatch(
-    future: &mut DispatchFuture,
-    context: &mut Context<'_>,
-) -> Poll<Result<Response, SystemException>> {
-    let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-    polled.unwrap_or_else(|panic| {
-        let reason = panic_text(&*panic);
-        tracing::error!("a servant panicked: {reason}");
-        Poll::Ready(Err(SystemException::UnknownException(format!(
-            "the servant panicked: {reason}"
-        ))))
-    })
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no reason given")
-}
-
-/// The bytes of the reply; meaningless for a oneway request.
-fn encode_reply(request: &IncomingRequest, result: Result<Response, SystemException>) -> Vec<u8> {
-    let exception = match result {
-        Ok(response) => return response.into_buffer(),
-        Err(exception) => exception.with_target(&request.target()),
-    };
-    let mut buffer = Vec::new();
-    let written = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    if let Err(error) = written {
-        let exception = SystemException::UnknownLocalException(error.to_string());
-        // A short text always has an encoding.
-        let _ = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    }
-    buffer
 }

@@ -22,6 +22,7 @@ fn is_worthwhile(error: &LocalError) -> bool {
         error,
         LocalError::ConnectionLost { .. }
             | LocalError::ClosedByPeer { .. }
+            | LocalError::Closing { .. }
             | LocalError::Connect { .. }
             | LocalError::ConnectTimeout { .. }
     )

@@ -1,11 +1,17 @@
 //! Proxies: local handles of remote objects.
 //!
 //! - `call.rs`: typed invocations, as generated proxies make them
-//! - `invoke.rs`: untyped ones, and how any invocation reaches a connection
+//! - `invoke.rs`: untyped ones
+//! - `batch.rs`: requests that are collected and sent together
+//! - `attempt.rs`: one invocation, with its deadline and its retry
+//! - `route.rs`: which connection it takes
 //! - `typed.rs`: what all typed proxies have in common
 
+mod attempt;
+mod batch;
 mod call;
 mod invoke;
+mod route;
 mod typed;
 
 use std::fmt;
@@ -94,13 +100,18 @@ impl Proxy {
     /// The same with another reference.
     #[must_use]
     pub fn with_reference(&self, reference: Reference) -> Self {
+        let is_same_place = reference.target == self.inner.reference.target;
         let Inner {
             communicator,
             context,
             timeout,
             ..
         } = &*self.inner;
-        Self::from_parts(reference, communicator.clone(), context.clone(), *timeout)
+        let other = Self::from_parts(reference, communicator.clone(), context.clone(), *timeout);
+        if is_same_place {
+            self.share_connection(&other);
+        }
+        other
     }
 
     fn with_settings(&self, context: Context, timeout: Option<Duration>) -> Self {
@@ -109,7 +120,9 @@ impl Proxy {
             communicator,
             ..
         } = &*self.inner;
-        Self::from_parts(reference.clone(), communicator.clone(), context, timeout)
+        let other = Self::from_parts(reference.clone(), communicator.clone(), context, timeout);
+        self.share_connection(&other);
+        other
     }
 }
 

@@ -8,6 +8,7 @@ use floe_wire::reference::{Endpoint, TcpEndpoint};
 use socket2::SockRef;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::time::{Instant, timeout};
 
 use super::{Stream, StreamWriter};
 
@@ -17,13 +18,18 @@ const WILDCARD: &str = "*";
 /// Connections that the system may hold for us before we accept them.
 const BACKLOG: u32 = 1024;
 
-/// Connects to an endpoint: to each address of its host in turn, until one answers.
-pub(crate) async fn connect(endpoint: &TcpEndpoint) -> io::Result<Stream> {
+/// Connects to an endpoint: to each address of its host in turn, until one answers. Each may take
+/// an equal share of the time that is left.
+pub(crate) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Result<Stream> {
+    let addresses = lookup_host((host_or_loopback(endpoint), endpoint.port)).await?;
+    let addresses: Vec<_> = addresses.collect();
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    for address in lookup_host((host_or_loopback(endpoint), endpoint.port)).await? {
-        match connect_address(address, endpoint.source_address).await {
-            Ok(stream) => return into_stream(stream, address),
-            Err(error) => last = error,
+    for (at, address) in addresses.iter().enumerate() {
+        let share = (deadline - Instant::now()) / (addresses.len() - at) as u32;
+        match timeout(share, connect_address(*address, endpoint.source_address)).await {
+            Ok(Ok(stream)) => return into_stream(stream, *address),
+            Ok(Err(error)) => last = error,
+            Err(_) => last = io::ErrorKind::TimedOut.into(),
         }
     }
     Err(last)

@@ -68,9 +68,7 @@ impl Server {
             .await
             .expect("loopback");
         let echo = Arc::new(Echo::default());
-        adapter
-            .add("echo", Shared(echo.clone()))
-            .expect("a new identity");
+        adapter.add("echo", echo.clone()).expect("a new identity");
         adapter.activate();
         Self {
             communicator,
@@ -88,15 +86,6 @@ impl Server {
         client
             .proxy(&format!("{identity}:{}", self.adapter.endpoints()[0]))
             .expect("a proxy")
-    }
-}
-
-/// A servant that the test looks into as well.
-struct Shared(Arc<Echo>);
-
-impl Dispatcher for Shared {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        self.0.clone().dispatch(request)
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a user of the runtime can do, a file per capability; Floe on both sides.
 
+mod bounds;
 mod close;
 mod dispatching;
 mod echo;
+mod failing;
 mod hostile;
 mod oneway;
 mod raw;

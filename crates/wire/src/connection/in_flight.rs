@@ -13,16 +13,19 @@ pub(super) struct InFlight<T> {
 }
 
 impl<T> InFlight<T> {
-    pub(super) fn insert(&mut self, token: T) -> RequestId {
+    /// An id that no request in flight has.
+    pub(super) fn next_id(&mut self) -> RequestId {
         // After 2^31 requests the oldest ids come round again; one may still be in flight.
         loop {
             self.last_id = self.last_id.checked_add(1).unwrap_or(1);
             if !self.tokens.contains_key(&self.last_id) {
-                break;
+                return RequestId(self.last_id);
             }
         }
-        self.tokens.insert(self.last_id, token);
-        RequestId(self.last_id)
+    }
+
+    pub(super) fn insert(&mut self, id: RequestId, token: T) {
+        self.tokens.insert(id.0, token);
     }
 
     pub(super) fn remove(&mut self, id: RequestId) -> Option<T> {
@@ -72,5 +75,20 @@ impl Hasher for IdHasher {
     fn write_u64(&mut self, value: u64) {
         // Fibonacci hashing: the golden ratio of 2^64, odd.
         self.0 = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InFlight, RequestId};
+
+    #[test]
+    fn ids_start_again_at_one_and_leave_out_those_in_flight() {
+        let mut in_flight = InFlight::default();
+        let first = in_flight.next_id();
+        in_flight.insert(first, "oldest");
+        in_flight.last_id = i32::MAX - 1;
+        assert_eq!(in_flight.next_id(), RequestId(i32::MAX));
+        assert_eq!(in_flight.next_id(), RequestId(2));
     }
 }

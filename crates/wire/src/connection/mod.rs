@@ -105,6 +105,11 @@ impl<T> Connection<T> {
         self.state == State::Active
     }
 
+    /// Whether the server has not validated the connection yet.
+    pub fn is_validating(&self) -> bool {
+        self.state == State::Validating
+    }
+
     /// Whether nothing may be read or written any more.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
@@ -125,16 +130,22 @@ impl<T> Connection<T> {
         self.dispatch_count
     }
 
-    /// Registers a twoway request and gives its id; the caller appends the message to the output.
+    /// The id of the next twoway request. The caller appends the message to the output and then
+    /// registers the id with [`Connection::expect_reply`]; an id that is not registered is skipped.
     ///
     /// # Errors
-    /// [`NotActive`], with the token back.
-    pub fn start_twoway(&mut self, token: T) -> Result<RequestId, (NotActive, T)> {
+    /// [`NotActive`].
+    pub fn next_id(&mut self) -> Result<RequestId, NotActive> {
         if self.is_active() {
-            Ok(self.in_flight.insert(token))
+            Ok(self.in_flight.next_id())
         } else {
-            Err((NotActive, token))
+            Err(NotActive)
         }
+    }
+
+    /// Registers a request that has been appended to the output.
+    pub fn expect_reply(&mut self, id: RequestId, token: T) {
+        self.in_flight.insert(id, token);
     }
 
     /// Gives up a request: its reply, should it come, is ignored.

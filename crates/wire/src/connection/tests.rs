@@ -41,6 +41,12 @@ fn reply_to(id: RequestId) -> Vec<u8> {
     bytes
 }
 
+fn start(connection: &mut Connection<&'static str>, token: &'static str) -> RequestId {
+    let id = connection.next_id().expect("it is active");
+    connection.expect_reply(id, token);
+    id
+}
+
 fn validated_client() -> Connection<&'static str> {
     let mut output = Vec::new();
     let mut client = Connection::new(Role::Client, &mut output);
@@ -63,8 +69,8 @@ fn a_server_validates_at_once() {
 
 #[test]
 fn a_client_sends_nothing_before_it_is_validated() {
-    let mut client = Connection::new(Role::Client, &mut Vec::new());
-    assert!(client.start_twoway("early").is_err());
+    let mut client = Connection::<()>::new(Role::Client, &mut Vec::new());
+    assert!(client.next_id().is_err());
 }
 
 #[test]
@@ -83,8 +89,8 @@ fn any_first_message_but_validate_is_refused() {
 #[test]
 fn replies_find_their_requests_in_any_order() {
     let mut client = validated_client();
-    let first = client.start_twoway("first").unwrap();
-    let second = client.start_twoway("second").unwrap();
+    let first = start(&mut client, "first");
+    let second = start(&mut client, "second");
     assert_eq!((first, second), (RequestId(1), RequestId(2)));
     for (id, token) in [(second, "second"), (first, "first")] {
         match client.handle_message(&message(&reply_to(id)), &mut Vec::new()) {
@@ -100,7 +106,7 @@ fn replies_find_their_requests_in_any_order() {
 #[test]
 fn late_reply_to_a_cancelled_request_is_ignored() {
     let mut client = validated_client();
-    let id = client.start_twoway("given up").unwrap();
+    let id = start(&mut client, "given up");
     assert_eq!(client.cancel(id, &mut Vec::new()), Some("given up"));
     let event = client.handle_message(&message(&reply_to(id)), &mut Vec::new());
     assert!(matches!(event, Ok(Event::Nothing)));
@@ -110,12 +116,12 @@ fn late_reply_to_a_cancelled_request_is_ignored() {
 fn close_waits_for_the_replies_of_both_directions() {
     let mut output = Vec::new();
     let mut connection = validated_client();
-    let id = connection.start_twoway("mine").unwrap();
+    let id = start(&mut connection, "mine");
     let theirs = connection.handle_message(&message(&request(RequestId(7))), &mut output);
     assert!(matches!(theirs, Ok(Event::Request(_))));
 
     connection.close(&mut output);
-    assert!(connection.start_twoway("late").is_err());
+    assert!(connection.next_id().is_err());
     assert!(output.is_empty());
     connection
         .handle_message(&message(&reply_to(id)), &mut output)
@@ -138,8 +144,8 @@ fn requests_after_the_decision_to_close_are_discarded() {
 #[test]
 fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
     let mut client = validated_client();
-    client.start_twoway("a").unwrap();
-    client.start_twoway("b").unwrap();
+    start(&mut client, "a");
+    start(&mut client, "b");
     match client.handle_message(&message(&CLOSE_CONNECTION), &mut Vec::new()) {
         Ok(Event::Closed(tokens)) => assert_eq!(tokens, ["a", "b"]),
         other => panic!("expected a close, got {other:?}"),

@@ -73,6 +73,12 @@ impl BatchWriter {
         }
     }
 
+    /// Forgets all requests; how many there were.
+    pub fn discard(&mut self) -> usize {
+        self.buffer.clear();
+        std::mem::take(&mut self.count) as usize
+    }
+
     /// Takes the message out; `None` if there is no request.
     pub fn finish(&mut self) -> Option<Vec<u8>> {
         if self.count == 0 {
@@ -164,6 +170,13 @@ impl IncomingBatch {
             position: REQUESTS_START,
             remaining: count,
         })
+    }
+}
+
+impl IncomingBatch {
+    /// Length of the whole message in bytes.
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
     }
 }
 

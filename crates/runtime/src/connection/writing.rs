@@ -1,0 +1,112 @@
+//! Writing: whoever has appended something writes it, unless somebody is writing already. Only when
+//! the transport is full does a task take over.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::output::Batch;
+use super::{Connection, Shared};
+use crate::error::LocalError;
+
+impl Connection {
+    /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
+    pub(super) fn flush(self: &Arc<Self>) {
+        let batch = self.lock().output.take();
+        if let Some(batch) = batch {
+            self.write(batch);
+        }
+    }
+
+    /// Writes a batch and all that comes meanwhile, as far as the transport takes it.
+    pub(super) fn write(self: &Arc<Self>, mut batch: Batch) {
+        self.is_lively.store(true, Ordering::Relaxed);
+        loop {
+            match self.writer.try_write(batch.rest()) {
+                Ok(0) => return self.lose(&io::ErrorKind::WriteZero.into()),
+                Ok(count) => match self.written(batch, count) {
+                    Some(next) => batch = next,
+                    None => return,
+                },
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let connection = self.clone();
+                    self.tasks
+                        .spawn(async move { connection.write_rest(batch).await });
+                    return;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return self.lose(&error),
+            }
+        }
+    }
+
+    /// Writes what a full transport did not take, and all that comes meanwhile.
+    async fn write_rest(self: Arc<Self>, mut batch: Batch) {
+        while !self.lock().machine.is_closed() {
+            let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
+            let written = match ready.await {
+                Ok(()) => self.writer.try_write(batch.rest()),
+                Err(error) => Err(error),
+            };
+            match written {
+                Ok(0) => return self.lose(&io::ErrorKind::WriteZero.into()),
+                Ok(count) => match self.written(batch, count) {
+                    Some(next) => batch = next,
+                    None => return,
+                },
+                Err(error) if is_transient(&error) => {}
+                Err(error) => return self.lose(&error),
+            }
+        }
+    }
+
+    /// Counts what the transport took of a batch; gives what is to be written next.
+    fn written(&self, mut batch: Batch, count: usize) -> Option<Batch> {
+        let is_done = batch.advance(count);
+        let mut shared = self.lock();
+        shared.output.progress(count);
+        let has_waiters = std::mem::take(&mut shared.has_room_waiters);
+        let next = if is_done {
+            shared.output.put_back(batch)
+        } else {
+            Some(batch)
+        };
+        drop(shared);
+        if has_waiters {
+            self.room.notify_waiters();
+        }
+        next
+    }
+
+    /// Waits until the condition holds for what has been written, or the connection is closed.
+    pub(super) async fn wait_for_output(&self, is_met: impl Fn(&Shared) -> bool) {
+        loop {
+            let room = self.room.notified();
+            tokio::pin!(room);
+            // Enabled before the look, so that nothing written in between is missed.
+            room.as_mut().enable();
+            {
+                let mut shared = self.lock();
+                if shared.machine.is_closed() || is_met(&shared) {
+                    return;
+                }
+                shared.has_room_waiters = true;
+            }
+            room.await;
+        }
+    }
+
+    /// The transport failed. Requests that left may have been executed.
+    fn lose(&self, error: &io::Error) {
+        let peer = self.peer.clone();
+        let reason = error.to_string();
+        self.fail(LocalError::ConnectionLost { peer, reason });
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}

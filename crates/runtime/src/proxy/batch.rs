@@ -1,0 +1,128 @@
+//! Requests that are collected and sent together.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use floe_wire::encoding::{EncodeError, Encoder};
+use floe_wire::message::{BatchWriter, RequestHeader};
+
+use super::Proxy;
+use super::attempt::Until;
+use crate::error::{InvokeError, LocalError};
+use crate::event::Event;
+
+impl Proxy {
+    /// Sends the requests that a batch proxy has collected, and waits until the transport has them;
+    /// nothing if there are none.
+    ///
+    /// # Errors
+    /// [`LocalError::BatchLost`] if they could not be sent; they are collected no longer.
+    #[doc(alias = "ice_flushBatchRequests")]
+    pub async fn flush_batch(&self) -> Result<(), InvokeError> {
+        let Some((message, count)) = take(&mut self.lock_batch()) else {
+            return Ok(());
+        };
+        self.post_batch(message, count).await
+    }
+
+    /// Collects a request. If the batch would get too long, what was collected before leaves first;
+    /// if that fails, nothing stays collected.
+    pub(super) async fn collect(
+        &self,
+        header: &RequestHeader<'_>,
+        encapsulation: &impl Fn(&mut Encoder<'_>),
+    ) -> Result<(), InvokeError> {
+        let len_max = self.batch_size_max();
+        self.push(|batch| batch.push(header, len_max, encapsulation))
+            .await
+    }
+
+    /// Collects an event, as [`Proxy::collect`] does.
+    pub(super) async fn collect_event(&self, event: &Event) -> Result<(), InvokeError> {
+        let len_max = self.batch_size_max();
+        let reference = self.reference();
+        let (identity, facet) = (&reference.identity, &reference.facet);
+        self.push(|batch| batch.push_event(identity, facet, event.as_bytes(), len_max))
+            .await
+    }
+
+    /// Sends events in batches of their own, apart from what is collected.
+    pub(super) async fn forward_batch(&self, events: &[Event]) -> Result<(), InvokeError> {
+        let reference = self.reference();
+        let (identity, facet) = (&reference.identity, &reference.facet);
+        let len_max = self.batch_size_max();
+        let mut batch = BatchWriter::default();
+        for event in events {
+            let count = batch.count();
+            let full = batch.push_event(identity, facet, event.as_bytes(), len_max);
+            if let Some(full) = full.map_err(not_encoded)? {
+                self.post_batch(full, count).await?;
+            }
+        }
+        match take(&mut batch) {
+            Some((message, count)) => self.post_batch(message, count).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn push(
+        &self,
+        push: impl FnOnce(&mut BatchWriter) -> Result<Option<Vec<u8>>, EncodeError>,
+    ) -> Result<(), InvokeError> {
+        let (full, count) = {
+            let mut batch = self.lock_batch();
+            let count = batch.count();
+            (push(&mut batch).map_err(not_encoded)?, count)
+        };
+        let Some(full) = full else { return Ok(()) };
+        let sent = self.post_batch(full, count).await;
+        if sent.is_err() {
+            // The caller is told that its request failed, so it must not leave later.
+            self.lock_batch().discard();
+        }
+        sent
+    }
+
+    async fn post_batch(&self, message: Vec<u8>, count: usize) -> Result<(), InvokeError> {
+        let message = Bytes::from(message);
+        let write = |buffer: &mut Vec<u8>| {
+            buffer.extend_from_slice(&message);
+            Ok(())
+        };
+        let lost = |source| LocalError::BatchLost {
+            count,
+            source: Box::new(source),
+        };
+        match self.post("(batch)", false, Until::Written, write).await {
+            Err(InvokeError::NotDispatched(source)) => {
+                Err(InvokeError::NotDispatched(lost(source)))
+            }
+            Err(InvokeError::PerhapsDispatched(source)) => {
+                Err(InvokeError::PerhapsDispatched(lost(source)))
+            }
+            result => result,
+        }
+    }
+
+    fn batch_size_max(&self) -> usize {
+        self.communicator()
+            .map_or(usize::MAX, |c| c.settings().batch_size_max)
+    }
+
+    fn lock_batch(&self) -> MutexGuard<'_, BatchWriter> {
+        self.inner
+            .batch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The message of a batch and the number of its requests.
+fn take(batch: &mut BatchWriter) -> Option<(Vec<u8>, usize)> {
+    let count = batch.count();
+    batch.finish().map(|message| (message, count))
+}
+
+fn not_encoded(error: EncodeError) -> InvokeError {
+    InvokeError::NotDispatched(error.into())
+}
