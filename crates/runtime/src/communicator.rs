@@ -1,19 +1,19 @@
 //! The communicator: what proxies, adapters and connections of a program have in common.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use floe_wire::reference::{ParseReferenceError, Reference, parse_endpoints};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use crate::adapter::{Adapter, AdapterCore};
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
 use crate::error::AdapterError;
+use crate::heartbeat::Heartbeat;
 use crate::proxy::{Proxy, TypedProxy};
 use crate::settings::Settings;
 
@@ -157,6 +157,8 @@ pub(crate) struct Core {
     is_shut_down: watch::Sender<bool>,
     adapters: Mutex<Vec<Arc<AdapterCore>>>,
     connections: Mutex<Connections>,
+    /// Started with the first connection.
+    heartbeat: OnceLock<Heartbeat>,
 }
 
 /// All connections of a communicator, in both directions.
@@ -165,7 +167,6 @@ struct Connections {
     list: Vec<Weak<Connection>>,
     /// When the list is longer than this, dead ones are taken out.
     prune_at: usize,
-    has_heartbeat: bool,
 }
 
 impl Core {
@@ -177,6 +178,7 @@ impl Core {
             is_shut_down: watch::Sender::new(false),
             adapters: Mutex::default(),
             connections: Mutex::default(),
+            heartbeat: OnceLock::new(),
         }
     }
 
@@ -202,7 +204,7 @@ impl Core {
 
     /// Remembers a connection for heartbeats and for the shutdown.
     pub(crate) fn track(self: &Arc<Self>, connection: &Arc<Connection>) {
-        let is_first = {
+        {
             let mut connections = self
                 .connections
                 .lock()
@@ -214,20 +216,15 @@ impl Core {
                 connections.prune_at = 2 * connections.list.len() + 16;
             }
             connections.list.push(Arc::downgrade(connection));
-            !std::mem::replace(&mut connections.has_heartbeat, true)
-        };
-        let interval = self.settings.heartbeat_interval;
-        if is_first && !interval.is_zero() {
-            let is_shut_down = self.is_shut_down.subscribe();
-            self.tasks()
-                .spawn(heartbeat(Arc::downgrade(self), is_shut_down, interval));
         }
+        self.heartbeat
+            .get_or_init(|| Heartbeat::start(self, self.settings.heartbeat_interval));
         if self.is_shut_down() {
             connection.close();
         }
     }
 
-    fn live_connections(&self) -> Vec<Arc<Connection>> {
+    pub(crate) fn live_connections(&self) -> Vec<Arc<Connection>> {
         let connections = self
             .connections
             .lock()
@@ -244,21 +241,6 @@ impl Drop for Core {
     fn drop(&mut self) {
         for connection in self.live_connections() {
             connection.close();
-        }
-    }
-}
-
-/// Looks at each connection once in an interval, until the communicator is shut down or gone.
-async fn heartbeat(core: Weak<Core>, mut is_shut_down: watch::Receiver<bool>, interval: Duration) {
-    loop {
-        tokio::select! {
-            () = sleep(interval) => {}
-            // An error means that the communicator is gone.
-            _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down) => return,
-        }
-        let Some(core) = core.upgrade() else { return };
-        for connection in core.live_connections() {
-            connection.keep_alive(interval);
         }
     }
 }

@@ -20,6 +20,7 @@ mod connection;
 pub mod contracts;
 mod error;
 mod event;
+mod heartbeat;
 mod include;
 mod pipeline;
 mod proxy;

@@ -90,8 +90,7 @@ impl Dispatching {
     pub(super) async fn flush(&mut self) {
         let count = std::mem::take(&mut self.reply_count);
         if count == 0 {
-            // A heartbeat or the end of a graceful close may have been appended.
-            return self.connection.flush();
+            return;
         }
         self.connection.send_replies(&mut self.replies, count);
         self.connection.wait_for_reply_room().await;

@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     shared: Mutex<Shared>,
     /// Woken when output has been written.
     room: Notify,
+    /// Whether new requests may be sent; a hint that needs no lock.
+    is_active: AtomicBool,
     /// Whether anything was sent, or read, since the last look of the heartbeat.
     is_lively: AtomicBool,
     has_read: AtomicBool,
@@ -130,6 +132,7 @@ impl Connection {
             writer: stream.writer,
             shared: Mutex::new(shared),
             room: Notify::new(),
+            is_active: AtomicBool::new(role == Role::Server),
             is_lively: AtomicBool::new(true),
             has_read: AtomicBool::new(true),
             silent_count: AtomicU32::new(0),
@@ -155,7 +158,7 @@ impl Connection {
 
     /// Whether new requests may be sent.
     pub(crate) fn is_active(&self) -> bool {
-        self.lock().machine.is_active()
+        self.is_active.load(Ordering::Relaxed)
     }
 
     /// Waits until the peer has validated the connection, or it is closed.
@@ -232,6 +235,7 @@ impl Connection {
                 machine, output, ..
             } = &mut *shared;
             if machine.is_active() {
+                self.is_active.store(false, Ordering::Relaxed);
                 machine.close(output.pending());
             } else if !machine.is_validating() {
                 return;
@@ -307,6 +311,7 @@ impl Connection {
 
     /// Drops the connection. Requests in flight fail with `error`.
     fn fail(&self, error: LocalError) {
+        self.is_active.store(false, Ordering::Relaxed);
         let (waiters, unsent) = {
             let mut shared = self.lock();
             shared.error.get_or_insert_with(|| error.clone());

@@ -48,6 +48,8 @@ struct Reading {
     input: BytesMut,
     read_len: usize,
     events: Vec<Event<Waiter>>,
+    /// Whether the state machine has appended something, such as the end of a graceful close.
+    has_output: bool,
     dispatching: Dispatching,
 }
 
@@ -60,6 +62,7 @@ impl Reading {
             input: BytesMut::new(),
             read_len: READ_LEN_MIN,
             events: Vec::new(),
+            has_output: false,
         }
     }
 
@@ -74,6 +77,9 @@ impl Reading {
             // What came before a bad message is answered first.
             let is_closed = self.handle_events().await;
             self.dispatching.flush().await;
+            if std::mem::take(&mut self.has_output) {
+                self.connection.flush();
+            }
             match taken {
                 Err(error) => return End::Refused(error),
                 Ok(()) if is_closed => return End::Graceful,
@@ -126,6 +132,7 @@ impl Reading {
         let Shared {
             machine, output, ..
         } = &mut *shared;
+        let end = output.end();
         while !machine.is_closed() {
             let Some(message) = Message::split(&mut self.input, limit)? else {
                 break;
@@ -135,6 +142,7 @@ impl Reading {
                 event => self.events.push(event),
             }
         }
+        self.has_output |= output.end() > end;
         Ok(())
     }
 
@@ -151,9 +159,11 @@ impl Reading {
                 Event::Request(request) => self.dispatching.request(request).await,
                 Event::Batch(batch) => self.dispatching.batch(batch).await,
                 Event::Validated => {
+                    self.connection.is_active.store(true, Ordering::Relaxed);
                     self.connection.settled.send_replace(true);
                 }
                 Event::Closed(waiters) => {
+                    self.connection.is_active.store(false, Ordering::Relaxed);
                     self.connection.refuse(waiters);
                     is_closed = true;
                 }

@@ -1,6 +1,7 @@
 //! One invocation, with its deadline and its retry.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,10 +78,11 @@ impl Proxy {
         let mut attempt_count = 1;
         loop {
             is_sent.store(false, Ordering::Relaxed);
-            let attempt = async {
+            // Pinned here, for it is large to move.
+            let attempt = pin!(async {
                 let connection = self.connection().await.map_err(not_sent)?;
                 run(connection).await
-            };
+            });
             let mut failure = match self.within(operation, deadline, is_sent, attempt).await {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
