@@ -71,6 +71,10 @@ impl Publish {
         let contract = self.contract.require()?;
         let operation = self.operation(&contract)?;
         let source = Source::new(self.json.as_deref(), &operation)?;
+        if let Source::One(json) = &source {
+            // Told without asking a hub.
+            encode(&operation, json, EncodingVersion::V1_1)?;
+        }
         peer::run(self.timeout, async |communicator| {
             self.publish(&communicator, &operation, source, output)
                 .await
@@ -113,7 +117,7 @@ impl Publish {
                     .map_err(|error| self.hub.unanswered(error.into()))
             };
             let result: Result<_, Failure> = result.await;
-            result.map_err(|failure| failure.when(format_args!("after {published} events")))?;
+            result.map_err(|failure| after(published, failure))?;
             published += 1;
         }
         if published == 0 && self.json.is_none() {
@@ -142,10 +146,8 @@ impl Publish {
     fn tell(&self, published: u64, elapsed: Duration, output: &Output) -> Result<(), Failure> {
         let topic = &self.topic;
         if output.format() == Format::Table {
-            let events = if published == 1 { "event" } else { "events" };
-            output::talk(format_args!(
-                "published {published} {events} to topic `{topic}`"
-            ));
+            let events = events(published);
+            output::talk(format_args!("published {events} to topic `{topic}`"));
             return Ok(());
         }
         let summary = json!({
@@ -154,6 +156,21 @@ impl Publish {
             "seconds": (elapsed.as_secs_f64() * 1e6).round() / 1e6,
         });
         output.value(&summary, &summary["published"])
+    }
+}
+
+/// Says that some events went well before.
+fn after(published: u64, failure: Failure) -> Failure {
+    match published {
+        0 => failure,
+        _ => failure.when(format_args!("after {}", events(published))),
+    }
+}
+
+fn events(count: u64) -> String {
+    match count {
+        1 => "1 event".to_owned(),
+        _ => format!("{count} events"),
     }
 }
 

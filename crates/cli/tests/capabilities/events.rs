@@ -106,7 +106,7 @@ fn lines_of_standard_input_become_events() {
     let input = format!("{}\n{{\"item\": {{}}}}\n", item(3));
     run_with_input(&[&publish[..], &["-"]].concat(), &input)
         .ended(2)
-        .said("after 1 events: params.item.number: expected a long");
+        .said("after 1 event: params.item.number: expected a long");
     let input = format!("{}\n{}\n{}\n", item(4), item(5), item(6));
     run_with_input(&[&publish[..], &["-", "-n", "2"]].concat(), &input).ended(0);
     let events = [(); 5].map(|()| event(&subscriber));

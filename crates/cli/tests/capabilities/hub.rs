@@ -22,7 +22,14 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut running = Self::unread(arguments);
+        let mut command = floe();
+        command.args(arguments);
+        Self::run(command)
+    }
+
+    /// Starts a command that may be another one.
+    pub(crate) fn run(command: Command) -> Self {
+        let mut running = Self::spawn(command);
         let stdout = running.unread.take().expect("nobody has taken it yet");
         running.stdout = lines(stdout);
         running
@@ -31,13 +38,13 @@ impl Running {
     /// Starts it without reading its standard output, which fills up.
     pub(crate) fn unread(arguments: &[&str]) -> Self {
         let mut command = floe();
-        command
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .expect("the command was built with this test");
+        command.args(arguments);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command is there");
         let stderr = lines(child.stderr.take().expect("it was asked to be a pipe"));
         Self {
             unread: child.stdout.take(),

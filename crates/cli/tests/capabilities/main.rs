@@ -3,6 +3,7 @@
 mod command;
 mod demo;
 mod events;
+mod guide;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;

@@ -1,0 +1,129 @@
+//! The guide, `docs/guides/floe-command.md`: every command in it is run, and prints what it says.
+//!
+//! In a `console` block a line `$ COMMAND` is run by a shell, and the lines below it are what it
+//! prints on both outputs. A command that ends in `&` keeps running; a `json` block is what the
+//! last of these prints next. The port of the hub is another one than in the guide.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::floe;
+use crate::hub::Running;
+
+const GUIDE: &str = include_str!("../../../../docs/guides/floe-command.md");
+
+#[test]
+fn the_guide_says_what_happens() {
+    let mut reader = Reader::new();
+    let mut blocks = GUIDE.split("\n```");
+    // What stands in front of the first block; then a block and the text behind it, in turn.
+    blocks.next();
+    let mut count = 0;
+    while let Some(block) = blocks.next() {
+        let (language, text) = block.split_once('\n').expect("a block has lines");
+        match language {
+            "console" => text
+                .split("\n$ ")
+                .for_each(|command| reader.command(command)),
+            "json" => reader.later(text),
+            other => panic!("expected a block of console or json, got {other}"),
+        }
+        count += 1;
+        blocks.next();
+    }
+    assert!(count > 5, "the guide has blocks");
+}
+
+/// Somebody who types what the guide says.
+struct Reader {
+    folder: PathBuf,
+    /// Commands that keep running; the hub is the first.
+    running: Vec<Running>,
+    /// The port of the hub.
+    port: String,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide");
+        std::fs::create_dir_all(&folder).expect("the target folder can be written");
+        Self {
+            folder,
+            running: Vec::new(),
+            port: "10000".to_owned(),
+        }
+    }
+
+    /// Runs a command, and compares what it prints with the lines below it.
+    fn command(&mut self, text: &str) {
+        let text = text.strip_prefix("$ ").unwrap_or(text);
+        let (command, expected) = text.split_once('\n').unwrap_or((text, ""));
+        match command.strip_suffix(" &") {
+            Some(command) => self.start(command, expected),
+            None => assert_eq!(self.run(command), expected.trim_end(), "{command}"),
+        }
+    }
+
+    /// What the last command that keeps running prints next.
+    fn later(&self, expected: &str) {
+        let running = self.running.last().expect("something keeps running");
+        assert_eq!(running.line(), expected);
+    }
+
+    fn start(&mut self, command: &str, expected: &str) {
+        let is_hub = self.running.is_empty();
+        let listen = if is_hub {
+            " --listen 'tcp -h 127.0.0.1 -p 0'"
+        } else {
+            ""
+        };
+        let running = Running::run(self.shell(&format!("exec {command}{listen}")));
+        if is_hub {
+            let line = running.line();
+            let port = line
+                .split(" -p ")
+                .nth(1)
+                .and_then(|rest| rest.split(' ').next());
+            port.expect("it says its port").clone_into(&mut self.port);
+            assert_eq!(self.as_in_guide(&line), expected);
+        } else {
+            running.talk(expected);
+        }
+        self.running.push(running);
+    }
+
+    fn run(&self, command: &str) -> String {
+        let output = self.shell(&format!("{{ {command}; }} 2>&1")).output();
+        let output = output.expect("there is a shell");
+        let text = String::from_utf8_lossy(&output.stdout);
+        self.as_in_guide(text.trim_end())
+    }
+
+    fn as_in_guide(&self, text: &str) -> String {
+        text.replace(&format!("-p {}", self.port), "-p 10000")
+    }
+
+    fn shell(&self, script: &str) -> Command {
+        let script = script.replace("-p 10000", &format!("-p {}", self.port));
+        let floe = floe();
+        let folder = Path::new(floe.get_program())
+            .parent()
+            .expect("it lies in a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+        let examples = self.folder.join("examples");
+        if !examples.exists() {
+            std::os::unix::fs::symlink(root, examples).expect("the target folder can be written");
+        }
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script])
+            .current_dir(&self.folder)
+            .stdin(std::process::Stdio::null())
+            .env("PATH", format!("{}:{path}", folder.display()))
+            .env("FLOE_HUB", format!("tcp -h 127.0.0.1 -p {}", self.port))
+            .env_remove("FLOE_LOG")
+            .env_remove("RUST_LOG");
+        command
+    }
+}
