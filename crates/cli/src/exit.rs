@@ -159,13 +159,17 @@ fn exit_of(error: &InvokeError) -> Exit {
             | SystemException::FacetNotExist(_)
             | SystemException::OperationNotExist(_),
         ) => Exit::NotFound,
-        InvokeError::NotDispatched(LocalError::Connect { source, .. })
-            if source.kind() == io::ErrorKind::ConnectionRefused =>
-        {
-            Exit::Refused
-        }
+        InvokeError::NotDispatched(error) if is_refused(error) => Exit::Refused,
         InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Exit::Usage,
         _ => Exit::Failure,
+    }
+}
+
+fn is_refused(error: &LocalError) -> bool {
+    match error {
+        LocalError::Connect { source, .. } => source.kind() == io::ErrorKind::ConnectionRefused,
+        LocalError::BatchLost { source, .. } => is_refused(source),
+        _ => false,
     }
 }
 

@@ -288,7 +288,8 @@ fn final_words(summary: &Summary) -> String {
          \x20 {floe} serve\n\
          \x20 {floe} sub ticker --create --slice examples/ticker/Ticker.ice\n\
          \x20 {floe} pub ticker tick '{{\"tick\": {{\"symbol\": \"ICE\", \"price\": 1.5}}}}' --slice examples/ticker/Ticker.ice\n\
-         \x20 {floe} topic info ticker\n",
+         \x20 {floe} topic info ticker\n\
+         docs/guides/floe-command.md shows the rest in five minutes.\n",
         published = grouped(summary.published()),
         delivered = grouped(summary.delivered()),
         lost = grouped(summary.lost()),
