@@ -20,7 +20,9 @@ fn run_as(role: Role, input: &[u8]) {
     let mut input = BytesMut::from(input);
     while let Ok(Some(message)) = Message::split(&mut input, SIZE_MAX) {
         // Some request is in flight, so that replies find one. Before validation it is refused.
-        let _ = connection.start_twoway(());
+        if let Ok(id) = connection.next_id() {
+            connection.expect_reply(id, ());
+        }
         match connection.handle_message(&message, &mut output) {
             Ok(event) => read(event, &mut connection, &mut output),
             Err(error) => {

@@ -1,6 +1,6 @@
 //! Asks to be greeted.
 //!
-//! Usage: greeter-client [PROXY]
+//! Usage: `greeter-client [PROXY]`
 
 use floe::Communicator;
 use greeter::demo::{GreeterGreetError, GreeterProxy};

@@ -1,6 +1,6 @@
 //! Greets whoever calls.
 //!
-//! Usage: greeter-server [ENDPOINT]
+//! Usage: `greeter-server [ENDPOINT]`
 
 use std::sync::atomic::{AtomicI32, Ordering};
 

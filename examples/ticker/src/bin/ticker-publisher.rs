@@ -1,6 +1,6 @@
 //! Publishes a few ticks.
 //!
-//! Usage: ticker-publisher [HUB-ENDPOINT]
+//! Usage: `ticker-publisher [HUB-ENDPOINT]`
 
 use floe::contracts::ice_storm::TopicManagerProxy;
 use floe::{Communicator, TypedProxy};

@@ -1,6 +1,6 @@
 //! Prints three ticks.
 //!
-//! Usage: ticker-subscriber [HUB-ENDPOINT]
+//! Usage: `ticker-subscriber [HUB-ENDPOINT]`
 
 use floe::contracts::ice_storm::{QoS, TopicManagerProxy};
 use floe::{Communicator, Current, InvokeError};
