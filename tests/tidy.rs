@@ -11,6 +11,8 @@ mod code;
 mod layout;
 #[path = "tidy/purity.rs"]
 mod purity;
+#[path = "tidy/shown.rs"]
+mod shown;
 #[path = "tidy/tree.rs"]
 mod tree;
 
@@ -65,6 +67,11 @@ fn every_lib_file_is_a_map() {
 #[test]
 fn every_example_is_listed_in_the_readme() {
     assert_tidy(layout::unlisted_examples);
+}
+
+#[test]
+fn the_readme_shows_code_that_is_there() {
+    assert_tidy(shown::findings);
 }
 
 #[test]

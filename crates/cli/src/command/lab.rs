@@ -68,11 +68,11 @@ pub(crate) struct Run {
     cases: Vec<String>,
 
     /// Rounds, in each of which every contender has its turn
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), default_value_t = 7)]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), default_value_t = 15)]
     rounds: u16,
 
     /// How long each contender measures in each round, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "0.5")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "0.2")]
     seconds: Duration,
 
     /// A first impression: at most 3 short rounds
