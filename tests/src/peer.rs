@@ -18,6 +18,8 @@ pub struct Peer {
     lines: Receiver<String>,
     /// What the program wrote on standard error so far; shared with the thread that reads it.
     errors: Arc<Mutex<String>>,
+    /// Hangs up when all of standard error has been read.
+    errors_end: Receiver<()>,
 }
 
 /// What a program left behind when it ended.
@@ -50,12 +52,13 @@ impl Peer {
         let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
         let stderr = child.stderr.take().expect("stderr was asked to be a pipe");
         let errors = Arc::default();
-        collect(stderr, Arc::clone(&errors));
+        let errors_end = collect(stderr, Arc::clone(&errors));
         Self {
             name: name.to_owned(),
             child,
             lines: send_lines(stdout),
             errors,
+            errors_end,
         }
     }
 
@@ -191,6 +194,7 @@ impl Peer {
         while let Ok(line) = self.lines.recv_timeout(Duration::from_secs(2)) {
             lines.push(line);
         }
+        let _ = self.errors_end.recv_timeout(Duration::from_secs(2));
         Ended {
             status,
             lines,
@@ -228,15 +232,18 @@ fn send_lines(output: impl Read + Send + 'static) -> Receiver<String> {
     lines
 }
 
-/// Appends `output` to `text`, from a thread that ends with the output.
-fn collect(output: impl Read + Send + 'static, text: Arc<Mutex<String>>) {
+/// Appends `output` to `text`, from a thread that ends with the output; the receiver hangs up then.
+fn collect(output: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> Receiver<()> {
+    let (end, ended) = mpsc::channel();
     thread::spawn(move || {
+        let _end = end;
         for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
             let mut text = text.lock().expect("no holder of this lock panics");
             text.push_str(&String::from_utf8_lossy(&line));
             text.push('\n');
         }
     });
+    ended
 }
 
 #[cfg(test)]
