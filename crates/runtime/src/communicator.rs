@@ -224,6 +224,10 @@ impl Core {
         }
     }
 
+    pub(crate) fn forget_adapter(&self, adapter: &Arc<AdapterCore>) {
+        self.adapters().retain(|known| !Arc::ptr_eq(known, adapter));
+    }
+
     pub(crate) fn live_connections(&self) -> Vec<Arc<Connection>> {
         let connections = self
             .connections

@@ -174,10 +174,32 @@ impl Adapter {
         }
     }
 
-    /// Stops accepting connections and frees the ports. Connections live on until the communicator
-    /// is shut down.
+    /// Stops accepting connections, frees the ports, and closes the connections that were accepted:
+    /// each finishes what it has begun. Waits for nothing; requests that are not answered any more
+    /// are surely not executed.
     pub fn deactivate(&self) {
         self.core.deactivate();
+        for connection in self.connections() {
+            connection.close();
+        }
+    }
+
+    /// Deactivates, waits until the connections are closed, and lets go of the servants. Waits at
+    /// most the close timeout. A servant of this adapter must not wait for it.
+    pub async fn destroy(&self) {
+        let connections = self.connections();
+        self.deactivate();
+        for connection in connections {
+            connection.closed().await;
+        }
+        self.core.end();
+        self.communicator.core().forget_adapter(&self.core);
+    }
+
+    fn connections(&self) -> Vec<Arc<Connection>> {
+        let mut connections = self.communicator.core().live_connections();
+        connections.retain(|connection| connection.is_of(&self.core));
+        connections
     }
 
     pub(crate) fn core(&self) -> &Arc<AdapterCore> {

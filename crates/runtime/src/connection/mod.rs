@@ -156,6 +156,12 @@ impl Connection {
         &self.peer
     }
 
+    /// Whether an adapter accepted it.
+    pub(crate) fn is_of(&self, adapter: &Arc<AdapterCore>) -> bool {
+        let own = self.adapter.as_ref();
+        own.is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter)))
+    }
+
     /// Whether new requests may be sent.
     pub(crate) fn is_active(&self) -> bool {
         self.is_active.load(Ordering::Relaxed)

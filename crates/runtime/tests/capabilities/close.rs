@@ -48,3 +48,37 @@ async fn a_client_closes_its_connections_when_it_is_shut_down() {
     assert_eq!(error.to_string(), "the communicator is shut down");
     soon(server.communicator.shutdown()).await;
 }
+
+#[tokio::test]
+async fn an_adapter_that_is_destroyed_leaves_the_others_alone() {
+    let server = Server::start().await;
+    let other = server
+        .communicator
+        .adapter("tcp -h 127.0.0.1 -p 0")
+        .await
+        .unwrap();
+    let gone = other.add("other", crate::echo::Echo::default()).unwrap();
+    other.activate();
+    let client = Communicator::new();
+    let gone = client.proxy_from(gone.reference().clone());
+    let slow = {
+        let gone = gone.clone();
+        tokio::spawn(async move { returned(&gone, "slow", &NOTHING).await })
+    };
+    soon(gone.ice_ping()).await.unwrap();
+    soon(other.destroy()).await;
+    assert_eq!(
+        soon(slow).await.unwrap().unwrap(),
+        NOTHING,
+        "it was begun, so it is finished"
+    );
+    assert!(gone.ice_ping().await.is_err());
+    soon(server.proxy_of(&client, "echo").ice_ping())
+        .await
+        .unwrap();
+    let again = server
+        .communicator
+        .adapter(&other.endpoints()[0].to_string())
+        .await;
+    assert!(again.is_ok(), "{again:?}");
+}
