@@ -48,6 +48,7 @@ pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec
         model,
         options,
         type_names,
+        inexact: types::inexact_definitions(model),
     };
     let root = options.root();
     let modules = generator.module(&root);
@@ -58,6 +59,7 @@ struct Generator<'a> {
     model: &'a Model,
     options: &'a RustOptions,
     type_names: BTreeSet<String>,
+    inexact: BTreeSet<DefinitionId>,
 }
 
 impl Generator<'_> {
@@ -141,6 +143,7 @@ impl Generator<'_> {
             options: self.options,
             modules,
             type_names: &self.type_names,
+            inexact: &self.inexact,
         };
         let definition = self.model.definition(id);
         match &definition.kind {

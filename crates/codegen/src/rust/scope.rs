@@ -17,6 +17,8 @@ pub(super) struct Scope<'a> {
     pub(super) modules: &'a [String],
     /// All type names that the model gives rise to: they may hide names of the prelude.
     pub(super) type_names: &'a BTreeSet<String>,
+    /// The definitions whose values cannot be compared exactly.
+    pub(super) inexact: &'a BTreeSet<DefinitionId>,
 }
 
 impl Scope<'_> {

@@ -1,13 +1,13 @@
 //! Structures, and the members that they share with exceptions.
 
-use floe_slice::model::{ConstValue, Definition, Member, Model, Struct};
+use floe_slice::model::{ConstValue, Definition, Member, Struct};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::constants::expression;
 use super::docs::{deprecated, docs};
 use super::scope::{Scope, snake_ident, type_name};
-use super::types::is_exact;
+use super::types::is_inexact;
 use crate::names;
 
 /// The struct and its encoding.
@@ -56,7 +56,7 @@ pub(super) fn declaration(
     );
     let deprecated = deprecated(&definition.metadata);
     let fields = members.iter().map(|member| field(scope, member));
-    let derives = derives(scope.model, members);
+    let derives = derives(scope, members);
     let default = has_own_default(members).then(|| default(scope, &name, members));
     quote! {
         #docs
@@ -82,9 +82,10 @@ fn field(scope: &Scope<'_>, member: &Member) -> TokenStream {
     quote!(#docs #deprecated pub #name: #r#type,)
 }
 
-fn derives(model: &Model, members: &[&Member]) -> TokenStream {
+fn derives(scope: &Scope<'_>, members: &[&Member]) -> TokenStream {
     let mut derives = quote!(Debug, Clone, PartialEq);
-    if members.iter().all(|member| is_exact(model, member.r#type)) {
+    let is_exact = |member: &&Member| !is_inexact(scope.inexact, member.r#type);
+    if members.iter().all(is_exact) {
         derives.extend(quote!(, Eq, Hash, PartialOrd, Ord));
     }
     if !has_own_default(members) {

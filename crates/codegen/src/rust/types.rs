@@ -1,6 +1,8 @@
 //! Slice types as Rust types: owned, and as parameters of a proxy's method.
 
-use floe_slice::model::{DefinitionKind, Model, Primitive, Type};
+use std::collections::BTreeSet;
+
+use floe_slice::model::{DefinitionId, DefinitionKind, Model, Primitive, Type};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -71,22 +73,36 @@ impl Scope<'_> {
     }
 }
 
-/// Whether values of the type can be compared exactly: no `float` or `double` is inside.
-pub(super) fn is_exact(model: &Model, r#type: Type) -> bool {
-    match r#type {
-        Type::Primitive(primitive) => !matches!(primitive, Primitive::Float | Primitive::Double),
-        Type::Named(id) => match &model.definition(id).kind {
-            DefinitionKind::Sequence(sequence) => is_exact(model, sequence.element),
+/// The definitions whose values cannot be compared exactly: a `float` or `double` is inside.
+///
+/// What a definition uses stands before it in the model, so one pass is enough.
+pub(super) fn inexact_definitions(model: &Model) -> BTreeSet<DefinitionId> {
+    let mut inexact = BTreeSet::new();
+    for (id, definition) in model.iter() {
+        let has_inexact = match &definition.kind {
+            DefinitionKind::Sequence(sequence) => is_inexact(&inexact, sequence.element),
             DefinitionKind::Dictionary(dictionary) => {
-                is_exact(model, dictionary.key) && is_exact(model, dictionary.value)
+                is_inexact(&inexact, dictionary.key) || is_inexact(&inexact, dictionary.value)
             }
-            DefinitionKind::Struct(definition) => definition
-                .members
-                .iter()
-                .all(|member| is_exact(model, member.r#type)),
-            _ => true,
-        },
-        _ => true,
+            DefinitionKind::Struct(definition) => {
+                let mut members = definition.members.iter();
+                members.any(|member| is_inexact(&inexact, member.r#type))
+            }
+            _ => false,
+        };
+        if has_inexact {
+            inexact.insert(id);
+        }
+    }
+    inexact
+}
+
+/// Whether values of the type cannot be compared exactly.
+pub(super) fn is_inexact(inexact: &BTreeSet<DefinitionId>, r#type: Type) -> bool {
+    match r#type {
+        Type::Primitive(primitive) => matches!(primitive, Primitive::Float | Primitive::Double),
+        Type::Named(id) => inexact.contains(&id),
+        _ => false,
     }
 }
 

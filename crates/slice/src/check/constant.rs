@@ -5,21 +5,24 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{
     Const, ConstValue, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
 };
-use crate::parse::ast::{AnnotatedType, ScopedName, Value, ValueKind};
+use crate::parse::ast::{AnnotatedType, Name, ScopedName, Value, ValueKind};
 
 impl Checker {
     pub(super) fn constant(
         &mut self,
+        name: &Name,
         r#type: &AnnotatedType,
         value: &Value,
         context: Context,
     ) -> Option<DefinitionKind> {
         self.check_type_metadata(&r#type.metadata);
         let resolved = self.resolve_type(&r#type.r#type, context)?;
-        let value = self.value(resolved, value, context.body())?;
+        self.open_constant = Some(name.span);
+        let value = self.value(resolved, value, context.body());
+        self.open_constant = None;
         Some(DefinitionKind::Const(Const {
             r#type: resolved,
-            value,
+            value: value?,
         }))
     }
 
@@ -275,6 +278,12 @@ impl Checker {
 
     fn find_constant(&mut self, name: &ScopedName, context: Context) -> Option<DefinitionId> {
         let id = self.find_definition(name, context, "constant")?;
+        if self.open_constant == Some(self.definition(id).span) {
+            let message = format!("constant `{}` refers to itself", name.text());
+            let help = "give it a value, or the name of a constant that stands before it";
+            self.error(Code::BadInitializer, name.span, message, help);
+            return None;
+        }
         if matches!(self.definition(id).kind, DefinitionKind::Const(_)) {
             return Some(id);
         }

@@ -61,6 +61,8 @@ pub(crate) struct Checker {
     /// deserves a better message than an unknown name.
     upcoming: BTreeMap<String, Upcoming>,
     compact_ids: HashMap<i32, (String, Span)>,
+    /// Where the name of the constant stands whose initializer is being checked: it has no value yet.
+    open_constant: Option<Span>,
     /// Whether an included file of this unit was not found: that is reported, and unknown names are
     /// likely to come from it.
     lacks_files: bool,
@@ -118,6 +120,7 @@ impl Checker {
             file_metadata: BTreeMap::new(),
             upcoming: BTreeMap::new(),
             compact_ids: HashMap::new(),
+            open_constant: None,
             lacks_files: false,
             suggestions_left: MAX_SUGGESTIONS,
             found: Vec::new(),

@@ -357,7 +357,7 @@ impl Checker {
             Kind::Enum { enumerators } => self.enumeration(name, enumerators, context),
             Kind::Sequence { element } => self.sequence(name, element, context),
             Kind::Dictionary { key, value } => self.dictionary(name, key, value, context),
-            Kind::Const { r#type, value } => self.constant(r#type, value, context),
+            Kind::Const { r#type, value } => self.constant(name, r#type, value, context),
         }
     }
 }
