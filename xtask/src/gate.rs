@@ -17,7 +17,8 @@ pub(crate) fn test() -> bool {
     if tally.failed == 0 {
         STEPS.iter().for_each(|step| tally.add(step.run()));
     }
-    finish(tally)
+    // The packages are there, so a peer that cannot be used is a fault of the machine or of ours.
+    finish(tally, true)
 }
 
 /// Runs the step named `name`, if there is one.
@@ -26,15 +27,16 @@ pub(crate) fn single(name: &str) -> Option<bool> {
         .iter()
         .chain([&EXAMPLES])
         .find(|step| step.name == name)?;
-    Some(finish(step.run()))
+    let needs_all_peers = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    Some(finish(step.run(), needs_all_peers))
 }
 
-fn finish(mut tally: Tally) -> bool {
+fn finish(mut tally: Tally, needs_all_peers: bool) -> bool {
     for skip in &tally.skips {
         eprintln!("skipped: {skip}");
     }
-    if !tally.skips.is_empty() && std::env::var("CI").is_ok_and(|ci| ci == "true") {
-        eprintln!("error: CI=true asks for every peer, so a skip is a failure");
+    if !tally.skips.is_empty() && needs_all_peers {
+        eprintln!("error: every peer is needed here, so a skip is a failure");
         tally.refuse_skips();
     }
     println!("{tally}");
