@@ -61,19 +61,24 @@ impl From<StoreError> for ChangeError {
     }
 }
 
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TopicExists => f.write_str("the topic exists already"),
+            Self::AlreadySubscribed => f.write_str("the object is subscribed already"),
+            Self::TopicGone => f.write_str("the topic was destroyed"),
+            Self::Unnameable(reason) => f.write_str(reason),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
 /// What callers get where their contract has no exception for it.
 impl From<ChangeError> for InvokeError {
     fn from(error: ChangeError) -> Self {
         Self::System(match error {
             ChangeError::TopicGone => SystemException::ObjectNotExist(Default::default()),
-            ChangeError::TopicExists => {
-                SystemException::UnknownException("the topic exists already".to_owned())
-            }
-            ChangeError::AlreadySubscribed => {
-                SystemException::UnknownException("the object is subscribed already".to_owned())
-            }
-            ChangeError::Unnameable(reason) => SystemException::UnknownException(reason),
-            ChangeError::Store(error) => SystemException::UnknownException(error.to_string()),
+            error => SystemException::UnknownException(error.to_string()),
         })
     }
 }

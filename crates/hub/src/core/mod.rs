@@ -16,6 +16,6 @@ pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use names::{
     ObjectName, is_too_long, publisher_name, subscriber_publisher_name, topic_name,
 };
-pub(crate) use qos::{Delivery, Qos};
+pub(crate) use qos::{Delivery, Qos, QosError};
 pub use queue::{OverflowPolicy, QueueLimits};
-pub(crate) use subscription::{Failure, Snapshot, State, Subscription, Turn};
+pub(crate) use subscription::{Failure, OverflowNotice, Snapshot, State, Subscription, Turn};

@@ -1,6 +1,7 @@
 //! What a subscriber asks for: quality of service and the mode of its proxy.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use floe::InvocationMode;
 
@@ -44,26 +45,50 @@ pub(crate) enum RetryCount {
     Unlimited,
 }
 
+/// Why wishes are refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum QosError {
+    /// The reason for `BadQoS`.
+    Bad(String),
+    /// IceStorm answers it with an unknown exception.
+    IllegalArgument(String),
+}
+
+impl fmt::Display for QosError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bad(reason) | Self::IllegalArgument(reason) => f.write_str(reason),
+        }
+    }
+}
+
 impl Qos {
     /// What the text of a subscriber's wishes means for a proxy of this mode.
     ///
     /// # Errors
-    /// The reason for `BadQoS`.
+    /// [`QosError`], with the reasons in IceStorm's words where it has any.
     pub(crate) fn parse(
         qos: &BTreeMap<String, String>,
         mode: InvocationMode,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, QosError> {
         let text = |key: &str| qos.get(key).map_or("", String::as_str);
         let is_ordered = match text("reliability") {
             "" => false,
             "ordered" => true,
-            other => return Err(format!("invalid reliability: {other}")),
+            other => return Err(QosError::Bad(format!("invalid reliability: {other}"))),
         };
         if is_ordered && mode != InvocationMode::Twoway {
-            return Err("ordered reliability requires a twoway proxy".to_owned());
+            let reason = "ordered reliability requires a twoway proxy";
+            return Err(QosError::Bad(reason.to_owned()));
         }
-        check_number(qos, "locatorCacheTimeout")?;
-        check_number(qos, "connectionCached")?;
+        let timeout = number(qos, "locatorCacheTimeout", "locator cache timeout")?;
+        // -1 stands for no limit.
+        if let Some(timeout @ ..-1) = timeout {
+            return Err(QosError::IllegalArgument(format!(
+                "invalid locatorCacheTimeout: expected -1 or more seconds, got {timeout}"
+            )));
+        }
+        number(qos, "connectionCached", "connection cached setting")?;
         Ok(Self {
             delivery: Delivery::of(mode, is_ordered)?,
             retry_count: RetryCount::parse(text("retryCount")),
@@ -72,7 +97,7 @@ impl Qos {
 }
 
 impl Delivery {
-    fn of(mode: InvocationMode, is_ordered: bool) -> Result<Self, String> {
+    fn of(mode: InvocationMode, is_ordered: bool) -> Result<Self, QosError> {
         match mode {
             InvocationMode::Twoway if is_ordered => Ok(Self::Twoway { outstanding_max: 1 }),
             InvocationMode::Twoway => Ok(Self::Twoway {
@@ -80,22 +105,32 @@ impl Delivery {
             }),
             InvocationMode::Oneway => Ok(Self::Oneway),
             InvocationMode::BatchOneway => Ok(Self::Batch),
-            InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(
+            InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(QosError::Bad(
                 "datagram delivery is not yet supported: expected a twoway, oneway or batch oneway \
                  proxy, got a datagram one; subscribe with ice_oneway()"
                     .to_owned(),
-            ),
+            )),
         }
     }
 }
 
 impl RetryCount {
-    /// As IceStorm reads it: -1 is unlimited, what is no number is 0.
+    /// As IceStorm reads it: the number that the text begins with counts, 0 if there is none; -1
+    /// is unlimited.
     fn parse(text: &str) -> Self {
-        match text.trim().parse::<i64>() {
-            Ok(-1) => Self::Unlimited,
-            Ok(count) => Self::Limited(count.clamp(0, u32::MAX.into()) as u32),
-            Err(_) => Self::Limited(0),
+        let text = text.trim_start();
+        let (is_negative, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let digits = digits.chars().map_while(|character| character.to_digit(10));
+        let count = digits.fold(0_u32, |count, digit| {
+            count.saturating_mul(10).saturating_add(digit)
+        });
+        match (is_negative, count) {
+            (false, count) => Self::Limited(count),
+            (true, 1) => Self::Unlimited,
+            (true, _) => Self::Limited(0),
         }
     }
 
@@ -108,28 +143,35 @@ impl RetryCount {
     }
 }
 
-fn check_number(qos: &BTreeMap<String, String>, key: &str) -> Result<(), String> {
-    match qos.get(key) {
-        Some(text) if text.trim().parse::<i32>().is_err() => Err(format!(
-            "invalid {key}: expected an integer, got \"{text}\""
-        )),
-        _ => Ok(()),
-    }
+/// The number that a key has, if it has any. `what` is IceStorm's name for it.
+fn number(qos: &BTreeMap<String, String>, key: &str, what: &str) -> Result<Option<i32>, QosError> {
+    let Some(text) = qos.get(key) else {
+        return Ok(None);
+    };
+    let number = text.trim().parse();
+    number.map(Some).map_err(|_| {
+        let reason = format!("invalid {what} (numeric value required): {text}");
+        QosError::Bad(reason)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(pairs: &[(&str, &str)], mode: InvocationMode) -> Result<Qos, String> {
+    fn parse(pairs: &[(&str, &str)], mode: InvocationMode) -> Result<Qos, QosError> {
         let qos = pairs
             .iter()
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         Qos::parse(&qos.collect(), mode)
     }
 
-    fn twoway(pairs: &[(&str, &str)]) -> Result<Qos, String> {
+    fn twoway(pairs: &[(&str, &str)]) -> Result<Qos, QosError> {
         parse(pairs, InvocationMode::Twoway)
+    }
+
+    fn bad(reason: &str) -> QosError {
+        QosError::Bad(reason.to_owned())
     }
 
     #[test]
@@ -145,9 +187,9 @@ mod tests {
     #[test]
     fn a_wrong_reliability_is_refused_in_the_words_of_icestorm() {
         let error = twoway(&[("reliability", "foo")]).unwrap_err();
-        assert_eq!(error, "invalid reliability: foo");
+        assert_eq!(error, bad("invalid reliability: foo"));
         let error = parse(&[("reliability", "ordered")], InvocationMode::Oneway).unwrap_err();
-        assert_eq!(error, "ordered reliability requires a twoway proxy");
+        assert_eq!(error, bad("ordered reliability requires a twoway proxy"));
     }
 
     #[test]
@@ -157,23 +199,44 @@ mod tests {
         assert_eq!(retry_count("3"), RetryCount::Limited(3));
         assert_eq!(retry_count("many"), RetryCount::Limited(0));
         assert_eq!(retry_count("-2"), RetryCount::Limited(0));
+        assert_eq!(retry_count("3abc"), RetryCount::Limited(3));
+        assert_eq!(retry_count(" +4 5"), RetryCount::Limited(4));
+        assert_eq!(retry_count("-1x"), RetryCount::Unlimited);
+        assert_eq!(retry_count("-12"), RetryCount::Limited(0));
+        let many = "99999999999999999999";
+        assert_eq!(retry_count(many), RetryCount::Limited(u32::MAX));
         assert_eq!(twoway(&[]).unwrap().retry_count, RetryCount::Limited(0));
     }
 
     #[test]
     fn numbers_are_checked_and_unknown_keys_ignored() {
         assert!(twoway(&[("locatorCacheTimeout", "10"), ("connectionCached", "0")]).is_ok());
-        assert!(twoway(&[("locatorCacheTimeout", "x")]).is_err());
-        assert!(twoway(&[("connectionCached", "")]).is_err());
+        let error = twoway(&[("locatorCacheTimeout", "3x")]).unwrap_err();
+        let expected = "invalid locator cache timeout (numeric value required): 3x";
+        assert_eq!(error, bad(expected));
+        let error = twoway(&[("connectionCached", "")]).unwrap_err();
+        let expected = "invalid connection cached setting (numeric value required): ";
+        assert_eq!(error, bad(expected));
         assert!(twoway(&[("colour", "blue")]).is_ok());
+    }
+
+    #[test]
+    fn a_locator_cache_timeout_below_no_limit_is_an_illegal_argument() {
+        assert!(twoway(&[("locatorCacheTimeout", "-1")]).is_ok());
+        let error = twoway(&[("locatorCacheTimeout", "-5")]).unwrap_err();
+        assert!(
+            matches!(&error, QosError::IllegalArgument(reason) if reason.contains("got -5")),
+            "{error:?}"
+        );
     }
 
     #[test]
     fn datagram_subscribers_are_refused_with_the_way_out() {
         let error = parse(&[], InvocationMode::Datagram).unwrap_err();
         assert!(
-            error.contains("not yet supported") && error.contains("ice_oneway"),
-            "{error}"
+            matches!(&error, QosError::Bad(reason)
+                if reason.contains("not yet supported") && reason.contains("ice_oneway")),
+            "{error:?}"
         );
         assert!(parse(&[], InvocationMode::BatchDatagram).is_err());
     }

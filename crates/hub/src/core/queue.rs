@@ -85,6 +85,11 @@ impl<E: ByteLen> Queue<E> {
         self.events.len() >= limits.events || self.bytes + byte_len > limits.bytes
     }
 
+    /// Whether no more than half of the limits is used.
+    pub(super) fn is_half_empty(&self, limits: &QueueLimits) -> bool {
+        self.events.len() <= limits.events / 2 && self.bytes <= limits.bytes / 2
+    }
+
     pub(super) fn push(&mut self, event: E) {
         self.bytes += event.byte_len();
         self.events.push_back(event);

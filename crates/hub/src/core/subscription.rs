@@ -25,7 +25,8 @@ pub(crate) struct Subscription<E> {
     queue: Queue<E>,
     limits: QueueLimits,
     state: State,
-    /// The time after which an offline subscriber is tried again.
+    /// The time after which an offline subscriber is tried again; none if that is too far away to
+    /// be told.
     offline_until: Option<Instant>,
     retry_count: RetryCount,
     discard_interval: Duration,
@@ -35,8 +36,33 @@ pub(crate) struct Subscription<E> {
     accounts: Accounts,
     outstanding: u64,
     is_draining: bool,
+    overflow: Overflow,
+    notice: Option<OverflowNotice>,
     /// Queued bytes at which the delivery wants to be woken; it is not parked if there is none.
     wake_at: Option<usize>,
+}
+
+/// Whether events are being lost because the queue is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    No,
+    /// Since this many events had been lost. It lasts until the queue is half empty, so that a
+    /// subscriber that is always a little too slow is told of once.
+    Since(u64),
+}
+
+/// What is worth telling people of a full queue, once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OverflowNotice {
+    /// The queue is full: from now on events are lost.
+    Began,
+    /// There is room again, after so many events were lost.
+    Ended {
+        /// How many.
+        lost: u64,
+    },
+    /// The queue is full, and the subscription is to end then.
+    Failed,
 }
 
 /// How a subscriber is doing.
@@ -65,6 +91,14 @@ pub(crate) struct Snapshot {
     pub(crate) queued_bytes: u64,
     /// Events that are being sent, or wait for their answer.
     pub(crate) outstanding: u64,
+}
+
+impl Snapshot {
+    /// Events that are lost, for any reason.
+    pub(crate) fn lost(&self) -> u64 {
+        let lost = self.accounts.lost;
+        lost.overflow + lost.offline + lost.failed + lost.removed
+    }
 }
 
 /// How a delivery failed.
@@ -103,6 +137,8 @@ impl<E: ByteLen> Subscription<E> {
             accounts: Accounts::default(),
             outstanding: 0,
             is_draining: false,
+            overflow: Overflow::No,
+            notice: None,
             wake_at: None,
         }
     }
@@ -117,7 +153,7 @@ impl<E: ByteLen> Subscription<E> {
             return false;
         }
         self.accounts.offered += 1;
-        if self.state == State::Offline && self.offline_until.is_none_or(|until| now >= until) {
+        if self.state == State::Offline && self.offline_until.is_some_and(|until| now >= until) {
             self.state = State::Online;
         }
         match self.state {
@@ -161,6 +197,12 @@ impl<E: ByteLen> Subscription<E> {
         let before = taken.len();
         self.queue.take(events_max, bytes_max, taken);
         self.outstanding += (taken.len() - before) as u64;
+        self.end_overflow_if_roomy();
+    }
+
+    /// What is worth telling people since the last call.
+    pub(crate) fn poll_notice(&mut self) -> Option<OverflowNotice> {
+        self.notice.take()
     }
 
     /// Events reached the subscriber.
@@ -184,6 +226,7 @@ impl<E: ByteLen> Subscription<E> {
             self.state = State::Offline;
             self.offline_until = now.checked_add(self.discard_interval);
             self.accounts.lost.offline += self.queue.clear() as u64;
+            self.end_overflow_if_roomy();
         } else {
             self.fail();
         }
@@ -229,6 +272,7 @@ impl<E: ByteLen> Subscription<E> {
             OverflowPolicy::Disconnect => {
                 self.accounts.lost.overflow += 1;
                 self.fail();
+                self.notice = Some(OverflowNotice::Failed);
             }
         }
     }
@@ -237,6 +281,10 @@ impl<E: ByteLen> Subscription<E> {
     where
         E: Clone,
     {
+        if self.overflow == Overflow::No {
+            self.overflow = Overflow::Since(self.accounts.lost.overflow);
+            self.notice = Some(OverflowNotice::Began);
+        }
         let never_fits = byte_len > self.limits.bytes || self.limits.events == 0;
         while !never_fits && self.queue.is_full_for(byte_len, &self.limits) {
             self.queue.pop();
@@ -249,9 +297,21 @@ impl<E: ByteLen> Subscription<E> {
         }
     }
 
+    fn end_overflow_if_roomy(&mut self) {
+        let Overflow::Since(before) = self.overflow else {
+            return;
+        };
+        if self.queue.is_half_empty(&self.limits) {
+            self.overflow = Overflow::No;
+            let lost = self.accounts.lost.overflow - before;
+            self.notice = Some(OverflowNotice::Ended { lost });
+        }
+    }
+
     fn fail(&mut self) {
         self.state = State::Failed;
         self.accounts.lost.removed += self.queue.clear() as u64;
+        self.end_overflow_if_roomy();
     }
 
     fn wake_at_bytes(&mut self) -> bool {

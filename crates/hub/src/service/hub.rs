@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use floe::{Adapter, Communicator, Identity};
+use tokio::runtime::Handle;
 
 use super::registry::Registry;
 use super::servants;
@@ -13,6 +14,7 @@ use crate::store::{Disk, Memory, Store};
 /// A running event service.
 ///
 /// Dropping it ends it at once, and what is queued is lost; [`Hub::shutdown`] delivers it first.
+/// Either way its objects, its port and its store are free afterwards.
 pub struct Hub {
     adapter: Adapter,
     registry: Arc<Registry>,
@@ -28,15 +30,23 @@ impl Hub {
         communicator: &Communicator,
         settings: HubSettings,
     ) -> Result<Self, HubError> {
-        let adapter = communicator.adapter(&settings.listen).await?;
         let store: Box<dyn Store> = match &settings.store {
             StoreSettings::Memory => Box::new(Memory),
             StoreSettings::Disk(directory) => Box::new(Disk::open(directory)?),
         };
-        let registry = Registry::open(settings, store, communicator)?;
-        servants::register(&adapter, &registry)?;
-        adapter.activate();
-        Ok(Self { adapter, registry })
+        let adapter = communicator.adapter(&settings.listen).await?;
+        let registry = match Registry::open(settings, store, communicator) {
+            Ok(registry) => registry,
+            Err(error) => {
+                adapter.destroy().await;
+                return Err(error.into());
+            }
+        };
+        // Dropped if what follows fails.
+        let hub = Self { adapter, registry };
+        servants::register(&hub.adapter, &hub.registry)?;
+        hub.adapter.activate();
+        Ok(hub)
     }
 
     /// Where it really listens, as text: several endpoints are separated by colons.
@@ -53,18 +63,32 @@ impl Hub {
         self.adapter.proxy(identity).to_string()
     }
 
-    /// Accepts no more connections, delivers what is queued within the drain timeout, and ends all
-    /// deliveries. Subscriptions in a store on disk stay.
+    /// Takes no more events, delivers what is queued within the drain timeout, and ends. What could
+    /// not be delivered is counted in a warning. Subscriptions in a store on disk stay.
+    ///
+    /// It closes the connections of its peers first, and waits for that as long as for deliveries;
+    /// one that is still open in the end is waited for up to the communicator's close timeout.
+    /// Cancelled, it ends at once.
     pub async fn shutdown(self) {
-        self.adapter.deactivate();
+        // First no more events, so that none is acknowledged and then lost.
+        let limit = self.registry.settings().drain_timeout;
+        let closed = tokio::time::timeout(limit, self.adapter.destroy()).await;
         self.registry.drain().await;
+        if closed.is_err() {
+            self.adapter.destroy().await;
+        }
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
+        servants::unregister(&self.adapter, &self.registry);
         self.adapter.deactivate();
-        self.registry.abort();
+        self.registry.end();
+        if let Ok(runtime) = Handle::try_current() {
+            let adapter = self.adapter.clone();
+            runtime.spawn(async move { adapter.destroy().await });
+        }
     }
 }
 

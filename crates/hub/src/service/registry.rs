@@ -3,6 +3,7 @@
 //! A change runs under one lock: it is checked, committed to the store, and then shown. Look-ups
 //! never wait for it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::delivery;
+use super::one_line::OneLine;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{
@@ -18,7 +20,7 @@ use crate::core::{
 };
 use crate::error::{ChangeError, StoreError};
 use crate::settings::HubSettings;
-use crate::store::{Change, Store, StoredSubscription};
+use crate::store::{Change, Closed, Store, StoredSubscription};
 
 /// The topics of a hub.
 pub(crate) struct Registry {
@@ -26,11 +28,18 @@ pub(crate) struct Registry {
     /// Guards look-ups; held for one, or to show a change.
     directory: RwLock<Directory>,
     /// Guards the order of changes, and is held while one is committed.
-    store: Mutex<Box<dyn Store>>,
+    changes: Mutex<Changes>,
     has_slow_store: bool,
     deliveries: TaskTracker,
     /// Ends deliveries at once, whatever they are doing.
     abort: CancellationToken,
+}
+
+/// What is kept, and what should not be kept any more.
+struct Changes {
+    store: Box<dyn Store>,
+    /// Dead subscribers that could not be removed: it is tried again with the next change.
+    unremoved: Vec<(Arc<Topic>, Arc<Subscriber>)>,
 }
 
 #[derive(Default)]
@@ -67,7 +76,10 @@ impl Registry {
             settings,
             directory: RwLock::default(),
             has_slow_store: store.is_slow(),
-            store: Mutex::new(store),
+            changes: Mutex::new(Changes {
+                store,
+                unremoved: Vec::new(),
+            }),
             deliveries: TaskTracker::new(),
             abort: CancellationToken::new(),
         });
@@ -102,30 +114,30 @@ impl Registry {
 
     /// Creates a topic.
     pub(crate) fn create(self: &Arc<Self>, name: String) -> Result<Arc<Topic>, ChangeError> {
-        let mut store = self.lock_store();
+        let mut changes = self.begin_change();
         if self.topic(&name).is_some() {
             return Err(ChangeError::TopicExists);
         }
         self.check_topic_name(&name)?;
-        store.apply(&Change::CreateTopic { topic: &name })?;
-        tracing::info!("created topic \"{name}\"");
+        self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;
+        tracing::info!("created topic {name:?}");
         Ok(self.show_topic(name))
     }
 
     /// Removes a topic and ends its subscriptions.
     pub(crate) fn destroy(&self, topic: &Topic) -> Result<(), ChangeError> {
-        let mut store = self.lock_store();
+        let mut changes = self.begin_change();
         let name = topic.name();
         if topic.is_destroyed() {
             return Err(ChangeError::TopicGone);
         }
-        store.apply(&Change::DestroyTopic { topic: name })?;
+        self.apply(&mut changes, &Change::DestroyTopic { topic: name })?;
         topic.set_destroyed();
         self.write().topics.remove(name);
         for subscriber in topic.all_subscribers() {
             self.hide_subscriber(topic, &subscriber);
         }
-        tracing::info!("destroyed topic \"{name}\"");
+        tracing::info!("destroyed topic {name:?}");
         Ok(())
     }
 
@@ -137,7 +149,7 @@ impl Registry {
         qos_text: BTreeMap<String, String>,
         qos: Qos,
     ) -> Result<(), ChangeError> {
-        let mut store = self.lock_store();
+        let mut changes = self.begin_change();
         if topic.is_destroyed() {
             return Err(ChangeError::TopicGone);
         }
@@ -146,20 +158,22 @@ impl Registry {
         if former.as_ref().is_some_and(|former| !former.is_gone()) {
             return Err(ChangeError::AlreadySubscribed);
         }
-        self.check_subscriber_name(topic.name(), identity)?;
+        self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
         };
         // The record of a former subscriber of the same identity is overwritten.
-        store.apply(&Change::Subscribe {
+        let change = Change::Subscribe {
             topic: topic.name(),
             subscription: &subscription,
-        })?;
+        };
+        self.apply(&mut changes, &change)?;
         if let Some(former) = former {
             self.hide_subscriber(topic, &former);
         }
-        tracing::info!("subscribed \"{proxy}\" to topic \"{}\"", topic.name());
+        let shown = OneLine(proxy);
+        tracing::info!("subscribed \"{shown}\" to topic {:?}", topic.name());
         self.show_subscriber(topic, proxy, subscription.qos, qos);
         Ok(())
     }
@@ -170,13 +184,13 @@ impl Registry {
         topic: &Topic,
         identities: &[Identity],
     ) -> Result<(), ChangeError> {
-        let mut store = self.lock_store();
+        let mut changes = self.begin_change();
         if topic.is_destroyed() {
             return Err(ChangeError::TopicGone);
         }
         let found = |identity| topic.find(identity);
         let subscribers: Vec<_> = identities.iter().filter_map(found).collect();
-        self.remove(&mut **store, topic, &subscribers)
+        self.remove(&mut changes, topic, &subscribers)
     }
 
     /// Makes a change where it may take its time.
@@ -200,41 +214,29 @@ impl Registry {
     /// Delivers what is queued, takes nothing more, and ends all deliveries.
     pub(crate) async fn drain(&self) {
         self.deliveries.close();
-        for topic in self.topics() {
-            for subscriber in topic.subscribers() {
-                subscriber.drain();
-            }
-        }
+        let recipients: Vec<_> = self.topics().iter().flat_map(|t| t.recipients()).collect();
+        let lost_before: Vec<_> = recipients.iter().map(|s| s.snapshot().lost()).collect();
+        recipients.iter().for_each(|subscriber| subscriber.drain());
         let limit = self.settings.drain_timeout;
         if tokio::time::timeout(limit, self.deliveries.wait())
             .await
             .is_err()
         {
-            self.report_undelivered();
-            self.abort();
+            self.abort.cancel();
             self.deliveries.wait().await;
         }
-    }
-
-    /// Ends all deliveries at once.
-    pub(crate) fn abort(&self) {
-        self.abort.cancel();
-    }
-
-    fn report_undelivered(&self) {
-        for topic in self.topics() {
-            for subscriber in topic.subscribers() {
-                let left = subscriber.snapshot();
-                let count = left.queued + left.outstanding;
-                if count > 0 {
-                    tracing::warn!(
-                        "lost at shutdown: {count} events of topic \"{}\" for \"{}\"",
-                        topic.name(),
-                        subscriber.identity()
-                    );
-                }
-            }
+        for (subscriber, lost_before) in recipients.iter().zip(lost_before) {
+            report_lost(subscriber, lost_before);
         }
+    }
+
+    /// Ends all deliveries at once, and closes the store.
+    pub(crate) fn end(&self) {
+        self.abort.cancel();
+        *self.lock_changes() = Changes {
+            store: Box::new(Closed),
+            unremoved: Vec::new(),
+        };
     }
 
     async fn deliver(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
@@ -250,23 +252,48 @@ impl Registry {
 
     /// The delivery of a subscriber has ended, because it failed for good or was removed.
     async fn handle_end(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
-        let (of_topic, removed) = (topic.clone(), subscriber.clone());
-        let result = self
-            .change(move |registry| {
-                let mut store = registry.lock_store();
-                registry.remove(&mut **store, &of_topic, &[removed])
-            })
-            .await;
-        if let Err(error) = result {
-            tracing::error!("cannot remove a subscriber for good: {error:?}");
+        self.change(move |registry| {
+            let mut changes = registry.begin_change();
+            changes.unremoved.push((topic, subscriber));
+            registry.remove_dead(&mut changes);
+        })
+        .await;
+    }
+
+    /// Begins a change: there is no other while the result lives. What could not be removed
+    /// earlier is removed first.
+    fn begin_change(&self) -> MutexGuard<'_, Changes> {
+        let mut changes = self.lock_changes();
+        self.remove_dead(&mut changes);
+        changes
+    }
+
+    /// Removes dead subscribers, until the store fails.
+    fn remove_dead(&self, changes: &mut Changes) {
+        while let Some((topic, subscriber)) = changes.unremoved.pop() {
+            let removed = self.remove(changes, &topic, std::slice::from_ref(&subscriber));
+            if removed.is_err() {
+                return changes.unremoved.push((topic, subscriber));
+            }
+            topic.settle(&subscriber);
         }
-        topic.settle(&subscriber);
+    }
+
+    /// Commits a change. Whoever asked for it is told of an error, and so is the log.
+    fn apply(&self, changes: &mut Changes, change: &Change<'_>) -> Result<(), StoreError> {
+        let applied = changes.store.apply(change);
+        if let Err(error) = &applied
+            && !self.abort.is_cancelled()
+        {
+            tracing::error!("nothing has changed: {error}");
+        }
+        applied
     }
 
     /// Removes those of the subscribers that have not been removed yet.
     fn remove(
         &self,
-        store: &mut dyn Store,
+        changes: &mut Changes,
         topic: &Topic,
         subscribers: &[Arc<Subscriber>],
     ) -> Result<(), ChangeError> {
@@ -276,13 +303,13 @@ impl Registry {
             return Ok(());
         }
         let identities: Vec<_> = present.iter().map(|s| s.identity().clone()).collect();
-        store.apply(&Change::Unsubscribe {
+        let change = Change::Unsubscribe {
             topic: topic.name(),
             subscribers: &identities,
-        })?;
+        };
+        self.apply(changes, &change)?;
         for subscriber in present {
-            let identity = subscriber.identity();
-            tracing::info!("removed \"{identity}\" from topic \"{}\"", topic.name());
+            tracing::info!("removed {}", subscriber.log_name());
             self.hide_subscriber(topic, subscriber);
         }
         Ok(())
@@ -298,15 +325,25 @@ impl Registry {
         taken.map_or(Ok(()), |taken| Err(name_taken(taken)))
     }
 
-    fn check_subscriber_name(&self, topic: &str, identity: &Identity) -> Result<(), ChangeError> {
+    /// `former` is the one that is replaced.
+    fn check_subscriber_name(
+        &self,
+        topic: &str,
+        identity: &Identity,
+        former: Option<&Arc<Subscriber>>,
+    ) -> Result<(), ChangeError> {
         if is_too_long(&self.settings.instance_name, topic, identity) {
             let len = topic.len() + identity.name.len() + identity.category.len();
             return Err(too_long("topic name and subscriber identity", len));
         }
         let name = subscriber_publisher_name(topic, identity);
         match self.find(&name) {
-            // That of a former subscriber of the same identity is replaced.
-            None | Some(Object::SubscriberPublisher(_)) => Ok(()),
+            None => Ok(()),
+            Some(Object::SubscriberPublisher(found))
+                if former.is_some_and(|former| Arc::ptr_eq(former, &found)) =>
+            {
+                Ok(())
+            }
             Some(_) => Err(name_taken(&name)),
         }
     }
@@ -324,11 +361,14 @@ impl Registry {
         qos_text: BTreeMap<String, String>,
         qos: Qos,
     ) {
-        let subscriber = Arc::new(Subscriber::new(proxy, qos_text, qos, &self.settings));
-        let name = subscriber_publisher_name(topic.name(), subscriber.identity());
+        let name = topic.shared_name();
+        let subscriber = Arc::new(Subscriber::new(name, proxy, qos_text, qos, &self.settings));
+        let name = subscriber_publisher_name(name, subscriber.identity());
+        // It is taken only if the store was written by a hub that did not check this.
         self.write()
             .subscriber_publishers
-            .insert(name, subscriber.clone());
+            .entry(name)
+            .or_insert_with(|| subscriber.clone());
         topic.add(subscriber.clone());
         let delivery = self.clone().deliver(topic.clone(), subscriber);
         self.deliveries.spawn(delivery);
@@ -337,7 +377,11 @@ impl Registry {
     /// Takes a subscriber out of sight; its delivery task then ends.
     fn hide_subscriber(&self, topic: &Topic, subscriber: &Arc<Subscriber>) {
         let name = subscriber_publisher_name(topic.name(), subscriber.identity());
-        self.write().subscriber_publishers.remove(&name);
+        if let Entry::Occupied(shown) = self.write().subscriber_publishers.entry(name)
+            && Arc::ptr_eq(shown.get(), subscriber)
+        {
+            shown.remove();
+        }
         topic.remove(subscriber);
     }
 
@@ -354,9 +398,10 @@ impl Registry {
                 self.show_subscriber(topic, &proxy, qos, parsed);
             }
             Err(reason) => tracing::error!(
-                "ignored the stored subscription of \"{}\" to topic \"{}\": {reason}",
-                subscriber.identity,
-                topic.name()
+                "ignored the stored subscription of \"{}\" to topic {:?}: {}",
+                OneLine(&subscriber.identity),
+                topic.name(),
+                OneLine(reason)
             ),
         }
     }
@@ -373,10 +418,10 @@ impl Registry {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_store(&self) -> MutexGuard<'_, Box<dyn Store>> {
+    fn lock_changes(&self) -> MutexGuard<'_, Changes> {
         // A change that panicked was not committed, or is committed and not shown: the next start
         // shows it.
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -398,6 +443,17 @@ impl Directory {
     }
 }
 
+/// Says how many events a shutdown has lost: those that could not be delivered, and those that
+/// came too late.
+fn report_lost(subscriber: &Subscriber, lost_before: u64) {
+    let end = subscriber.snapshot();
+    let count = end.queued + end.outstanding + end.lost() - lost_before;
+    if count > 0 {
+        let name = subscriber.log_name();
+        tracing::warn!("lost at shutdown: {count} events for {name}");
+    }
+}
+
 fn too_long(what: &str, len: usize) -> ChangeError {
     ChangeError::Unnameable(format!(
         "{what} of {len} bytes: expected a key of at most 511 bytes, as IceStorm stores; use shorter names"
@@ -406,6 +462,6 @@ fn too_long(what: &str, len: usize) -> ChangeError {
 
 fn name_taken(name: &str) -> ChangeError {
     ChangeError::Unnameable(format!(
-        "an object of another topic has the identity name \"{name}\" already: use another topic name"
+        "another object has the identity name {name:?} already: use another topic name or subscriber identity"
     ))
 }

@@ -1,17 +1,21 @@
 //! One subscriber: the pure subscription, its proxy, and the bell of its delivery.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use floe::{Event, Identity, InvokeError, LocalError, Proxy, SystemException, TypedProxy};
 use tokio::sync::Notify;
 
-use crate::core::{Failure, Qos, Snapshot, State, Subscription, Turn};
+use super::one_line::OneLine;
+use crate::core::{Failure, OverflowNotice, Qos, Snapshot, State, Subscription, Turn};
 use crate::settings::HubSettings;
 
 /// A subscriber of a topic, shared by publishers and its delivery task.
 pub(crate) struct Subscriber {
+    /// The name of its topic.
+    topic: Arc<str>,
     proxy: Proxy,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
@@ -23,6 +27,7 @@ pub(crate) struct Subscriber {
 
 impl Subscriber {
     pub(crate) fn new(
+        topic: &Arc<str>,
         proxy: &Proxy,
         qos_text: BTreeMap<String, String>,
         qos: Qos,
@@ -31,6 +36,7 @@ impl Subscriber {
         let subscription =
             Subscription::new(&qos, settings.queue_limits, settings.discard_interval);
         Self {
+            topic: topic.clone(),
             proxy: proxy.ice_timeout(settings.send_timeout),
             qos_text,
             qos,
@@ -61,8 +67,13 @@ impl Subscriber {
 
     /// Queues an event.
     pub(crate) fn publish(&self, event: &Event, now: Instant) {
-        let must_wake = self.lock().handle_event(event, now);
+        let (must_wake, notice) = {
+            let mut subscription = self.lock();
+            let must_wake = subscription.handle_event(event, now);
+            (must_wake, subscription.poll_notice())
+        };
         self.ring_if(must_wake);
+        self.tell(notice);
     }
 
     /// Ends the subscription: what is queued is lost.
@@ -105,17 +116,26 @@ impl Subscriber {
         bytes_max: usize,
         taken: &mut Vec<Event>,
     ) -> Turn {
-        let mut subscription = self.lock();
-        let turn = subscription.turn(1);
-        if turn == Turn::Deliver {
-            subscription.take(events_max, bytes_max, taken);
-        }
+        let (turn, notice) = {
+            let mut subscription = self.lock();
+            let turn = subscription.turn(1);
+            if turn == Turn::Deliver {
+                subscription.take(events_max, bytes_max, taken);
+            }
+            (turn, subscription.poll_notice())
+        };
+        self.tell(notice);
         turn
     }
 
     /// Takes what is queued, within limits.
     pub(super) fn take(&self, events_max: usize, bytes_max: usize, taken: &mut Vec<Event>) {
-        self.lock().take(events_max, bytes_max, taken);
+        let notice = {
+            let mut subscription = self.lock();
+            subscription.take(events_max, bytes_max, taken);
+            subscription.poll_notice()
+        };
+        self.tell(notice);
     }
 
     /// Waits for the bell. May be cancelled.
@@ -129,21 +149,46 @@ impl Subscriber {
         let Err(error) = result else {
             return self.lock().handle_delivered(count);
         };
-        let (before, after) = {
+        let (before, after, notice) = {
             let mut subscription = self.lock();
             let before = subscription.state();
             subscription.handle_failed(count, failure(&error), Instant::now());
-            (before, subscription.state())
+            (before, subscription.state(), subscription.poll_notice())
         };
-        let identity = self.identity();
+        self.tell(notice);
+        let (name, error) = (self.log_name(), OneLine(error));
         match after {
             State::Offline if before != after => {
-                tracing::warn!("no events for \"{identity}\" for a while: {error}");
+                tracing::warn!("no events for {name} for a while: {error}");
             }
             State::Failed if before != after => {
-                tracing::warn!("the next event ends the subscription of \"{identity}\": {error}");
+                tracing::warn!("the next event ends the subscription of {name}: {error}");
             }
-            _ => tracing::debug!("could not deliver to \"{identity}\": {error}"),
+            _ => tracing::debug!("could not deliver to {name}: {error}"),
+        }
+    }
+
+    /// Subscriber and topic, for the log.
+    pub(super) fn log_name(&self) -> impl Display {
+        let (identity, topic) = (OneLine(self.identity()), &self.topic);
+        format!("\"{identity}\" of topic {topic:?}")
+    }
+
+    fn tell(&self, notice: Option<OverflowNotice>) {
+        let Some(notice) = notice else {
+            return;
+        };
+        let name = self.log_name();
+        match notice {
+            OverflowNotice::Began => tracing::warn!(
+                "{name} loses its oldest events: its queue is full, for it takes them too slowly"
+            ),
+            OverflowNotice::Ended { lost } => tracing::warn!(
+                "{name} loses no more events: its queue was full, and {lost} were lost"
+            ),
+            OverflowNotice::Failed => {
+                tracing::warn!("the next event ends the subscription of {name}: its queue is full")
+            }
         }
     }
 

@@ -15,7 +15,7 @@ const DETACHED_LEN_MAX: usize = 64 * 1024;
 
 /// A topic, shared by the servants and the registry.
 pub(crate) struct Topic {
-    name: String,
+    name: Arc<str>,
     published: AtomicU64,
     is_destroyed: AtomicBool,
     /// In the order of subscription. Held while an event is put into all queues, which waits for
@@ -36,7 +36,7 @@ struct Past {
 impl Topic {
     pub(crate) fn new(name: String) -> Self {
         Self {
-            name,
+            name: name.into(),
             published: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
@@ -45,6 +45,11 @@ impl Topic {
     }
 
     pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same, for whoever keeps it.
+    pub(super) fn shared_name(&self) -> &Arc<str> {
         &self.name
     }
 
@@ -100,6 +105,13 @@ impl Topic {
     /// The subscribers, those about to be removed included.
     pub(super) fn all_subscribers(&self) -> Vec<Arc<Subscriber>> {
         self.read().clone()
+    }
+
+    /// All that have deliveries under way: the subscribers, and those that are leaving.
+    pub(super) fn recipients(&self) -> Vec<Arc<Subscriber>> {
+        let mut recipients = self.all_subscribers();
+        recipients.extend(self.past().leaving.iter().cloned());
+        recipients
     }
 
     /// Whether this very subscriber has not been removed.

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use floe::{
     Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, EncodingVersion, Identity, Nilable,
     Reference,
 };
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{
+    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition,
+    WriteTransaction,
+};
 
 use super::{Change, Store, StoreError, StoredSubscription, StoredTopic};
 
@@ -30,11 +34,16 @@ const CACHE_LEN_MAX: usize = 1024 * 1024;
 const FORMAT: u64 = 1;
 
 /// Topics and subscriptions in a directory of their own.
-#[derive(Debug)]
 pub(crate) struct Disk {
-    database: Database,
+    /// None after an error: the library then refuses all that is written until the file is opened
+    /// again, which the next change does.
+    database: Option<Database>,
     file: PathBuf,
+    reopen: Reopen,
 }
+
+/// Opens the file again.
+type Reopen = Box<dyn Fn(&Path) -> Result<Database, DatabaseError> + Send>;
 
 impl Disk {
     /// Opens the store in a directory, and creates either if it does not exist.
@@ -46,19 +55,25 @@ impl Disk {
         fs::create_dir_all(directory)
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let file = directory.join("hub.redb");
-        let database = Database::builder()
-            .set_cache_size(CACHE_LEN_MAX)
+        let database = builder()
             .create(&file)
-            .map_err(|error| {
-                StoreError::because(format!("cannot open \"{}\"", file.display()), error)
-            })?;
-        let disk = Self { database, file };
+            .map_err(|error| failed("open", &file, error.into()))?;
+        // It is never created again: an empty one would forget what the hub still shows.
+        Self::over(database, file, Box::new(|file| builder().open(file)))
+    }
+
+    fn over(database: Database, file: PathBuf, reopen: Reopen) -> Result<Self, StoreError> {
+        let mut disk = Self {
+            database: Some(database),
+            file,
+            reopen,
+        };
         disk.prepare()?;
         Ok(disk)
     }
 
     /// Creates the tables, and checks the format.
-    fn prepare(&self) -> Result<(), StoreError> {
+    fn prepare(&mut self) -> Result<(), StoreError> {
         let found = self.write(|transaction| {
             transaction.open_table(TOPICS)?;
             transaction.open_table(SUBSCRIPTIONS)?;
@@ -79,22 +94,28 @@ impl Disk {
     }
 
     fn write<T>(
-        &self,
+        &mut self,
         change: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
-        let run = || {
-            let transaction = self.database.begin_write()?;
-            let value = change(&transaction)?;
-            transaction.commit()?;
-            Ok(value)
-        };
-        run().map_err(|error: redb::Error| {
-            StoreError::because(format!("cannot write \"{}\"", self.file.display()), error)
+        let written = write(self.database()?, change);
+        written.map_err(|error| {
+            self.database = None;
+            failed("write", &self.file, error)
         })
     }
 
-    fn read_topics(&self) -> Result<Vec<StoredTopic>, redb::Error> {
-        let transaction = self.database.begin_read()?;
+    /// The database, opened again if need be.
+    fn database(&mut self) -> Result<&Database, StoreError> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => (self.reopen)(&self.file)
+                .map_err(|error| failed("open", &self.file, error.into()))?,
+        };
+        Ok(self.database.insert(database))
+    }
+
+    fn read_topics(database: &Database) -> Result<Vec<StoredTopic>, redb::Error> {
+        let transaction = database.begin_read()?;
         let topics = transaction.open_table(TOPICS)?;
         let subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
         let mut by_name = BTreeMap::new();
@@ -107,13 +128,13 @@ impl Disk {
             let (topic, _) = key.value();
             let (number, bytes) = value.value();
             let Some((_, found)) = by_name.get_mut(topic) else {
-                tracing::warn!("ignored a stored subscription to unknown topic \"{topic}\"");
+                tracing::warn!("ignored a stored subscription to unknown topic {topic:?}");
                 continue;
             };
             match decode_subscription(bytes) {
                 Ok(subscription) => found.push((number, subscription)),
                 Err(error) => tracing::error!(
-                    "ignored a stored subscription to topic \"{topic}\" that cannot be read: {error}"
+                    "ignored a stored subscription to topic {topic:?} that cannot be read: {error}"
                 ),
             }
         }
@@ -123,9 +144,7 @@ impl Disk {
 
 impl Store for Disk {
     fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError> {
-        self.read_topics().map_err(|error| {
-            StoreError::because(format!("cannot read \"{}\"", self.file.display()), error)
-        })
+        Self::read_topics(self.database()?).map_err(|error| failed("read", &self.file, error))
     }
 
     fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
@@ -170,6 +189,37 @@ impl Store for Disk {
     fn is_slow(&self) -> bool {
         true
     }
+}
+
+fn builder() -> Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE_LEN_MAX);
+    builder
+}
+
+fn write<T>(
+    database: &Database,
+    change: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
+) -> Result<T, redb::Error> {
+    let transaction = database.begin_write()?;
+    let value = change(&transaction)?;
+    transaction.commit()?;
+    Ok(value)
+}
+
+/// Says what failed with which file, and what to do if that is known.
+fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {
+    let help = match &error {
+        redb::Error::Io(error) if is_out_of_space(error.kind()) => {
+            " (free space there: the next change tries again)"
+        }
+        _ => "",
+    };
+    StoreError::because(format!("cannot {what} \"{}\"{help}", file.display()), error)
+}
+
+fn is_out_of_space(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// Numbers what is created, so that its order is known later.
@@ -227,109 +277,4 @@ fn nobody() -> Reference {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A store in a directory that is removed with it.
-    struct Directory(PathBuf);
-
-    impl Directory {
-        fn new(name: &str) -> Self {
-            let name = format!("floe-hub-disk-{name}-{}", std::process::id());
-            Self(std::env::temp_dir().join(name))
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
-    fn subscription(proxy: &str) -> StoredSubscription {
-        StoredSubscription {
-            subscriber: proxy.parse().unwrap(),
-            qos: BTreeMap::from([("retryCount".to_owned(), "3".to_owned())]),
-        }
-    }
-
-    #[test]
-    fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
-        let directory = Directory::new("order");
-        let subscriptions = ["z -o:tcp -h h -p 1", "c/a -f f:tcp -h h -p 2 -t 5"].map(subscription);
-        let mut disk = Disk::open(&directory.0).unwrap();
-        for topic in ["b", "a", "gone"] {
-            disk.apply(&Change::CreateTopic { topic }).unwrap();
-            for subscription in &subscriptions {
-                disk.apply(&Change::Subscribe {
-                    topic,
-                    subscription,
-                })
-                .unwrap();
-            }
-        }
-        let left = [subscriptions[0].subscriber.identity.clone()];
-        disk.apply(&Change::Unsubscribe {
-            topic: "a",
-            subscribers: &left,
-        })
-        .unwrap();
-        disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
-        drop(disk);
-        let loaded = Disk::open(&directory.0).unwrap().load().unwrap();
-        let topic = |name: &str, subscriptions: &[StoredSubscription]| StoredTopic {
-            name: name.to_owned(),
-            subscriptions: subscriptions.to_vec(),
-        };
-        assert_eq!(
-            loaded,
-            [topic("b", &subscriptions), topic("a", &subscriptions[1..])]
-        );
-    }
-
-    #[test]
-    fn a_file_of_another_format_is_refused_with_both_formats() {
-        let directory = Directory::new("format");
-        let disk = Disk::open(&directory.0).unwrap();
-        disk.write(|transaction| {
-            transaction.open_table(META)?.insert("format", 7)?;
-            Ok(())
-        })
-        .unwrap();
-        drop(disk);
-        let error = Disk::open(&directory.0).unwrap_err().to_string();
-        assert!(error.contains("has format 7, expected 1"), "{error}");
-    }
-
-    #[test]
-    fn a_record_that_cannot_be_read_harms_no_other() {
-        let directory = Directory::new("record");
-        let mut disk = Disk::open(&directory.0).unwrap();
-        disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
-        let good = subscription("s:tcp -h h -p 1");
-        disk.apply(&Change::Subscribe {
-            topic: "t",
-            subscription: &good,
-        })
-        .unwrap();
-        disk.write(|transaction| {
-            let mut subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
-            subscriptions.insert(("t", &b"x"[..]), (9, &b"\x05nonsense"[..]))?;
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(disk.load().unwrap()[0].subscriptions, [good]);
-    }
-
-    #[test]
-    fn a_file_that_is_no_store_is_refused_by_name() {
-        let directory = Directory::new("garbage");
-        fs::create_dir_all(&directory.0).unwrap();
-        fs::write(directory.0.join("hub.redb"), b"not a store").unwrap();
-        let error = Disk::open(&directory.0).unwrap_err().to_string();
-        assert!(
-            error.starts_with("cannot open \"") && error.contains("hub.redb"),
-            "{error}"
-        );
-    }
-}
+mod tests;

@@ -2,7 +2,9 @@
 //!
 //! - `memory.rs`: nothing does
 //! - `disk.rs`: a file
+//! - `closed.rs`: the hub has ended
 
+mod closed;
 mod disk;
 mod memory;
 
@@ -12,6 +14,7 @@ use std::sync::Arc;
 
 use floe::{Identity, Reference};
 
+pub(crate) use closed::Closed;
 pub(crate) use disk::Disk;
 pub(crate) use memory::Memory;
 
@@ -72,7 +75,7 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
             source: None,

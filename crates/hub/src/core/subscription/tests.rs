@@ -119,6 +119,42 @@ fn an_event_that_never_fits_leaves_the_others_alone() {
 }
 
 #[test]
+fn an_overflow_is_told_of_when_it_begins_and_when_there_is_room_again() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    for number in 0..3 {
+        subscription.handle_event(&event(number), now);
+        assert_eq!(subscription.poll_notice(), None);
+    }
+    subscription.handle_event(&event(3), now);
+    assert_eq!(subscription.poll_notice(), Some(OverflowNotice::Began));
+    // It is a little too slow: there is never much room.
+    for number in 4..8 {
+        assert_eq!(take(&mut subscription, 1).len(), 1);
+        subscription.handle_event(&event(number), now);
+        subscription.handle_event(&event(number), now);
+        assert_eq!(subscription.poll_notice(), None);
+    }
+    take(&mut subscription, 2);
+    let ended = OverflowNotice::Ended { lost: 5 };
+    assert_eq!(subscription.poll_notice(), Some(ended));
+    assert_eq!(subscription.poll_notice(), None);
+}
+
+#[test]
+fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(1));
+    for number in 0..4 {
+        subscription.handle_event(&event(number), now);
+    }
+    assert_eq!(subscription.poll_notice(), Some(OverflowNotice::Began));
+    subscription.handle_failed(0, Failure::Soft, now);
+    let ended = OverflowNotice::Ended { lost: 1 };
+    assert_eq!(subscription.poll_notice(), Some(ended));
+}
+
+#[test]
 fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let now = Instant::now();
     let qos = Qos {
@@ -163,6 +199,21 @@ fn a_tolerated_failure_discards_events_for_an_interval() {
     assert_eq!(take(&mut subscription, 10), [3]);
     subscription.handle_failed(1, Failure::Soft, later);
     assert_eq!(subscription.snapshot().state, State::Failed);
+}
+
+#[test]
+fn an_interval_too_long_to_be_told_lasts_for_ever() {
+    let now = Instant::now();
+    let qos = Qos {
+        delivery: TWOWAY,
+        retry_count: RetryCount::Unlimited,
+    };
+    let limits = limits(OverflowPolicy::DropOldest);
+    let mut subscription = Subscription::new(&qos, limits, Duration::MAX);
+    subscription.handle_failed(0, Failure::Soft, now);
+    subscription.handle_event(&event(2), now + Duration::from_secs(1_000_000_000));
+    assert_eq!(subscription.snapshot().state, State::Offline);
+    assert_eq!(subscription.snapshot().accounts.lost.offline, 1);
 }
 
 #[test]

@@ -34,6 +34,15 @@ pub(super) fn register(adapter: &Adapter, registry: &Arc<Registry>) -> Result<()
     Ok(())
 }
 
+/// Takes all servants of a hub away.
+pub(super) fn unregister(adapter: &Adapter, registry: &Arc<Registry>) {
+    adapter.remove_default(&registry.settings().instance_name);
+    for identity in [FINDER, HUB_ADMIN] {
+        let identity = identity.parse().expect("it has a name");
+        adapter.remove(&identity, "");
+    }
+}
+
 /// Identity of the finder, whatever the instance is called.
 const FINDER: &str = "IceStorm/Finder";
 /// Identity of the object that tells of the hub: [`contracts::floe::HubAdminProxy`](crate::contracts::floe::HubAdminProxy).

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
 use floe::{DispatchFuture, Dispatcher, Request, RequestFailed, SystemException};
 
-use super::publisher;
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
+use super::{FINDER, HUB_ADMIN, publisher};
 use crate::service::registry::{Object, Registry};
 
 /// All objects of the hub but the finder.
@@ -32,7 +32,12 @@ impl Dispatcher for Objects {
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
         let current = request.current();
         let Some(object) = self.registry.find(current.name()) else {
-            return refuse(SystemException::ObjectNotExist);
+            // Other facets than the default of what has a servant of its own come here, too.
+            let identity = current.identity().to_string();
+            return match [FINDER, HUB_ADMIN].contains(&identity.as_str()) {
+                true => refuse(SystemException::FacetNotExist),
+                false => refuse(SystemException::ObjectNotExist),
+            };
         };
         if !current.facet().is_empty() {
             return refuse(SystemException::FacetNotExist);

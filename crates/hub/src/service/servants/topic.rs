@@ -11,7 +11,7 @@ use floe::contracts::ice_storm::{
 use floe::{Current, Endpoint, InvokeError, Proxy, SystemException};
 
 use super::topic_manager::proxy;
-use crate::core::{Qos, publisher_name, subscriber_publisher_name};
+use crate::core::{Qos, QosError, publisher_name, subscriber_publisher_name};
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
 use crate::service::topic::Topic;
@@ -68,7 +68,7 @@ impl TopicContract for TopicServant {
         })?;
         let parsed = Qos::parse(&qos, subscriber.reference().mode)
             .and_then(|parsed| check_reachable(&subscriber).map(|()| parsed))
-            .map_err(|reason| BadQoS { reason })?;
+            .map_err(refused)?;
         let name = subscriber_publisher_name(self.topic.name(), &subscriber.reference().identity);
         let topic = self.topic.clone();
         let subscribed = self
@@ -151,18 +151,26 @@ impl TopicInternal for TopicServant {
 }
 
 /// Refuses at once what no event would ever reach.
-fn check_reachable(subscriber: &Proxy) -> Result<(), String> {
-    let endpoints = subscriber.reference().endpoints();
-    if endpoints
-        .iter()
-        .any(|endpoint| matches!(endpoint, Endpoint::Tcp(_)))
-    {
-        return Ok(());
+fn check_reachable(subscriber: &Proxy) -> Result<(), QosError> {
+    let reference = subscriber.reference();
+    let is_tcp = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(_));
+    let expected = match reference.endpoints().iter().any(is_tcp) {
+        true if !reference.secure => return Ok(()),
+        true => "a proxy without -s; secure transports are not yet supported",
+        false => "a tcp endpoint; other transports and locators are not yet supported",
+    };
+    Err(QosError::Bad(format!(
+        "subscriber \"{subscriber}\" has no endpoint that this hub can use: expected {expected}"
+    )))
+}
+
+fn refused(error: QosError) -> SubscribeError {
+    match error {
+        QosError::Bad(reason) => BadQoS { reason }.into(),
+        QosError::IllegalArgument(reason) => {
+            InvokeError::from(SystemException::UnknownException(reason)).into()
+        }
     }
-    Err(format!(
-        "subscriber \"{subscriber}\" has no endpoint that this hub can use: expected a tcp endpoint; \
-         other transports and locators are not yet supported"
-    ))
 }
 
 fn no_links() -> InvokeError {

@@ -1,0 +1,25 @@
+//! What stands in the place of a store when its hub has ended.
+
+use super::{Change, Store, StoreError, StoredTopic};
+
+/// Refuses every change.
+#[derive(Debug)]
+pub(crate) struct Closed;
+
+impl Store for Closed {
+    fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError> {
+        Err(ended())
+    }
+
+    fn apply(&mut self, _change: &Change<'_>) -> Result<(), StoreError> {
+        Err(ended())
+    }
+
+    fn is_slow(&self) -> bool {
+        false
+    }
+}
+
+fn ended() -> StoreError {
+    StoreError::new("the hub has ended")
+}
