@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use floe_codegen::compile_files;
 use floe_dynamic::Contract;
-use floe_slice::{Code, Compilation, Diagnostic, Language, Options, SourceMap};
+use floe_slice::{Code, Compilation, Diagnostic, Language, Options, SourceMap, check_source};
 
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -55,6 +55,21 @@ impl ContractArguments {
             return Err(found_errors(&compilation));
         }
         Ok(Some(Contract::new(compilation.model)))
+    }
+
+    /// The contract; an empty one if no Slice file was given, which has the built-in types and
+    /// operations.
+    ///
+    /// # Errors
+    /// As [`ContractArguments::load`].
+    pub(crate) fn load_or_empty(&self) -> Result<Contract, Failure> {
+        let contract = self.load()?;
+        Ok(contract.unwrap_or_else(|| Contract::new(check_source(b"").model)))
+    }
+
+    /// Whether a Slice file was given.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.files.is_empty()
     }
 
     /// The contract.

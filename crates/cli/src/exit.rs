@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Success = 0,
     /// It failed in a way that no other code names.
     Failure = 1,
-    /// The arguments, the JSON or a file named by them make no sense.
+    /// The arguments, the JSON, the bytes or a file named by them make no sense.
     Usage = 2,
     /// The time was over.
     TimedOut = 3,
@@ -37,7 +37,7 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
     0  it did what was asked
     1  it failed: an exception, a broken connection, a port in use
-    2  arguments, JSON or named files make no sense
+    2  arguments, JSON, bytes or named files make no sense
     3  the time was over (--timeout)
     4  no such object, facet, operation or topic
     5  nobody listens there, or the other side declined (the topic exists already)

@@ -1,4 +1,4 @@
-//! Parameters as JSON: from the argument, or from standard input.
+//! Parameters and other values as JSON: from the argument, or from standard input.
 
 use std::io::{self, BufRead, IsTerminal, Read};
 
@@ -14,17 +14,49 @@ use crate::exit::Failure;
 pub(crate) fn one(argument: Option<&str>) -> Result<Json, Failure> {
     match argument {
         None => Ok(json!({})),
-        Some("-") => {
-            let mut text = String::new();
-            io::stdin()
-                .lock()
-                .read_to_string(&mut text)
-                .map_err(unreadable)?;
-            parse(&text, "standard input")
-        }
-        Some(text) => parse(text, "argument JSON"),
+        Some(argument) => text(Some(argument))?.parse(PARAMETERS_HELP),
     }
 }
+
+/// Reads one JSON value of any kind: the argument, or standard input for `-` and without argument.
+///
+/// # Errors
+/// Text that is no JSON.
+pub(crate) fn value(argument: Option<&str>) -> Result<Json, Failure> {
+    text(argument)?.parse(VALUE_HELP)
+}
+
+/// Text that should be JSON.
+struct Text {
+    text: String,
+    /// Where it stood.
+    place: &'static str,
+}
+
+impl Text {
+    fn parse(&self, help: &str) -> Result<Json, Failure> {
+        parse(&self.text, self.place, help)
+    }
+}
+
+/// The argument, or standard input.
+fn text(argument: Option<&str>) -> Result<Text, Failure> {
+    if let Some(text) = argument.filter(|argument| *argument != "-") {
+        let (text, place) = (text.to_owned(), "argument JSON");
+        return Ok(Text { text, place });
+    }
+    let mut text = String::new();
+    let place = "standard input";
+    let read = io::stdin().lock().read_to_string(&mut text);
+    read.map_err(unreadable)?;
+    Ok(Text { text, place })
+}
+
+const PARAMETERS_HELP: &str =
+    "parameters are a JSON object by name, such as '{\"name\": \"Ada\"}'; texts need double quotes";
+
+const VALUE_HELP: &str =
+    "a string needs its double quotes, and the shell single ones around them: '\"Ada\"'";
 
 /// Where the parameters of several requests come from.
 #[derive(Debug)]
@@ -58,6 +90,7 @@ pub(crate) fn lines() -> impl Iterator<Item = Result<Json, Failure>> {
         Ok(line) => Some(parse(
             &line,
             &format!("line {} of standard input", index + 1),
+            PARAMETERS_HELP,
         )),
         Err(error) => Some(Err(unreadable(error))),
     })
@@ -68,11 +101,8 @@ pub(crate) fn misfit(error: &JsonError, operation: &Operation) -> Failure {
     Failure::usage(error).help(format_args!("the operation is `{operation}`"))
 }
 
-fn parse(text: &str, place: &str) -> Result<Json, Failure> {
-    parse_json(text).map_err(|error| {
-        Failure::usage(format_args!("{place}: {error}"))
-            .help("parameters are a JSON object by name, such as '{\"name\": \"Ada\"}'; texts need double quotes")
-    })
+fn parse(text: &str, place: &str, help: &str) -> Result<Json, Failure> {
+    parse_json(text).map_err(|error| Failure::usage(format_args!("{place}: {error}")).help(help))
 }
 
 fn needs_parameters(operation: &Operation) -> bool {
@@ -81,6 +111,7 @@ fn needs_parameters(operation: &Operation) -> bool {
         .is_err()
 }
 
-fn unreadable(error: io::Error) -> Failure {
+/// Standard input that cannot be read.
+pub(crate) fn unreadable(error: io::Error) -> Failure {
     Failure::usage(format_args!("cannot read standard input: {error}"))
 }

@@ -4,7 +4,7 @@
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
 //! - `event.rs`: what `floe sub` prints
-//! - `contract.rs`, `hub.rs`, `json_input.rs`, `peer.rs`: arguments that several subcommands share
+//! - `contract.rs`, `hub.rs`, `json_input.rs`, `payload.rs`, `peer.rs`: arguments that several subcommands share
 
 mod command;
 mod contract;
@@ -14,6 +14,7 @@ mod hub;
 mod json_input;
 mod log;
 mod output;
+mod payload;
 mod peer;
 
 use std::process::ExitCode;

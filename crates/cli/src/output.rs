@@ -66,8 +66,16 @@ impl Output {
     /// # Errors
     /// As [`Output::line`].
     pub(crate) fn text(&self, text: impl fmt::Display) -> Result<(), Failure> {
+        self.bytes(text.to_string().as_bytes())
+    }
+
+    /// Writes bytes as they are, at once.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(text.to_string().as_bytes())?;
+        stdout.write_all(bytes)?;
         Ok(stdout.flush()?)
     }
 

@@ -179,6 +179,9 @@ impl Contract {
         if let Some(primitive) = primitives.find(|primitive| primitive.keyword() == name) {
             return Some(Type::Primitive(primitive));
         }
+        if ["Object", "Value"].contains(&name) {
+            return Some(Type::AnyClass);
+        }
         match name.strip_suffix('*').map(str::trim_end) {
             Some("Object") => Some(Type::ObjectProxy),
             Some(interface) => {
@@ -254,7 +257,7 @@ impl Contract {
         )
     }
 
-    fn names(&self, is_wanted: impl Fn(&DefinitionKind) -> bool) -> Vec<String> {
+    pub(crate) fn names(&self, is_wanted: impl Fn(&DefinitionKind) -> bool) -> Vec<String> {
         let definitions = self.model().definitions.iter();
         definitions
             .filter(|definition| is_wanted(&definition.kind))

@@ -79,8 +79,11 @@ pub(crate) fn slots(
     Ok(values)
 }
 
+/// A decoder for the payload of an encapsulation, unless the header of that makes no sense.
+pub(crate) type Opened<'a> = Result<Decoder<'a>, DecodeError>;
+
 /// A decoder for the payload of an encapsulation that stands alone.
-pub(crate) fn open(encapsulation: &[u8]) -> Result<Decoder<'_>, DecodeError> {
+pub(crate) fn open(encapsulation: &[u8]) -> Opened<'_> {
     Encapsulation::parse(encapsulation)?.decoder()
 }
 

@@ -12,10 +12,11 @@ use floe_wire::encoding::{ExceptionFormat, ExceptionReader, ExceptionWriter};
 use floe_wire::{DecodeErrorKind, EncodingVersion};
 use serde_json::{Map, Value as Json};
 
+use crate::decode::Opened;
 use crate::json::{JsonReader, object};
 use crate::slot::{Owner, Slot};
 use crate::wording::quote;
-use crate::{Contract, DecodeValueError, JsonError, Operation, Value, decode, encode};
+use crate::{Contract, DecodeValueError, JsonError, Operation, Unsupported, Value, decode, encode};
 
 /// The key of an exception's type id.
 pub const EXCEPTION_KEY: &str = "$exception";
@@ -53,14 +54,18 @@ impl Operation {
         json: &Json,
         encoding: EncodingVersion,
     ) -> Result<Vec<u8>, JsonError> {
+        encode_exception(self.contract(), json, encoding, self.exception_format())
+    }
+
+    /// The format that the metadata asks for.
+    pub(crate) fn exception_format(&self) -> ExceptionFormat {
         let format = self
             .metadata()
             .find_map(|directive| directive.strip_prefix("format:"));
-        let format = match format {
+        match format {
             Some("compact") => ExceptionFormat::Compact,
             _ => ExceptionFormat::Sliced,
-        };
-        encode_exception(self.contract(), json, encoding, format)
+        }
     }
 
     /// Whether the operation declares an exception, by itself or by a base of it.
@@ -83,8 +88,13 @@ impl Contract {
     /// # Errors
     /// [`DecodeValueError`] if the bytes are no exception, or not the one that they say.
     pub fn decode_exception(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
+        self.decode_thrown(decode::open(encapsulation))
+    }
+
+    /// As [`Contract::decode_exception`], from the payload of an encapsulation.
+    pub(crate) fn decode_thrown(&self, payload: Opened<'_>) -> Result<Json, DecodeValueError> {
         let at_root = |error| DecodeValueError::at_root(ROOT, error);
-        let decoder = decode::open(encapsulation).map_err(at_root)?;
+        let decoder = payload.map_err(at_root)?;
         let mut reader = ExceptionReader::new(decoder).map_err(at_root)?;
         let thrown = reader.type_id();
         loop {
@@ -156,7 +166,8 @@ fn heading(contract: &Contract, chain: &[DefinitionId], thrown: &str) -> Map<Str
     heading
 }
 
-fn encode_exception(
+/// Encodes a user exception: a whole encapsulation.
+pub(crate) fn encode_exception(
     contract: &Contract,
     json: &Json,
     encoding: EncodingVersion,
@@ -212,7 +223,7 @@ fn read_slices(
 }
 
 /// The exception of this name.
-fn exception(contract: &Contract, type_id: &str) -> Option<DefinitionId> {
+pub(crate) fn exception(contract: &Contract, type_id: &str) -> Option<DefinitionId> {
     let id = contract.model().find(type_id)?;
     let kind = &contract.model().definition(id).kind;
     matches!(kind, DefinitionKind::Exception(_)).then_some(id)
@@ -220,13 +231,24 @@ fn exception(contract: &Contract, type_id: &str) -> Option<DefinitionId> {
 
 /// The exception of this name and its bases, most derived first, if all their members are supported.
 fn supported_chain(contract: &Contract, type_id: &str) -> Option<Vec<DefinitionId>> {
-    let chain = contract
-        .model()
-        .exception_chain(exception(contract, type_id)?);
-    let members = chain.iter().flat_map(|id| own_members(contract, *id));
-    let mut members =
-        members.map(|member| member.tag.is_none() && contract.check(member.r#type).is_ok());
-    members.all(|is_supported| is_supported).then_some(chain)
+    let id = exception(contract, type_id)?;
+    check_members(contract, id).ok()?;
+    Some(contract.model().exception_chain(id))
+}
+
+/// Checks that all members of an exception are supported, also those of its bases.
+pub(crate) fn check_members(contract: &Contract, id: DefinitionId) -> Result<(), Unsupported> {
+    for id in contract.model().exception_chain(id) {
+        for member in own_members(contract, id) {
+            if member.tag.is_some() {
+                let scoped = &contract.model().definition(id).scoped;
+                let name = format!("{scoped}::{}", member.name);
+                return Err(Unsupported::Optional(name));
+            }
+            contract.check(member.r#type)?;
+        }
+    }
+    Ok(())
 }
 
 fn own_members(contract: &Contract, id: DefinitionId) -> &[Member] {

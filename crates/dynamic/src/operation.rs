@@ -7,6 +7,7 @@ use floe_wire::EncodingVersion;
 use floe_wire::message::OperationMode;
 use serde_json::Value as Json;
 
+use crate::decode::Opened;
 use crate::json::{JsonReader, object};
 use crate::slot::{Owner, Slot, list};
 use crate::{Contract, DecodeValueError, JsonError, Unsupported, Value, decode, encode};
@@ -114,8 +115,13 @@ impl Operation {
     /// # Errors
     /// [`DecodeValueError`]: the sender has other parameters in mind.
     pub fn decode_request(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
+        self.decode_params(decode::open(encapsulation))
+    }
+
+    /// As [`Operation::decode_request`], from the payload of an encapsulation.
+    pub(crate) fn decode_params(&self, payload: Opened<'_>) -> Result<Json, DecodeValueError> {
         let inputs = self.inputs();
-        let values = self.decode(PARAMS.root, &inputs, encapsulation)?;
+        let values = self.decode(PARAMS.root, &inputs, payload)?;
         Ok(Json::Object(object(&self.contract, &inputs, &values)))
     }
 
@@ -147,12 +153,17 @@ impl Operation {
     /// # Errors
     /// [`DecodeValueError`]: the servant has other results in mind.
     pub fn decode_reply(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
+        self.decode_results(decode::open(encapsulation))
+    }
+
+    /// As [`Operation::decode_reply`], from the payload of an encapsulation.
+    pub(crate) fn decode_results(&self, payload: Opened<'_>) -> Result<Json, DecodeValueError> {
         let mut slots = self.outputs();
         let returns = self.declared().returns.is_some();
         if returns {
             slots.rotate_left(1);
         }
-        let mut values = self.decode(RESULTS.root, &slots, encapsulation)?;
+        let mut values = self.decode(RESULTS.root, &slots, payload)?;
         if returns {
             slots.rotate_right(1);
             values.rotate_right(1);
@@ -245,10 +256,10 @@ impl Operation {
         &self,
         root: &'static str,
         slots: &[Slot<'_>],
-        encapsulation: &[u8],
+        payload: Opened<'_>,
     ) -> Result<Vec<Value>, DecodeValueError> {
         let at_root = |error| DecodeValueError::at_root(root, error);
-        let mut decoder = decode::open(encapsulation).map_err(at_root)?;
+        let mut decoder = payload.map_err(at_root)?;
         let values = decode::slots(&self.contract, slots, &mut decoder)
             .map_err(|located| DecodeValueError::located(*located, root))?;
         decoder.finish().map_err(at_root)?;

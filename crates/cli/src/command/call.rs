@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 use floe::{Communicator, Context, EncodingVersion, InvocationMode, Outcome, Proxy, TypedProxy};
 use floe_dynamic::{Contract, DecodeValueError, EXCEPTION_KEY, LookupError, Operation};
-use floe_slice::check_source;
 use serde_json::Value as Json;
 
 use crate::contract::ContractArguments;
@@ -62,11 +61,21 @@ pub(crate) struct EncodingArgument {
 
 /// Versions of the encoding.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Encoding {
+pub(crate) enum Encoding {
     #[value(name = "1.0")]
     V1_0,
     #[value(name = "1.1")]
     V1_1,
+}
+
+impl Encoding {
+    /// The version as the protocol has it.
+    pub(crate) fn version(self) -> EncodingVersion {
+        match self {
+            Self::V1_0 => EncodingVersion::V1_0,
+            Self::V1_1 => EncodingVersion::V1_1,
+        }
+    }
 }
 
 impl EncodingArgument {
@@ -77,8 +86,7 @@ impl EncodingArgument {
     pub(crate) fn for_proxy(self, proxy: &Proxy) -> Result<EncodingVersion, Failure> {
         let of_proxy = proxy.reference().encoding;
         match self.encoding {
-            Some(Encoding::V1_0) => Ok(EncodingVersion::V1_0),
-            Some(Encoding::V1_1) => Ok(EncodingVersion::V1_1),
+            Some(encoding) => Ok(encoding.version()),
             None => of_proxy.for_sending().ok_or_else(|| {
                 Failure::usage(format_args!(
                     "the proxy asks for encoding {of_proxy}, expected 1.x"
@@ -91,11 +99,7 @@ impl EncodingArgument {
 
 impl Call {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
-        let contract = match self.contract.load()? {
-            Some(contract) => contract,
-            // The built-in operations are in every contract, so in an empty one.
-            None => Contract::new(check_source(b"").model),
-        };
+        let contract = self.contract.load_or_empty()?;
         let json = json_input::one(self.json.as_deref())?;
         peer::run(self.timeout, async |communicator| {
             self.invoke(&communicator, &contract, &json, output).await

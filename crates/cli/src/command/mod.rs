@@ -1,8 +1,10 @@
 //! The subcommands, a file each.
 
-mod call;
+pub(crate) mod call;
 mod completions;
+mod decode;
 mod demo;
+mod encode;
 #[cfg(feature = "lab")]
 mod lab;
 mod publish;
@@ -26,6 +28,8 @@ pub(crate) enum Command {
     Pub(publish::Publish),
     Sub(subscribe::Subscribe),
     Call(call::Call),
+    Decode(decode::Decode),
+    Encode(encode::Encode),
     #[command(subcommand)]
     Slice(slice::Slice),
     #[cfg(feature = "lab")]
@@ -45,6 +49,8 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Pub(publish) => publish.run(output),
         Command::Sub(subscribe) => subscribe.run(output),
         Command::Call(call) => call.run(output),
+        Command::Decode(decode) => decode.run(output),
+        Command::Encode(encode) => encode.run(output),
         Command::Slice(slice) => slice.run(output),
         Command::Topic(topic) => topic.run(output),
         #[cfg(feature = "lab")]

@@ -1,0 +1,149 @@
+//! What `floe decode` and `floe encode` share: the type of a payload as arguments, and hexadecimal
+//! text.
+
+use clap::{Args, ValueEnum};
+use floe::{EncodingVersion, ExceptionFormat};
+use floe_dynamic::{Contract, LookupError, Operation, PayloadType};
+
+use crate::command::call::{Encoding, no_operation};
+use crate::contract::ContractArguments;
+use crate::exit::Failure;
+
+/// What a payload holds, and how it is encoded.
+#[derive(Debug, Args)]
+pub(crate) struct PayloadArguments {
+    /// The type of the value: built in (int, string, Object*), ::Module::Type, a proxy
+    /// '::Module::Interface*', or an exception
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        conflicts_with_all = ["operation", "interface"]
+    )]
+    type_name: Option<String>,
+
+    /// The value is an optional one with this tag
+    #[arg(long, value_name = "N", requires = "type_name")]
+    tag: Option<i32>,
+
+    /// The operation whose parameters or results these are; ::Module::Interface::name where several
+    /// interfaces have one
+    #[arg(long, value_name = "NAME")]
+    operation: Option<String>,
+
+    /// Its in-parameters
+    #[arg(long, requires = "operation", conflicts_with_all = ["reply", "exception"])]
+    request: bool,
+
+    /// Its results: the return value and the out-parameters; to encode also a user exception
+    #[arg(long, requires = "operation")]
+    reply: bool,
+
+    /// A user exception that it throws
+    #[arg(long, requires = "operation")]
+    exception: bool,
+
+    #[command(flatten)]
+    contract: ContractArguments,
+
+    /// The encoding of the payload [default: 1.1]
+    #[arg(long, value_enum)]
+    encoding: Option<Encoding>,
+
+    /// How user exceptions are encoded in 1.1 [default: as the metadata of the operation says, else
+    /// sliced]; decoding sees it by itself
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// The payload is raw bytes, not hexadecimal digits
+    #[arg(long)]
+    binary: bool,
+}
+
+/// Formats of what has bases.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// The least bytes; a receiver must know the type
+    Compact,
+    /// With sizes, so that a receiver that knows only a base can skip the rest
+    Sliced,
+}
+
+impl PayloadArguments {
+    /// The type of the payload.
+    ///
+    /// # Errors
+    /// Neither a type nor an operation, a name that the contract does not have, or a type that is
+    /// not supported.
+    pub(crate) fn payload_type(&self) -> Result<PayloadType, Failure> {
+        let contract = self.contract.load_or_empty()?;
+        if let Some(name) = &self.type_name {
+            let found = PayloadType::named(&contract, name, self.tag);
+            return found.map_err(|error| self.no_type(&contract, name, &error));
+        }
+        let Some(operation) = self.operation_in(&contract)? else {
+            let message = "expected what the bytes stand for, got nothing";
+            return Err(Failure::usage(message)
+                .help("add --type TYPE, or --operation NAME with --request or --reply"));
+        };
+        match (self.request, self.reply, self.exception) {
+            (true, ..) => Ok(PayloadType::params(&operation)),
+            (_, _, true) => Ok(PayloadType::thrown(&operation)),
+            (_, true, _) => Ok(PayloadType::results(&operation)),
+            _ => Err(Failure::usage(
+                "expected --request, --reply or --exception beside --operation, got none",
+            )),
+        }
+    }
+
+    /// The operation that was named.
+    ///
+    /// # Errors
+    /// The contract has none of this name, or several.
+    pub(crate) fn operation_in(&self, contract: &Contract) -> Result<Option<Operation>, Failure> {
+        let Some(name) = &self.operation else {
+            return Ok(None);
+        };
+        let found = contract.operation(&self.contract.qualified(name));
+        found
+            .map(Some)
+            .map_err(|error| no_operation(contract, &error))
+    }
+
+    /// The Slice files.
+    pub(crate) fn contract(&self) -> &ContractArguments {
+        &self.contract
+    }
+
+    /// The encoding of the payload.
+    pub(crate) fn encoding(&self) -> EncodingVersion {
+        self.encoding
+            .map_or(EncodingVersion::V1_1, Encoding::version)
+    }
+
+    /// The format that was asked for.
+    pub(crate) fn format(&self) -> Option<ExceptionFormat> {
+        self.format.map(|format| match format {
+            Format::Compact => ExceptionFormat::Compact,
+            Format::Sliced => ExceptionFormat::Sliced,
+        })
+    }
+
+    /// Whether bytes are read or written as they are.
+    pub(crate) fn is_binary(&self) -> bool {
+        self.binary
+    }
+
+    fn no_type(&self, contract: &Contract, name: &str, error: &LookupError) -> Failure {
+        let failure = Failure::usage(error);
+        let proxy = format!("{name}*");
+        match error {
+            LookupError::NoSuchType { .. } if !self.contract.is_given() => {
+                failure.help("add --slice FILE; only built-in types need none")
+            }
+            LookupError::Unsupported(_) if contract.data_type(&proxy).is_ok() => {
+                failure.help(format_args!("a proxy to it is '{proxy}'"))
+            }
+            _ => failure,
+        }
+    }
+}

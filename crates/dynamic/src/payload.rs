@@ -1,0 +1,184 @@
+//! Payloads: what stands in an encapsulation behind its header of six bytes, as JSON and back.
+
+use floe_slice::model::DefinitionKind;
+use floe_wire::encoding::{ENCAPSULATION_HEADER_LEN, ExceptionFormat};
+use floe_wire::{Decoder, Encoder, EncodingVersion};
+use serde_json::Value as Json;
+
+use crate::exception::{self, encode_exception};
+use crate::{
+    Contract, DataType, DecodeValueError, EXCEPTION_KEY, JsonError, LookupError, Operation,
+    Unsupported,
+};
+
+/// What a payload holds: a value, a user exception, or the parameters or results of an operation.
+///
+/// ```
+/// use floe_dynamic::{Contract, PayloadType};
+/// use floe_slice::check_source;
+/// use floe_wire::EncodingVersion;
+/// use serde_json::json;
+///
+/// let slice = b"module M { struct Point { short x; short y; } }";
+/// let contract = Contract::new(check_source(slice).model);
+/// let point = PayloadType::named(&contract, "::M::Point", None)?;
+///
+/// let json = point.decode(&[1, 0, 2, 0], EncodingVersion::V1_1)?;
+/// assert_eq!(json, json!({"x": 1, "y": 2}));
+/// assert_eq!(point.encode(&json, EncodingVersion::V1_1, None)?, [1, 0, 2, 0]);
+///
+/// let cut = point.decode(&[1, 0, 2], EncodingVersion::V1_1).unwrap_err();
+/// assert_eq!(
+///     cut.to_string(),
+///     "value.y: cannot decode short at byte 2: expected 2 more bytes, 1 are left"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PayloadType {
+    contract: Contract,
+    content: Content,
+}
+
+#[derive(Debug, Clone)]
+enum Content {
+    Value(DataType),
+    Exception,
+    Params(Operation),
+    Results(Operation),
+    /// The user exception of a reply.
+    Thrown(Operation),
+}
+
+impl PayloadType {
+    /// One value of the type of this name, as [`Contract::data_type`] finds it; or, if the name is
+    /// that of an exception, any user exception of the contract: the payload says which one.
+    ///
+    /// With a tag the value is an optional one, as a member or parameter with this tag.
+    ///
+    /// # Errors
+    /// [`LookupError::NoSuchType`], [`LookupError::Unsupported`].
+    pub fn named(contract: &Contract, name: &str, tag: Option<i32>) -> Result<Self, LookupError> {
+        let content = match exception::exception(contract, name) {
+            Some(id) => {
+                exception::check_members(contract, id)?;
+                Content::Exception
+            }
+            None => Content::Value(data_type(contract, name)?),
+        };
+        if let Some(tag) = tag {
+            let name = format!("optional({tag}) {name}");
+            return Err(Unsupported::Optional(name).into());
+        }
+        Ok(Self {
+            contract: contract.clone(),
+            content,
+        })
+    }
+
+    /// The in-parameters of an operation.
+    pub fn params(operation: &Operation) -> Self {
+        Self::of(operation, Content::Params)
+    }
+
+    /// The results of an operation that returned. What is encoded may also be a user exception:
+    /// an object with [`EXCEPTION_KEY`] is one.
+    pub fn results(operation: &Operation) -> Self {
+        Self::of(operation, Content::Results)
+    }
+
+    /// The user exception that an operation threw.
+    pub fn thrown(operation: &Operation) -> Self {
+        Self::of(operation, Content::Thrown)
+    }
+
+    /// Decodes a whole payload. Offsets in the error count from its start.
+    ///
+    /// # Errors
+    /// [`DecodeValueError`]: the bytes are something else, or bytes are left over.
+    pub fn decode(
+        &self,
+        payload: &[u8],
+        encoding: EncodingVersion,
+    ) -> Result<Json, DecodeValueError> {
+        let mut decoder = Decoder::new(payload, encoding);
+        match &self.content {
+            Content::Value(r#type) => {
+                let value = self.contract.decode(*r#type, &mut decoder)?;
+                let ended = decoder.finish_exact("value");
+                ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
+                Ok(self.contract.value_to_json(*r#type, &value))
+            }
+            Content::Exception | Content::Thrown(_) => self.contract.decode_thrown(Ok(decoder)),
+            Content::Params(operation) => operation.decode_params(Ok(decoder)),
+            Content::Results(operation) => operation.decode_results(Ok(decoder)),
+        }
+    }
+
+    /// Encodes a payload.
+    ///
+    /// A format of user exceptions in encoding 1.1 overrides that of the operation's metadata;
+    /// without either they are sliced.
+    ///
+    /// # Errors
+    /// [`JsonError`] with everything that does not fit.
+    pub fn encode(
+        &self,
+        json: &Json,
+        encoding: EncodingVersion,
+        format: Option<ExceptionFormat>,
+    ) -> Result<Vec<u8>, JsonError> {
+        let thrown = |default| {
+            let format = format.unwrap_or(default);
+            encode_exception(&self.contract, json, encoding, format)
+        };
+        let encapsulation = match &self.content {
+            Content::Value(r#type) => return self.encode_value(*r#type, json, encoding),
+            Content::Exception => thrown(ExceptionFormat::Sliced),
+            Content::Thrown(operation) => thrown(operation.exception_format()),
+            Content::Results(operation) if json.get(EXCEPTION_KEY).is_some() => {
+                thrown(operation.exception_format())
+            }
+            Content::Params(operation) => operation.encode_request(json, encoding),
+            Content::Results(operation) => operation.encode_reply(json, encoding),
+        };
+        encapsulation.map(|mut bytes| bytes.split_off(ENCAPSULATION_HEADER_LEN))
+    }
+
+    fn of(operation: &Operation, content: impl FnOnce(Operation) -> Content) -> Self {
+        Self {
+            contract: operation.contract().clone(),
+            content: content(operation.clone()),
+        }
+    }
+
+    fn encode_value(
+        &self,
+        r#type: DataType,
+        json: &Json,
+        encoding: EncodingVersion,
+    ) -> Result<Vec<u8>, JsonError> {
+        let value = self.contract.value_from_json(r#type, json)?;
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::new(&mut bytes, encoding);
+        let encoded = self.contract.encode(r#type, &value, &mut encoder);
+        encoded.map_err(|error| JsonError::unencodable(VALUE, &error.kind))?;
+        let finished = encoder.finish();
+        finished.map_err(|error| JsonError::unencodable(VALUE, &error))?;
+        Ok(bytes)
+    }
+}
+
+/// Where the paths in a value begin.
+const VALUE: &str = "value";
+
+/// The data type of this name; if there is none, exceptions are among the suggestions.
+fn data_type(contract: &Contract, name: &str) -> Result<DataType, LookupError> {
+    contract.data_type(name).map_err(|error| match error {
+        LookupError::NoSuchType { name, mut types } => {
+            types.extend(contract.names(|kind| matches!(kind, DefinitionKind::Exception(_))));
+            LookupError::NoSuchType { name, types }
+        }
+        error => error,
+    })
+}
