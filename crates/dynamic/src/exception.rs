@@ -28,7 +28,7 @@ pub const THROWN_KEY: &str = "$thrown";
 pub const UNKNOWN_KEY: &str = "$unknown";
 
 /// What an exception is called in a path.
-const ROOT: &str = "exception";
+pub(crate) const ROOT: &str = "exception";
 
 impl Operation {
     /// Decodes the user exception of a reply with status 1, as [`Contract::decode_exception`].

@@ -103,5 +103,5 @@ pub use layout::{MAX_DEPTH, Unsupported};
 pub use lookup::LookupError;
 pub use message::{MessageError, MessageJson, MessageReader};
 pub use operation::{Operation, RETURN_KEY, RETURN_KEY_BESIDE_NAMESAKE};
-pub use payload::PayloadType;
+pub use payload::{DecodePayloadError, PayloadType};
 pub use value::Value;

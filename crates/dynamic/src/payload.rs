@@ -1,14 +1,17 @@
 //! Payloads: what stands in an encapsulation behind its header of six bytes, as JSON and back.
 
-use floe_slice::model::DefinitionKind;
+use std::fmt;
+
+use floe_slice::model::{DefinitionId, DefinitionKind};
 use floe_wire::encoding::{ENCAPSULATION_HEADER_LEN, ExceptionFormat};
 use floe_wire::{Decoder, Encoder, EncodingVersion};
 use serde_json::Value as Json;
 
 use crate::exception::{self, encode_exception};
+use crate::wording::quote;
 use crate::{
     Contract, DataType, DecodeValueError, EXCEPTION_KEY, JsonError, LookupError, Operation,
-    Unsupported,
+    Problem, Unsupported,
 };
 
 /// What a payload holds: a value, a user exception, or the parameters or results of an operation.
@@ -43,7 +46,8 @@ pub struct PayloadType {
 #[derive(Debug, Clone)]
 enum Content {
     Value(DataType),
-    Exception,
+    /// This exception, or one that extends it.
+    Exception(DefinitionId),
     Params(Operation),
     Results(Operation),
     /// The user exception of a reply.
@@ -52,7 +56,7 @@ enum Content {
 
 impl PayloadType {
     /// One value of the type of this name, as [`Contract::data_type`] finds it; or, if the name is
-    /// that of an exception, any user exception of the contract: the payload says which one.
+    /// that of an exception, this exception or one that extends it.
     ///
     /// With a tag the value is an optional one, as a member or parameter with this tag.
     ///
@@ -62,7 +66,7 @@ impl PayloadType {
         let content = match exception::exception(contract, name) {
             Some(id) => {
                 exception::check_members(contract, id)?;
-                Content::Exception
+                Content::Exception(id)
             }
             None => Content::Value(data_type(contract, name)?),
         };
@@ -95,24 +99,29 @@ impl PayloadType {
     /// Decodes a whole payload. Offsets in the error count from its start.
     ///
     /// # Errors
-    /// [`DecodeValueError`]: the bytes are something else, or bytes are left over.
+    /// [`DecodePayloadError`]: the bytes are something else, or bytes are left over.
     pub fn decode(
         &self,
         payload: &[u8],
         encoding: EncodingVersion,
-    ) -> Result<Json, DecodeValueError> {
+    ) -> Result<Json, DecodePayloadError> {
         let mut decoder = Decoder::new(payload, encoding);
-        match &self.content {
+        let json = match &self.content {
             Content::Value(r#type) => {
                 let value = self.contract.decode(*r#type, &mut decoder)?;
                 let ended = decoder.finish_exact("value");
                 ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
-                Ok(self.contract.value_to_json(*r#type, &value))
+                self.contract.value_to_json(*r#type, &value)
             }
-            Content::Exception | Content::Thrown(_) => self.contract.decode_thrown(Ok(decoder)),
-            Content::Params(operation) => operation.decode_params(Ok(decoder)),
-            Content::Results(operation) => operation.decode_results(Ok(decoder)),
-        }
+            Content::Exception(expected) => {
+                let json = self.contract.decode_thrown(Ok(decoder))?;
+                return self.expect_exception(*expected, json);
+            }
+            Content::Thrown(_) => self.contract.decode_thrown(Ok(decoder))?,
+            Content::Params(operation) => operation.decode_params(Ok(decoder))?,
+            Content::Results(operation) => operation.decode_results(Ok(decoder))?,
+        };
+        Ok(json)
     }
 
     /// Encodes a payload.
@@ -134,7 +143,10 @@ impl PayloadType {
         };
         let encapsulation = match &self.content {
             Content::Value(r#type) => return self.encode_value(*r#type, json, encoding),
-            Content::Exception => thrown(ExceptionFormat::Sliced),
+            Content::Exception(expected) => {
+                self.check_type_id(*expected, json)?;
+                thrown(ExceptionFormat::Sliced)
+            }
             Content::Thrown(operation) => thrown(operation.exception_format()),
             Content::Results(operation) if json.get(EXCEPTION_KEY).is_some() => {
                 thrown(operation.exception_format())
@@ -150,6 +162,52 @@ impl PayloadType {
             contract: operation.contract().clone(),
             content: content(operation.clone()),
         }
+    }
+
+    /// Refuses an exception that was decoded, and is another one.
+    fn expect_exception(
+        &self,
+        expected: DefinitionId,
+        json: Json,
+    ) -> Result<Json, DecodePayloadError> {
+        let found = json[EXCEPTION_KEY].as_str().unwrap_or_default();
+        match self.extends(found, expected) {
+            true => Ok(json),
+            false => Err(DecodePayloadError::OtherException {
+                expected: self.scoped(expected),
+                found: found.to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses an exception of the contract that is to be encoded, and is another one.
+    fn check_type_id(&self, expected: DefinitionId, json: &Json) -> Result<(), JsonError> {
+        let found = json.get(EXCEPTION_KEY).and_then(Json::as_str);
+        let is_known = |id: &&str| exception::exception(&self.contract, id).is_some();
+        match found.filter(is_known) {
+            Some(found) if !self.extends(found, expected) => {
+                let problem = Problem {
+                    path: format!("{EXCEPTION}.{EXCEPTION_KEY}"),
+                    expected: format!("{} or an exception that extends it", self.scoped(expected)),
+                    found: quote(found),
+                    help: None,
+                };
+                Err(JsonError::new(vec![problem], 0))
+            }
+            // What is no exception at all is found when it is read.
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a type id is that of an exception, or of one that extends it.
+    fn extends(&self, type_id: &str, base: DefinitionId) -> bool {
+        let id = exception::exception(&self.contract, type_id);
+        let chain = id.map(|id| self.contract.model().exception_chain(id));
+        chain.is_some_and(|chain| chain.contains(&base))
+    }
+
+    fn scoped(&self, id: DefinitionId) -> String {
+        self.contract.model().definition(id).scoped.clone()
     }
 
     fn encode_value(
@@ -169,8 +227,47 @@ impl PayloadType {
     }
 }
 
+/// Bytes that are not the expected payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodePayloadError {
+    /// The bytes make no sense.
+    Value(DecodeValueError),
+    /// The bytes are another user exception.
+    OtherException {
+        /// Type id of the exception that was asked for.
+        expected: String,
+        /// Type id in the bytes.
+        found: String,
+    },
+}
+
+impl fmt::Display for DecodePayloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(error) => error.fmt(f),
+            Self::OtherException { expected, found } => write!(
+                f,
+                "{EXCEPTION}: expected {expected} or an exception that extends it, got the type id {}",
+                quote(found)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DecodePayloadError {}
+
+impl From<DecodeValueError> for DecodePayloadError {
+    fn from(error: DecodeValueError) -> Self {
+        Self::Value(error)
+    }
+}
+
 /// Where the paths in a value begin.
 const VALUE: &str = "value";
+
+/// Where the paths in an exception begin.
+const EXCEPTION: &str = exception::ROOT;
 
 /// The data type of this name; if there is none, exceptions are among the suggestions.
 fn data_type(contract: &Contract, name: &str) -> Result<DataType, LookupError> {

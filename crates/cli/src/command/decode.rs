@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use bytes::Bytes;
 use clap::Args;
-use floe_dynamic::{MessageReader, from_hex};
+use floe_dynamic::{DecodePayloadError, MessageReader, from_hex};
 
 use crate::exit::{Exit, Failure};
 use crate::json_input::unreadable;
@@ -24,7 +24,6 @@ use crate::payload::PayloadArguments;
 #[derive(Debug, Args)]
 pub(crate) struct Decode {
     /// The bytes; - or nothing reads standard input
-    #[arg(conflicts_with = "binary")]
     hex: Option<String>,
 
     /// Takes whole messages apart; with --slice their parameters and exceptions too, and with
@@ -98,8 +97,13 @@ impl Decode {
     /// The bytes of the argument, or of standard input.
     fn bytes(&self) -> Result<Vec<u8>, Failure> {
         let hex = self.hex.as_deref().filter(|hex| *hex != "-");
-        if let Some(hex) = hex {
-            return parse(hex, "argument HEX");
+        match hex {
+            Some(_) if self.payload.is_binary() => {
+                let message = "expected raw bytes on standard input, got an argument";
+                return Err(Failure::usage(message).help("leave out --binary, or the digits"));
+            }
+            Some(hex) => return parse(hex, "argument HEX"),
+            None => {}
         }
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut bytes);
@@ -118,7 +122,7 @@ fn parse(text: &str, place: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// Bytes that are not what was expected, with the mistakes that come to mind.
-fn refused(error: &floe_dynamic::DecodeValueError, payload: &[u8]) -> Failure {
+fn refused(error: &DecodePayloadError, payload: &[u8]) -> Failure {
     let failure = Failure::usage(error);
     let size = payload
         .first_chunk()

@@ -2,7 +2,9 @@
 
 mod exceptions;
 mod lookups;
+mod messages;
 mod operations;
+mod payloads;
 mod properties;
 mod support;
 mod values_as_bytes;

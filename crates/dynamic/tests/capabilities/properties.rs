@@ -2,7 +2,8 @@
 
 mod model;
 
-use floe_dynamic::{Contract, DataType, Value, parse_json};
+use floe_dynamic::{Contract, DataType, MessageReader, PayloadType, Value, parse_json};
+use floe_slice::model::Type;
 use floe_wire::{Decoder, Encoder, EncodingVersion};
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -24,6 +25,15 @@ fn encode(
         .expect("the value is of the type");
     encoder.finish().expect("the value has an encoding");
     bytes
+}
+
+/// The payload of one value of a definition.
+fn payload_type(contract: &Contract, r#type: DataType) -> PayloadType {
+    let Type::Named(id) = r#type.get() else {
+        panic!("random contracts end with a definition");
+    };
+    let name = &contract.model().definition(id).scoped;
+    PayloadType::named(contract, name, None).expect("the type is supported")
 }
 
 /// As text, because it tells -0.0 from 0.0, and NaN is like NaN.
@@ -79,6 +89,66 @@ proptest! {
         let read = contract.value_from_json(r#type, &json);
         let read = read.unwrap_or_else(|error| panic!("{written}: {error}"));
         prop_assert_eq!(text(&read), text(&value));
+    }
+
+    #[test]
+    fn a_payload_is_the_same_after_it_has_been_json_text(
+        random in random_contract(),
+        entropy in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let RandomContract { contract, r#type } = random;
+        let value = Entropy::new(&entropy).value(&contract, r#type);
+        let json = contract.value_to_json(r#type, &value);
+        let payload_type = payload_type(&contract, r#type);
+        for encoding in ENCODINGS {
+            let bytes = payload_type.encode(&json, encoding, None).expect("we wrote JSON");
+            let decoded = payload_type.decode(&bytes, encoding).expect("our own bytes");
+            prop_assert_eq!(decoded.to_string(), json.to_string());
+            let read = parse_json(&decoded.to_string()).expect("we wrote JSON");
+            prop_assert_eq!(payload_type.encode(&read, encoding, None), Ok(bytes));
+        }
+    }
+
+    #[test]
+    fn a_payload_that_is_cut_or_has_more_is_refused(
+        random in random_contract(),
+        entropy in prop::collection::vec(any::<u8>(), 0..300),
+        place in any::<prop::sample::Index>(),
+    ) {
+        let RandomContract { contract, r#type } = random;
+        let value = Entropy::new(&entropy).value(&contract, r#type);
+        let mut bytes = encode(&contract, r#type, &value, EncodingVersion::V1_1);
+        let payload_type = payload_type(&contract, r#type);
+        let cut = &bytes[..place.index(bytes.len())];
+        prop_assert!(payload_type.decode(cut, EncodingVersion::V1_1).is_err());
+        bytes.push(0);
+        prop_assert!(payload_type.decode(&bytes, EncodingVersion::V1_1).is_err());
+    }
+
+    #[test]
+    fn damaged_messages_are_taken_apart_or_refused(
+        message in prop::sample::select(crate::messages::all()),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        len in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = message;
+        for (place, byte) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        bytes.truncate(len.index(bytes.len() + 1));
+        let reader = MessageReader::default().with_contract(&crate::messages::contract(), None);
+        let mut rest = bytes.clone().into();
+        match reader.read(&mut rest) {
+            Ok(message) => prop_assert_eq!(
+                message.json["size"].as_u64(),
+                Some((bytes.len() - rest.len()) as u64)
+            ),
+            Err(error) => {
+                prop_assert!(!error.to_string().is_empty());
+                prop_assert_eq!(&rest[..], &bytes[..], "nothing is taken off after an error");
+            }
+        }
     }
 
     #[test]
