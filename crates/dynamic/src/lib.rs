@@ -27,53 +27,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Values as JSON
+//! [`PayloadType`] does the same with payloads that stand alone, and [`MessageReader`] takes whole
+//! messages of the protocol apart.
 //!
-//! | Slice | JSON out | JSON in |
-//! |---|---|---|
-//! | `bool` | `true`, `false` | the same |
-//! | `byte`, `short`, `int` | number | an integer in range; `5.0` is one too |
-//! | `long` | number | an integer in range, or one as text: `"9223372036854775807"` |
-//! | `float`, `double` | the shortest number that reads back the same; `"NaN"`, `"Infinity"`, `"-Infinity"` | the same; a `float` must be in range, and is rounded |
-//! | `string` | string | the same |
-//! | enum | the enumerator's name: `"red"` | the name, alone or scoped: `"Color::red"`, `"::M::Color::red"` |
-//! | struct | object, in order of declaration | object; a member with a declared default may be left out, no other one |
-//! | `sequence<byte>` | array of numbers | the same |
-//! | other sequence | array | the same |
-//! | dictionary by `bool`, number, `string` or enum | object with the keys as text: `{"1": "one"}` | the same, or an array of `[key, value]` pairs |
-//! | other dictionary | array of `[key, value]` pairs | the same |
-//! | proxy | stringified, as Ice 3.7 writes it: `"hello -t -e 1.1:tcp -h localhost -p 10000 -t 60000"` | any stringified proxy |
-//! | nil proxy | `null` | `null` or `""` |
-//!
-//! What is written reads back as the same value, negative zero included; only the payload of a
-//! NaN is lost. JSON has no other shorthands: a number as text is no `int`, `null` is no string.
-//! An object with a key that stands twice is refused by [`parse_json`]; the JSON library's own
-//! parser would lose one of the two.
-//!
-//! # Operations as JSON
-//!
-//! | what | JSON |
-//! |---|---|
-//! | in-parameters | object by name: `{"name": "Ada", "count": 2}`; on input also an array in order, `["Ada", 2]`; of a single parameter also the value alone, if it is a string, number, bool or null |
-//! | results | object: the return value as [`"returnValue"`](RETURN_KEY), out-parameters by their names. Beside an out-parameter that is itself called `returnValue`, the return value is [`"_returnValue"`](RETURN_KEY_BESIDE_NAMESAKE) |
-//! | nothing | `{}`; on input also `[]` and `null` |
-//! | user exception | object: [`"$exception"`](EXCEPTION_KEY) is the type id, then the members, those of bases first |
-//! | ... of which only a base is known | the same with the members and the type id of the base, and the one that was thrown as [`"$thrown"`](THROWN_KEY) |
-//! | ... of which nothing is known | `{"$exception": "::M::Unknown", "$unknown": true}` |
-//!
-//! # Errors
-//!
-//! JSON that does not fit its type is answered with every [`Problem`] in it, each with its path,
-//! what was expected, what stood there, and how to mend it:
-//!
-//! ```text
-//! params.items[3].nmae: expected a member of ::Shop::Item (name, count), got "nmae"; did you mean name
-//! params.items[3].name: expected a string, got nothing; ::Shop::Item has no default for it
-//! params.items[3].count: expected a short (-32768 to 32767), got the number 70000
-//! ```
-//!
-//! Classes and optional members or parameters are not yet supported: what uses them is refused
-//! with that reason when it is looked up, and the rest of the contract works.
+#![doc = include_str!("../../../docs/guides/json.md")]
 
 mod builtin;
 mod contract;

@@ -3,6 +3,7 @@
 mod notation;
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::{Value as Json, json};
 
@@ -164,15 +165,17 @@ const SLICE: &str = "
         }
     }";
 
-fn contract() -> String {
-    slice_file("codec.ice", SLICE)
+/// The file with [`SLICE`], written once: other tests may be reading it.
+fn contract() -> &'static str {
+    static FILE: LazyLock<String> = LazyLock::new(|| slice_file("codec.ice", SLICE));
+    &FILE
 }
 
 /// Encodes, then decodes with the same arguments.
 #[track_caller]
 fn there_and_back(arguments: &[&str], json: &str) -> String {
     let slice = contract();
-    let arguments = [arguments, &["--slice", &slice]].concat();
+    let arguments = [arguments, &["--slice", slice]].concat();
     let encoded = run(&[&["encode", json], &arguments[..]].concat())
         .ended(0)
         .stdout;
@@ -240,7 +243,7 @@ fn raw_bytes_are_written_and_read() {
 fn bytes_that_are_something_else_are_refused_with_offset_and_type() {
     let slice = contract();
     let decode =
-        |arguments: &[&str]| run(&[&["decode", "--slice", &slice], arguments].concat()).ended(2);
+        |arguments: &[&str]| run(&[&["decode", "--slice", slice], arguments].concat()).ended(2);
     decode(&["--type", "::M::Point", "01 00 02"])
         .said("value.y: cannot decode short at byte 2: expected 2 more bytes, 1 are left");
     decode(&["--type", "::M::Point", "01 00 02 00 03"]).said("at byte 4: 1 bytes are left");
@@ -262,7 +265,7 @@ fn bytes_that_are_something_else_are_refused_with_offset_and_type() {
 fn json_that_is_something_else_is_refused_with_its_path() {
     let slice = contract();
     let encode =
-        |arguments: &[&str]| run(&[&["encode", "--slice", &slice], arguments].concat()).ended(2);
+        |arguments: &[&str]| run(&[&["encode", "--slice", slice], arguments].concat()).ended(2);
     encode(&["--type", "::M::Point", r#"{"x": 1, "z": 70000}"#])
         .said("value.z: expected a member of ::M::Point (x, y), got \"z\"")
         .said("value.y: expected a short (-32768 to 32767), got nothing");
@@ -281,7 +284,7 @@ fn json_that_is_something_else_is_refused_with_its_path() {
 fn arguments_that_make_no_sense_are_refused_with_the_way_out() {
     let slice = contract();
     let encode = |arguments: &[&str]| {
-        run(&[&["encode", "1", "--slice", &slice], arguments].concat()).ended(2)
+        run(&[&["encode", "1", "--slice", slice], arguments].concat()).ended(2)
     };
     encode(&[]).said("add --type TYPE, or --operation NAME");
     encode(&["--operation", "greet"]).said("expected --request, --reply or --exception");
@@ -305,7 +308,7 @@ fn arguments_that_make_no_sense_are_refused_with_the_way_out() {
 fn what_is_not_yet_supported_is_said_to_be_so() {
     let slice = contract();
     let decode = |arguments: &[&str]| {
-        run(&[&["decode", "00", "--slice", &slice], arguments].concat()).ended(2)
+        run(&[&["decode", "00", "--slice", slice], arguments].concat()).ended(2)
     };
     decode(&["--type", "::M::Node"]).said("classes are not yet supported: ::M::Node");
     decode(&["--type", "Value"]).said("classes are not yet supported: Value");

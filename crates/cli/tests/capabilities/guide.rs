@@ -1,8 +1,10 @@
-//! The guide, `docs/guides/floe-command.md`: every command in it is run, and prints what it says.
+//! The guides `floe-command.md` and `json.md` in `docs/guides/`: every command in them is run, and
+//! prints what they say.
 //!
 //! In a `console` block a line `$ COMMAND` is run by a shell, and the lines below it are what it
 //! prints on both outputs. A command that ends in `&` keeps running; a `json` block is what the
-//! last of these prints next. The port of the hub is another one than in the guide.
+//! last of these prints next. A `text` block is left alone. The port of the hub is another one than
+//! in the guide.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +12,21 @@ use std::process::Command;
 use crate::command::floe;
 use crate::hub::Running;
 
-const GUIDE: &str = include_str!("../../../../docs/guides/floe-command.md");
+#[test]
+fn the_guide_to_the_command_says_what_happens() {
+    let guide = include_str!("../../../../docs/guides/floe-command.md");
+    follow(guide, Reader::new("guide"));
+}
 
 #[test]
-fn the_guide_says_what_happens() {
-    let mut reader = Reader::new();
-    let mut blocks = GUIDE.split("\n```");
+fn the_guide_to_json_says_what_happens() {
+    let guide = include_str!("../../../../docs/guides/json.md");
+    follow(guide, Reader::new("guide-json"));
+}
+
+/// Does what a guide says.
+fn follow(guide: &str, mut reader: Reader) {
+    let mut blocks = guide.split("\n```");
     // What stands in front of the first block; then a block and the text behind it, in turn.
     blocks.next();
     let mut count = 0;
@@ -26,12 +37,13 @@ fn the_guide_says_what_happens() {
                 .split("\n$ ")
                 .for_each(|command| reader.command(command)),
             "json" => reader.later(text),
-            other => panic!("expected a block of console or json, got {other}"),
+            "text" => {}
+            other => panic!("expected a block of console, json or text, got {other}"),
         }
         count += 1;
         blocks.next();
     }
-    assert!(count > 5, "the guide has blocks");
+    assert!(count > 4, "the guide has blocks");
 }
 
 /// Somebody who types what the guide says.
@@ -44,8 +56,8 @@ struct Reader {
 }
 
 impl Reader {
-    fn new() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide");
+    fn new(folder: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         std::fs::create_dir_all(&folder).expect("the target folder can be written");
         Self {
             folder,
