@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use bytes::Bytes;
 use clap::Args;
-use floe_dynamic::{DecodePayloadError, MessageReader, from_hex};
+use floe_dynamic::{DecodePayloadError, MessageError, MessageReader, from_hex};
 
 use crate::exit::{Exit, Failure};
 use crate::json_input::unreadable;
@@ -58,15 +58,8 @@ impl Decode {
         let mut error_count = 0;
         loop {
             let offset = len - rest.len();
-            let message = reader.read(&mut rest).map_err(|error| {
-                let failure = Failure::usage(&error).when(format_args!("message at byte {offset}"));
-                match rest.starts_with(b"IceP") {
-                    true => failure,
-                    false => {
-                        failure.help("for the payload of an encapsulation leave out --message")
-                    }
-                }
-            })?;
+            let message = reader.read(&mut rest);
+            let message = message.map_err(|error| no_message(&error, offset, &rest))?;
             output.value(&message.json, &message.json)?;
             error_count += message.error_count;
             if rest.is_empty() {
@@ -119,6 +112,15 @@ fn parse(text: &str, place: &str) -> Result<Vec<u8>, Failure> {
     from_hex(text).map_err(|error| {
         Failure::usage(format_args!("{place}: {error}")).help("raw bytes need --binary")
     })
+}
+
+/// Bytes that are no message.
+fn no_message(error: &MessageError, offset: usize, bytes: &[u8]) -> Failure {
+    let failure = Failure::usage(error).when(format_args!("message at byte {offset}"));
+    match bytes.starts_with(b"IceP") {
+        true => failure,
+        false => failure.help("for the payload of an encapsulation leave out --message"),
+    }
 }
 
 /// Bytes that are not what was expected, with the mistakes that come to mind.
