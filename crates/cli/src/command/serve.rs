@@ -31,9 +31,14 @@ pub(crate) struct Serve {
     #[arg(long)]
     transient: bool,
 
-    /// How many events may wait for one subscriber; the oldest are lost, and counted, beyond that
+    /// How many events may wait for one subscriber; beyond this limit or that of --queue-bytes, the
+    /// oldest are lost, and counted
     #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 100_000)]
     queue_events: u32,
+
+    /// How many bytes of events may wait for one subscriber; the default is 64 MiB
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 64 * 1024 * 1024)]
+    queue_bytes: u64,
 
     /// The category of the hub's objects, InstanceName in IceStorm
     #[arg(long, value_name = "NAME", default_value = "IceStorm")]
@@ -79,6 +84,7 @@ impl Serve {
         settings.listen = self.listen.join(":");
         settings.instance_name.clone_from(&self.instance_name);
         settings.queue_limits.events = self.queue_events.try_into().unwrap_or(usize::MAX);
+        settings.queue_limits.bytes = self.queue_bytes.try_into().unwrap_or(usize::MAX);
         settings.store = match &self.data {
             Some(directory) => StoreSettings::Disk(directory.clone()),
             None => StoreSettings::Memory,

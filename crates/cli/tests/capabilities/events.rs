@@ -261,7 +261,13 @@ fn a_subscriber_whose_output_nobody_reads_ends_quietly() {
 
 #[test]
 fn events_that_a_slow_reader_makes_the_hub_drop_are_told() {
-    let hub = Hub::with(&["--transient", "--queue-events", "10"]);
+    for limit in [["--queue-events", "10"], ["--queue-bytes", "1000"]] {
+        slow_reader_loses_events(&limit);
+    }
+}
+
+fn slow_reader_loses_events(limit: &[&str]) {
+    let hub = Hub::with(&[&["--transient"], limit].concat());
     let file = contract("slow.ice");
     let subscriber = hub.unread(&["sub", "t", "--create", "--slice", &file]);
     subscriber.talk("subscribed");
@@ -276,6 +282,7 @@ fn events_that_a_slow_reader_makes_the_hub_drop_are_told() {
     assert_eq!(own["lost"], own["lost_by_reason"]["overflow"]);
     subscriber.signal("TERM");
     subscriber.end().ended(6);
+    hub.process.talk("loses its oldest events");
 }
 
 #[test]

@@ -152,6 +152,19 @@ fn it_serves_though_nobody_reads_its_output() {
 }
 
 #[test]
+fn both_limits_of_a_queue_are_told_with_their_defaults() {
+    let help = run(&["serve", "--help"]).ended(0).stdout;
+    for text in [
+        "--queue-events <EVENTS>",
+        "[default: 100000]",
+        "--queue-bytes <BYTES>",
+        "[default: 67108864]",
+    ] {
+        assert!(help.contains(text), "{help}");
+    }
+}
+
+#[test]
 fn it_is_ready_in_json_if_that_is_asked_for() {
     let serve = [
         "serve",

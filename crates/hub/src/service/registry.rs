@@ -465,3 +465,6 @@ fn name_taken(name: &str) -> ChangeError {
         "another object has the identity name {name:?} already: use another topic name or subscriber identity"
     ))
 }
+
+#[cfg(test)]
+mod tests;

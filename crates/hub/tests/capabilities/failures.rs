@@ -7,8 +7,8 @@ use floe::{EncodingVersion, OperationMode, TypedProxy};
 use floe_hub::contracts::floe::SubscriberState;
 
 use crate::world::{
-    Subscribers, World, encapsulation, identity, numbered, publish, publish_many, publisher, soon,
-    subscribe,
+    Log, Subscribers, World, encapsulation, identity, numbered, publish, publish_many, publisher,
+    soon, subscribe,
 };
 
 /// Subscribes an object of a process that ends before the first event.
@@ -202,4 +202,24 @@ async fn a_subscriber_that_does_not_answer_in_time_has_failed() {
     publish(&publisher(&topic).await, "e").await;
     let info = world.info_when("t", |i| i.lost.failed == 1).await;
     assert_eq!(info.subscribers[0].state, SubscriberState::Failed);
+}
+
+#[tokio::test]
+async fn an_overflow_is_logged_when_it_begins_and_when_it_ends() {
+    let log = Log::start();
+    let world = World::with(|settings| settings.queue_limits.events = 10).await;
+    let subscribers = Subscribers::start().await;
+    let (slow, mut inbox) = subscribers.add_stuck("slow");
+    let topic = world.create("t").await;
+    subscribe(&topic, &slow, &[]).await;
+    publish_many(&publisher(&topic).await, 100).await;
+    let began = log.lines_with("loses its oldest events");
+    assert_eq!(began.len(), 1, "{began:?}");
+    assert!(began[0].contains(r#""slow" of topic "t""#), "{began:?}");
+    assert!(log.lines_with("loses no more").is_empty());
+    inbox.open();
+    inbox.operations(15).await;
+    let ended = log.lines_with("loses no more");
+    assert_eq!(ended.len(), 1, "{ended:?}");
+    assert!(ended[0].contains("85 were lost"), "{ended:?}");
 }

@@ -4,6 +4,7 @@ mod delivery;
 mod failures;
 mod info;
 mod restart;
+mod shutdown;
 mod subscriptions;
 mod topics;
 mod world;

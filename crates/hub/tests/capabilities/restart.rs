@@ -1,30 +1,11 @@
 //! A hub that keeps topics and subscriptions on disk.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 use floe::TypedProxy;
 use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
 
-use crate::world::{Subscribers, World, identity, publish, publisher, soon, subscribe};
-
-/// A directory of its own for a test; removed with it.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("floe-hub-{}-{number}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use crate::world::{Directory, Subscribers, World, identity, publish, publisher, soon, subscribe};
 
 async fn hub_in(directory: &Path) -> World {
     let store = StoreSettings::Disk(directory.to_owned());
@@ -125,4 +106,23 @@ async fn a_directory_serves_one_hub_at_a_time() {
     let error = soon(Hub::start(&communicator, settings)).await.unwrap_err();
     assert!(matches!(&error, HubError::Store(_)), "{error}");
     assert!(error.to_string().contains("hub.redb"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_create_a_topic_at_the_same_time_all_get_it() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    for round in 0..5 {
+        let name = format!("t{round}");
+        let callers: Vec<_> = (0..16)
+            .map(|_| {
+                let (manager, name) = (world.manager.clone(), name.clone());
+                tokio::spawn(async move { manager.create_or_retrieve(&name).await })
+            })
+            .collect();
+        for caller in callers {
+            let topic = soon(caller).await.unwrap().expect("no error");
+            assert_eq!(topic.unwrap().get_name().await.unwrap(), name);
+        }
+    }
 }

@@ -132,6 +132,13 @@ async fn a_quality_of_service_that_cannot_be_had_is_refused() {
             .await
             .contains("expected a tcp endpoint")
     );
+    let secure = format!("s -s:{}", subscribers.adapter.endpoints()[0]);
+    let secure: floe::Proxy = world.client.proxy(&secure).unwrap();
+    assert!(
+        reason(&secure, &[])
+            .await
+            .contains("expected a proxy without -s")
+    );
     assert_eq!(topic.get_subscribers().await.unwrap(), []);
 }
 
@@ -165,4 +172,41 @@ async fn an_identity_that_icestorm_cannot_store_is_refused() {
         ),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_locator_cache_timeout_below_none_is_an_unknown_exception_as_with_icestorm() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    let qos = qos(&[("locatorCacheTimeout", "-5")]);
+    let error = soon(topic.subscribe_and_get_publisher(&qos, Some(&proxy)))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            SubscribeError::Invoke(InvokeError::System(SystemException::UnknownException(text)))
+                if text.contains("got -5")
+        ),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn two_subscribers_never_share_a_publisher() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let ((one, mut inbox), (two, _inbox)) = (subscribers.add("b.publish.c"), subscribers.add("c"));
+    let (a, b) = (world.create("a").await, world.create("a.publish.b").await);
+    let to_one = subscribe(&a, &one, &[]).await;
+    let error = soon(b.subscribe_and_get_publisher(&qos(&[]), Some(&two)))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("topic.a.publish.b.publish.c"));
+    soon(b.unsubscribe(Some(&two))).await.unwrap();
+    publish(&to_one, "e").await;
+    assert_eq!(inbox.next().await.operation, "e");
+    assert_eq!(b.get_subscribers().await.unwrap(), []);
 }

@@ -6,7 +6,7 @@ use floe::contracts::ice_storm::{
 };
 use floe::{InvokeError, SystemException, TypedProxy};
 
-use crate::world::{World, publish, publisher, soon};
+use crate::world::{Log, World, publish, publisher, soon};
 
 #[tokio::test]
 async fn a_topic_is_created_once_and_found_by_its_name() {
@@ -112,6 +112,8 @@ async fn facets_other_than_the_default_do_not_exist() {
         topic.as_proxy(),
         &publisher(&topic).await,
         world.manager.as_proxy(),
+        &world.object("IceStorm/Finder"),
+        &world.object(floe_hub::HUB_ADMIN),
     ] {
         let error = soon(proxy.ice_facet("f").ice_ping()).await.unwrap_err();
         assert!(
@@ -150,6 +152,18 @@ async fn a_topic_whose_objects_would_be_those_of_another_is_refused() {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("topic.a.publish"), "{error}");
+}
+
+#[tokio::test]
+async fn the_name_of_a_topic_forges_no_line_of_the_log() {
+    let log = Log::start();
+    let world = World::start().await;
+    let topic = world.create("a\nWARN forged").await;
+    soon(topic.destroy()).await.unwrap();
+    let lines = log.lines_with("forged");
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].ends_with(r#"created topic "a\nWARN forged""#));
+    assert!(lines[1].ends_with(r#"destroyed topic "a\nWARN forged""#));
 }
 
 #[tokio::test]

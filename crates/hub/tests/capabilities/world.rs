@@ -1,7 +1,10 @@
 //! A hub, and subscribers that write down what they get, for the other files.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
@@ -142,6 +145,63 @@ impl Subscribers {
     }
 }
 
+/// A directory of its own for a test; removed with it.
+pub(crate) struct Directory(pub(crate) PathBuf);
+
+impl Directory {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("floe-hub-{}-{number}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What is logged on this thread while it lives.
+pub(crate) struct Log {
+    text: Arc<Mutex<Vec<u8>>>,
+    _guard: tracing::subscriber::DefaultGuard,
+}
+
+impl Log {
+    pub(crate) fn start() -> Self {
+        let text = Arc::<Mutex<Vec<u8>>>::default();
+        let (subscriber, written) = (tracing_subscriber::fmt(), text.clone());
+        let subscriber = subscriber
+            .with_ansi(false)
+            .with_writer(move || Writer(written.clone()));
+        Self {
+            text,
+            _guard: tracing::subscriber::set_default(subscriber.finish()),
+        }
+    }
+
+    /// The lines that contain this.
+    pub(crate) fn lines_with(&self, part: &str) -> Vec<String> {
+        let text = String::from_utf8(self.text.lock().unwrap().clone()).unwrap();
+        let lines = text.lines().filter(|line| line.contains(part));
+        lines.map(str::to_owned).collect()
+    }
+}
+
+struct Writer(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A request as a subscriber got it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
@@ -171,6 +231,11 @@ impl Inbox {
             operations.push(self.next().await.operation);
         }
         operations
+    }
+
+    /// How many events nobody has looked at.
+    pub(crate) fn waiting(&self) -> usize {
+        self.events.len()
     }
 
     /// Whether there is an event that nobody has looked at.

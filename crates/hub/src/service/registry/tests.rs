@@ -1,0 +1,267 @@
+//! Changes that meet one another, or a store that fails.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use floe::{
+    Adapter, DispatchFuture, Dispatcher, Event, InvokeError, OperationMode, Request,
+    SystemException, TypedProxy,
+};
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::service::servants;
+use crate::store::StoredTopic;
+
+/// Keeps nothing, and fails while the flag says so.
+struct Failing {
+    stored: Vec<StoredTopic>,
+    is_failing: Arc<AtomicBool>,
+}
+
+impl Store for Failing {
+    fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError> {
+        Ok(std::mem::take(&mut self.stored))
+    }
+
+    fn apply(&mut self, _change: &Change<'_>) -> Result<(), StoreError> {
+        match self.is_failing.load(Ordering::Relaxed) {
+            true => Err(StoreError::new("the disk is full")),
+            false => Ok(()),
+        }
+    }
+
+    fn is_slow(&self) -> bool {
+        false
+    }
+}
+
+/// A registry without its hub.
+struct World {
+    communicator: Communicator,
+    registry: Arc<Registry>,
+    is_failing: Arc<AtomicBool>,
+}
+
+impl World {
+    fn new() -> Self {
+        Self::with(Vec::new())
+    }
+
+    fn with(stored: Vec<StoredTopic>) -> Self {
+        let communicator = Communicator::new();
+        let is_failing = Arc::<AtomicBool>::default();
+        let store = Failing {
+            stored,
+            is_failing: is_failing.clone(),
+        };
+        let registry = Registry::open(HubSettings::default(), Box::new(store), &communicator);
+        Self {
+            communicator,
+            registry: registry.unwrap(),
+            is_failing,
+        }
+    }
+
+    fn set_failing(&self, is_failing: bool) {
+        self.is_failing.store(is_failing, Ordering::Relaxed);
+    }
+
+    fn create(&self, name: &str) -> Arc<Topic> {
+        self.registry.create(name.to_owned()).unwrap()
+    }
+
+    fn try_subscribe(&self, topic: &Arc<Topic>, name: &str) -> Result<(), ChangeError> {
+        let text = format!("{name}:tcp -h 127.0.0.1 -p 1");
+        let proxy = self.communicator.proxy(&text).unwrap();
+        let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap();
+        let wishes = BTreeMap::new();
+        self.registry.subscribe(topic, &proxy, wishes, qos)
+    }
+
+    fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {
+        self.try_subscribe(topic, name).unwrap();
+        topic.find(&Identity::new(name)).unwrap()
+    }
+
+    fn unremoved(&self) -> usize {
+        self.registry.lock_changes().unremoved.len()
+    }
+}
+
+/// Lets other tasks run until it is so.
+async fn until(is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(30), waiting);
+    waited.await.expect("it is so in time");
+}
+
+/// Waits until nobody else keeps it.
+async fn release(subscriber: Arc<Subscriber>) {
+    until(|| Arc::strong_count(&subscriber) == 1).await;
+}
+
+#[tokio::test]
+async fn a_subscriber_that_has_left_is_let_go() {
+    let world = World::new();
+    let topic = world.create("t");
+    let subscriber = world.subscribe(&topic, "s");
+    let left = [subscriber.identity().clone()];
+    world.registry.unsubscribe(&topic, &left).unwrap();
+    release(subscriber).await;
+}
+
+#[tokio::test]
+async fn a_new_subscriber_takes_the_place_of_a_dead_one_at_once() {
+    let world = World::new();
+    let topic = world.create("t");
+    let dead = world.subscribe(&topic, "s");
+    dead.remove();
+    let new = world.subscribe(&topic, "s");
+    assert!(!Arc::ptr_eq(&dead, &new));
+    assert_eq!(topic.all_subscribers().len(), 1);
+    let again = world.try_subscribe(&topic, "s").unwrap_err();
+    assert!(matches!(again, ChangeError::AlreadySubscribed), "{again}");
+    let found = world.registry.find("topic.t.publish.s");
+    assert!(matches!(found, Some(Object::SubscriberPublisher(s)) if Arc::ptr_eq(&s, &new)));
+}
+
+#[tokio::test]
+async fn a_topic_that_was_destroyed_meanwhile_takes_no_more_changes() {
+    let world = World::new();
+    let topic = world.create("t");
+    world.registry.destroy(&topic).unwrap();
+    let gone = |result| matches!(result, Err(ChangeError::TopicGone));
+    assert!(gone(world.try_subscribe(&topic, "s")));
+    assert!(gone(world.registry.unsubscribe(&topic, &[])));
+    assert!(gone(world.registry.destroy(&topic)));
+    assert!(topic.all_subscribers().is_empty());
+}
+
+#[tokio::test]
+async fn a_dead_subscriber_that_could_not_be_removed_is_removed_with_the_next_change() {
+    let world = World::new();
+    let topic = world.create("t");
+    let subscriber = world.subscribe(&topic, "s");
+    world.set_failing(true);
+    subscriber.remove();
+    until(|| world.unremoved() == 1).await;
+    assert!(topic.has(&subscriber));
+    assert!(world.registry.create("other".to_owned()).is_err());
+    assert_eq!(world.unremoved(), 1);
+    world.set_failing(false);
+    world.create("other");
+    assert_eq!(world.unremoved(), 0);
+    assert!(!topic.has(&subscriber));
+    release(subscriber).await;
+}
+
+#[tokio::test]
+async fn a_dead_subscriber_in_whose_place_is_a_new_one_takes_nothing_with_it() {
+    let world = World::new();
+    let topic = world.create("t");
+    let dead = world.subscribe(&topic, "s");
+    world.set_failing(true);
+    dead.remove();
+    until(|| world.unremoved() == 1).await;
+    world.try_subscribe(&topic, "s").unwrap_err();
+    world.set_failing(false);
+    let new = world.subscribe(&topic, "s");
+    world.create("other");
+    assert!(topic.has(&new) && !topic.has(&dead));
+    release(dead).await;
+}
+
+#[tokio::test]
+async fn subscribers_that_were_stored_with_one_publisher_harm_one_another_no_more() {
+    let stored = [("a", "b.publish.c"), ("a.publish.b", "c")].map(|(topic, name)| StoredTopic {
+        name: topic.to_owned(),
+        subscriptions: vec![StoredSubscription {
+            subscriber: format!("{name}:tcp -h 127.0.0.1 -p 1").parse().unwrap(),
+            qos: BTreeMap::new(),
+        }],
+    });
+    let world = World::with(stored.to_vec());
+    let topic = |name| world.registry.topic(name).unwrap();
+    let one = topic("a").all_subscribers()[0].clone();
+    let other = topic("a.publish.b");
+    world
+        .registry
+        .unsubscribe(&other, &[Identity::new("c")])
+        .unwrap();
+    let found = world.registry.find("topic.a.publish.b.publish.c");
+    assert!(matches!(found, Some(Object::SubscriberPublisher(s)) if Arc::ptr_eq(&s, &one)));
+}
+
+async fn adapter(communicator: &Communicator) -> Adapter {
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await;
+    adapter.unwrap()
+}
+
+#[tokio::test]
+async fn the_publisher_of_a_dead_subscriber_that_is_still_kept_does_not_exist() {
+    let world = World::new();
+    let hub = adapter(&world.communicator).await;
+    servants::register(&hub, &world.registry).unwrap();
+    hub.activate();
+    let topic = world.create("t");
+    let subscriber = world.subscribe(&topic, "s");
+    let name = Identity::with_category("topic.t.publish.s", "IceStorm");
+    let publisher = hub.proxy(name);
+    publisher.ice_ping().await.unwrap();
+    world.set_failing(true);
+    subscriber.remove();
+    let error = publisher.ice_ping().await.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            InvokeError::System(SystemException::ObjectNotExist(_))
+        ),
+        "{error}"
+    );
+}
+
+/// Gives each request away as an event.
+struct Events(mpsc::UnboundedSender<Event>);
+
+impl Dispatcher for Events {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        self.0.send(request.event()).expect("the test listens");
+        Box::pin(async move { request.returned_nothing() })
+    }
+}
+
+/// An event with so many bytes of parameters, in the buffer that it was read into.
+async fn event(communicator: &Communicator, parameters_len: usize) -> Event {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let adapter = adapter(communicator).await;
+    let proxy = adapter.add("events", Events(sender)).unwrap();
+    adapter.activate();
+    let mut parameters = vec![0; 6 + parameters_len];
+    let len = u32::try_from(parameters.len()).unwrap();
+    parameters[..4].copy_from_slice(&len.to_le_bytes());
+    parameters[4..6].copy_from_slice(&[1, 1]);
+    let invoked = proxy.invoke("e", OperationMode::Normal, &parameters);
+    invoked.await.unwrap();
+    events.recv().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_small_event_waits_in_memory_of_its_own_and_a_long_one_is_not_copied() {
+    let world = World::new();
+    let topic = world.create("t");
+    let subscriber = world.subscribe(&topic, "s");
+    for (parameters_len, is_copied) in [(10, true), (1_000_000, false)] {
+        let event = event(&world.communicator, parameters_len).await;
+        topic.publish(&event);
+        let mut queued = Vec::new();
+        subscriber.take(1, usize::MAX, &mut queued);
+        assert_eq!(queued[0], event);
+        let start = |event: &Event| event.as_bytes().as_ptr();
+        assert_eq!(start(&queued[0]) != start(&event), is_copied);
+    }
+}
