@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::Checker;
-use crate::diagnostic::Span;
+use crate::Language;
+use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::parse::ast::{Name, ScopedName};
 
 /// The names so far.
@@ -11,9 +12,9 @@ use crate::parse::ast::{Name, ScopedName};
 pub(super) struct Names {
     /// By name in lower case.
     defined: HashMap<String, (String, Span)>,
-    /// First parts of the names of results and exceptions so far, as written. Names of members and
-    /// parameters do not count: `Color Color;` is common.
-    used: HashMap<String, Span>,
+    /// First parts of the names of results and exceptions so far, in lower case, and as written. Names
+    /// of members and parameters do not count: `Color color;` is common.
+    used: HashMap<String, (String, Span)>,
 }
 
 impl Names {
@@ -23,19 +24,22 @@ impl Names {
         self.defined.entry(key).or_insert((name.to_owned(), span));
     }
 
-    /// Where a name of this definition stands that a simple name means.
+    /// Where a name of this definition stands that a simple name means, or would mean but for case.
     pub(super) fn place_of(&self, name: &ScopedName) -> Option<Span> {
         let [only] = name.parts.as_slice() else {
             return None;
         };
-        let (defined, place) = self.defined.get(&only.text.to_ascii_lowercase())?;
-        (!name.is_absolute && *defined == only.text).then_some(*place)
+        let (_, place) = self.defined.get(&only.text.to_ascii_lowercase())?;
+        (!name.is_absolute).then_some(*place)
     }
 
     /// Notes that a type is used, so that no later name may change its meaning.
     pub(super) fn note_use(&mut self, name: &ScopedName) {
         if let Some(first) = name.parts.first().filter(|_| !name.is_absolute) {
-            self.used.entry(first.text.clone()).or_insert(first.span);
+            let key = first.text.to_ascii_lowercase();
+            self.used
+                .entry(key)
+                .or_insert((first.text.clone(), first.span));
         }
     }
 }
@@ -49,10 +53,39 @@ impl Checker {
             self.report_two_names(name, &before, place);
             return false;
         }
-        if let Some(place) = names.used.get(&name.text) {
-            self.report_changed_meaning(name, *place);
+        if let Some((used, place)) = names.used.get(&key) {
+            if *used == name.text {
+                self.report_changed_meaning(name, *place);
+            } else {
+                self.report_changed_case(name, used, *place);
+            }
         }
         names.defined.insert(key, (name.text.clone(), name.span));
         true
+    }
+
+    /// A name that differs only in case from one used before. Ice 3.7 takes it for the same.
+    fn report_changed_case(&mut self, name: &Name, used: &str, place: Span) {
+        if !self.language.has_37() {
+            return;
+        }
+        let message = format!(
+            "`{}` differs from `{used}`, used before, only in case",
+            name.text
+        );
+        let diagnostic = Diagnostic::new(self.code_of_clash(), name.span, message)
+            .label(place, "it means something else here")
+            .help(format!(
+                "Ice 3.7 refuses this: rename it, or write `::Module::{used}`"
+            ));
+        self.report(diagnostic);
+    }
+
+    /// What Ice 3.7 alone refuses is an error for its language, and worth a warning where any is fine.
+    pub(super) fn code_of_clash(&self) -> Code {
+        match self.language {
+            Language::V37 => Code::ChangedMeaning,
+            _ => Code::ClashIn37,
+        }
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use super::container::Names;
 use super::member::Tags;
 use super::{Checker, Context, doc, metadata};
-use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionId, DefinitionKind, Interface, Operation, Parameter, Returned};
 use crate::parse::ast::{self, Name, ScopedName, TypeKind};
@@ -293,11 +292,11 @@ impl Checker {
         let Some(place) = names.place_of(exception) else {
             return;
         };
-        if self.language == Language::V37 {
+        if self.language.has_37() {
             let message = format!("`{}` means an operation here", exception.text());
-            let diagnostic = Diagnostic::new(Code::WrongKind, exception.span, message)
+            let diagnostic = Diagnostic::new(self.code_of_clash(), exception.span, message)
                 .label(place, "this operation")
-                .help("rename one of them, or write the exception with its modules");
+                .help("Ice 3.7 refuses this: rename one, or write the exception with its modules");
             self.report(diagnostic);
         }
     }

@@ -70,6 +70,7 @@ codes! {
     WrongKind, "wrong-kind", Error, "a name means something that cannot stand here";
     IncompleteType, "incomplete-type", Error, "a definition is needed, and only a declaration was seen";
     ChangedMeaning, "changed-meaning", Error, "a name is redefined after it was used with another meaning";
+    ClashIn37, "clash-in-37", Warning, "Ice 3.7 takes two names for one and refuses the file";
     // Types and values.
     EmptyDefinition, "empty-definition", Error, "a struct without members or an enum without enumerators";
     RecursiveStruct, "recursive-struct", Error, "a struct would contain itself";
