@@ -85,9 +85,14 @@ pub struct ChainLoader<A, B> {
 
 impl<A: Loader, B: Loader> Loader for ChainLoader<A, B> {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         match self.first.load(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.fallback.load(path),
-            other => other,
+            // If neither has it, what the first says is what a person understands.
+            Err(error) if is_missing(&error) => match self.fallback.load(path) {
+                Err(later) if is_missing(&later) => Err(error),
+                found => found,
+            },
+            found => found,
         }
     }
 }

@@ -2,11 +2,23 @@
 //!
 //! Usage: `greeter-client [PROXY]`
 
+use std::process::ExitCode;
+
 use floe::Communicator;
 use greeter::demo::{GreeterGreetError, GreeterProxy};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("greeter-client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let proxy = std::env::args().nth(1);
     let proxy = proxy
         .as_deref()

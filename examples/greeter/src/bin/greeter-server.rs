@@ -2,6 +2,7 @@
 //!
 //! Usage: `greeter-server [ENDPOINT]`
 
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use floe::{Communicator, Current};
@@ -30,7 +31,17 @@ impl Greeter for Polite {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("greeter-server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let endpoint = std::env::args().nth(1);
     let endpoint = endpoint.as_deref().unwrap_or("tcp -h 127.0.0.1 -p 4061");
 

@@ -2,12 +2,24 @@
 //!
 //! Usage: `ticker-publisher [HUB-ENDPOINT]`
 
+use std::process::ExitCode;
+
 use floe::contracts::ice_storm::TopicManagerProxy;
 use floe::{Communicator, TypedProxy};
 use ticker::demo::{Tick, TickerProxy};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ticker-publisher: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let hub = std::env::args().nth(1);
     let hub = hub.as_deref().unwrap_or("tcp -h 127.0.0.1 -p 10000");
 

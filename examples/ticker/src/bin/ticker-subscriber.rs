@@ -2,6 +2,8 @@
 //!
 //! Usage: `ticker-subscriber [HUB-ENDPOINT]`
 
+use std::process::ExitCode;
+
 use floe::contracts::ice_storm::{QoS, TopicManagerProxy};
 use floe::{Communicator, Current, InvokeError};
 use ticker::demo::{Tick, Ticker, TickerDispatcher};
@@ -18,7 +20,17 @@ impl Ticker for Forward {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ticker-subscriber: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let hub = std::env::args().nth(1);
     let hub = hub.as_deref().unwrap_or("tcp -h 127.0.0.1 -p 10000");
 
