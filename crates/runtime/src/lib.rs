@@ -10,9 +10,28 @@
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
 //! - [`Event`]: a request on its way to another object, unopened
 //! - [`contracts`]: the interfaces that Floe itself speaks
-
 //!
 //! Every program written with ZeroC Ice 3.7 or 3.8 is a peer.
+//!
+//! ```no_run
+//! use floe::{Communicator, Proxy, TypedProxy};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let communicator = Communicator::new();
+//! let object: Proxy = communicator.proxy("greeter:tcp -h 127.0.0.1 -p 4061")?;
+//! object.ice_ping().await?;
+//! println!("it is a {}", object.ice_id().await?);
+//! communicator.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A servant returns what its caller gets: a result, a user exception with `Err(exception.into())`,
+//! or with `?` what an invocation of its own failed with. A panic of a servant is an
+//! `UnknownException` for that caller alone. What every proxy has in common (`ice_ping`,
+//! `ice_oneway`, `ice_timeout` ...) is in the trait [`TypedProxy`], which must be imported. To
+//! subscribe to events is to give a topic a proxy to a servant of one's own: see
+//! [`contracts::ice_storm`] and the example `ticker`.
 
 mod adapter;
 mod communicator;
