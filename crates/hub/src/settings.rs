@@ -32,10 +32,12 @@ pub struct HubSettings {
     /// How long the delivery of an event may take; `None` waits for ever. Default 60 s.
     #[doc(alias = "Send.Timeout")]
     pub send_timeout: Option<Duration>,
-    /// How long events are discarded after a failure that is tolerated (`retryCount`). Default 60 s.
+    /// How long events are discarded after a failure that is tolerated (`retryCount`). Default 60 s;
+    /// `Duration::MAX` is for ever.
     #[doc(alias = "Discard.Interval")]
     pub discard_interval: Duration,
-    /// How long a shutdown waits for events that are queued. Default 2 s.
+    /// How long a shutdown waits for the connections of its peers, and then for events that are
+    /// queued. Default 2 s.
     pub drain_timeout: Duration,
 }
 
