@@ -69,6 +69,10 @@ impl fmt::Display for InvokeError {
                 "the reply is not what the contract says: {error}: \
                  compile both sides from the same contract"
             ),
+            Self::NotDispatched(LocalError::Timeout { operation, after }) => write!(
+                f,
+                "operation \"{operation}\" was not sent within {after:?}: no connection was ready"
+            ),
             Self::NotDispatched(error) => error.fmt(f),
             Self::PerhapsDispatched(error) => {
                 write!(f, "{error}; the operation may have been executed")
