@@ -59,6 +59,8 @@ pub(crate) struct Failure {
     message: String,
     /// What to do about it.
     help: Option<String>,
+    /// Nothing could be sent, for there was no connection.
+    is_unreachable: bool,
 }
 
 impl Failure {
@@ -69,6 +71,7 @@ impl Failure {
             // What a peer reports may be a whole stack trace, with a line end.
             message: message.to_string().trim_end().to_owned(),
             help: None,
+            is_unreachable: false,
         }
     }
 
@@ -108,6 +111,11 @@ impl Failure {
         self.exit
     }
 
+    /// Whether nothing could be sent, for there was no connection.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        self.is_unreachable
+    }
+
     /// Says on standard error what went wrong.
     pub(crate) fn report(&self) {
         if self.message.is_empty() {
@@ -123,12 +131,13 @@ impl Failure {
 impl From<InvokeError> for Failure {
     fn from(error: InvokeError) -> Self {
         let exit = exit_of(&error);
-        let failure = Self::new(exit, &error);
-        match (&error, exit) {
-            (_, Exit::Refused) => {
+        let mut failure = Self::new(exit, &error);
+        failure.is_unreachable = is_unreachable(&error);
+        match &error {
+            _ if failure.is_unreachable => {
                 failure.help("is the server running, and is this where it listens?")
             }
-            (InvokeError::System(SystemException::OperationNotExist(_)), _) => failure.help(
+            InvokeError::System(SystemException::OperationNotExist(_)) => failure.help(
                 "is the object of the interface that you think? `floe call PROXY ice_ids` tells",
             ),
             _ => failure,
@@ -162,6 +171,19 @@ fn exit_of(error: &InvokeError) -> Exit {
         InvokeError::NotDispatched(error) if is_refused(error) => Exit::Refused,
         InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Exit::Usage,
         _ => Exit::Failure,
+    }
+}
+
+fn is_unreachable(error: &InvokeError) -> bool {
+    match error {
+        InvokeError::NotDispatched(LocalError::BatchLost { source, .. }) => {
+            matches!(**source, LocalError::Connect { .. })
+        }
+        InvokeError::NotDispatched(error) => matches!(
+            error,
+            LocalError::Connect { .. } | LocalError::Timeout { .. }
+        ),
+        _ => false,
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use clap::Args;
-use floe::{AdapterError, Communicator, Proxy, Settings, TypedProxy};
+use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Target, TypedProxy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::{Exit, Failure};
@@ -34,16 +34,31 @@ where
     F: FnOnce(Communicator) -> R,
     R: Future<Output = Result<Exit, Failure>>,
 {
-    runtime()?.block_on(async {
+    let runtime = runtime()?;
+    let result = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let communicator = communicator(timeout.limit());
         let result = tokio::select! {
             result = what(communicator.clone()) => result,
             () = signals.next() => Ok(Exit::Interrupted),
         };
-        communicator.shutdown().await;
+        end(&communicator, &result).await;
         result
-    })
+    });
+    // A look-up of a host name that nobody waits for any more may take long.
+    runtime.shutdown_background();
+    result
+}
+
+/// Ends the communicator in order, unless whoever waits has waited long enough.
+pub(crate) async fn end(communicator: &Communicator, result: &Result<Exit, Failure>) {
+    let exit = match result {
+        Ok(exit) => *exit,
+        Err(failure) => failure.exit(),
+    };
+    if !matches!(exit, Exit::TimedOut | Exit::Interrupted) {
+        communicator.shutdown().await;
+    }
 }
 
 /// The async runtime of a subcommand.
@@ -82,13 +97,34 @@ const ANSWER_SIZE_MAX: usize = 256 * 1024 * 1024;
 /// A proxy from an argument.
 ///
 /// # Errors
-/// Text that is no proxy.
+/// Text that is no proxy, or one that says not where the object is.
 pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> Result<P, Failure> {
     let proxy: Proxy = communicator.proxy(text).map_err(|error| {
         Failure::usage(format_args!("`{text}` is no proxy: {error}"))
             .help("a proxy is written `greeter:tcp -h localhost -p 4061`")
     })?;
+    check_endpoints(&proxy, text)?;
     Ok(P::from_proxy(proxy))
+}
+
+/// Without a locator, only endpoints tell where an object is; nobody can connect to port 0.
+fn check_endpoints(proxy: &Proxy, text: &str) -> Result<(), Failure> {
+    let reference = proxy.reference();
+    let has_no_port = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(tcp) if tcp.port == 0);
+    match (&reference.target, reference.endpoints()) {
+        (Target::WellKnown, _) => Err(Failure::usage(format_args!(
+            "`{text}` has no usable endpoint"
+        ))
+        .help(format_args!(
+            "write `{}:tcp -h HOST -p PORT`",
+            reference.identity
+        ))),
+        (_, endpoints) if !endpoints.is_empty() && endpoints.iter().all(has_no_port) => {
+            let message = format!("the endpoint of `{text}` has no port");
+            Err(Failure::usage(message).help("add -p PORT"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a failure to listen on these endpoints means.
@@ -143,6 +179,7 @@ impl Signals {
         }
     }
 }
+
 /// A time as people write it: a number and `ms`, `s`, `m` or `h`; seconds without one.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let number_len = text
