@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use floe::{Context, DispatchFuture, Dispatcher, Request};
@@ -117,7 +118,10 @@ const OPERATION_MAX: usize = 1024;
 pub(crate) struct Printer {
     reader: EventReader,
     format: Format,
-    left: Option<u64>,
+    /// How many are wanted.
+    count: Option<u64>,
+    /// How many were printed.
+    printed: Arc<AtomicU64>,
 }
 
 /// How printing ended: with all that was wanted, or because it could not go on.
@@ -129,8 +133,14 @@ impl Printer {
         Self {
             reader,
             format,
-            left: count,
+            count,
+            printed: Arc::default(),
         }
+    }
+
+    /// How many events were printed, to be asked at any time.
+    pub(crate) fn printed(&self) -> Arc<AtomicU64> {
+        self.printed.clone()
     }
 
     /// Prints from a thread of its own, so that a reader who does not read keeps no signal from
@@ -149,7 +159,8 @@ impl Printer {
 
     fn print(&mut self, events: &mut mpsc::Receiver<Arrived>) -> Printed {
         let output = Output::new(Some(self.format));
-        while self.left != Some(0) {
+        let mut printed = 0;
+        while self.count != Some(printed) {
             let Some(event) = events.blocking_recv() else {
                 return Ok(());
             };
@@ -159,7 +170,8 @@ impl Printer {
                 Format::Json | Format::Jsonl => output.line(&json)?,
                 Format::Raw => output.line(json.get("parameters").unwrap_or(&json["error"]))?,
             }
-            self.left = self.left.map(|left| left - 1);
+            printed += 1;
+            self.printed.store(printed, Ordering::Release);
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The hub as an argument, and what there is to ask of any event service that speaks IceStorm.
 
+use std::borrow::Cow;
+
 use clap::Args;
 use floe::contracts::ice_storm::{
     TopicManagerCreateError, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
@@ -14,16 +16,15 @@ use crate::peer;
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HubArgument {
-    /// The hub: its endpoint, or the proxy of its topic manager
-    #[arg(
-        long,
-        value_name = "ENDPOINT",
-        env = "FLOE_HUB",
-        hide_env_values = true,
-        default_value = DEFAULT_ENDPOINT
-    )]
-    hub: String,
+    /// The hub: its endpoint, or the proxy of its topic manager [env: FLOE_HUB] [default: tcp -h
+    /// 127.0.0.1 -p 10000]
+    // The library's own reading of the environment takes an empty variable for a value.
+    #[arg(long, value_name = "ENDPOINT")]
+    hub: Option<String>,
 }
+
+/// Says where the hub is, where --hub does not.
+const VARIABLE: &str = "FLOE_HUB";
 
 /// Where a hub listens unless told otherwise.
 pub(crate) const DEFAULT_ENDPOINT: &str = "tcp -h 127.0.0.1 -p 10000";
@@ -37,12 +38,24 @@ impl HubArgument {
         &self,
         communicator: &Communicator,
     ) -> Result<TopicManagerProxy, Failure> {
-        peer::proxy(communicator, &manager_text(&self.hub)).map_err(|error| {
-            error.when("--hub").help(
+        let (text, place) = self.text();
+        peer::proxy(communicator, &manager_text(&text)).map_err(|error| {
+            error.when(place).help(
                 "give an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
                  'DemoIceStorm/TopicManager:tcp -h localhost -p 9999'",
             )
         })
+    }
+
+    /// What was given, and where; an empty variable is as good as none.
+    fn text(&self) -> (Cow<'_, str>, &'static str) {
+        if let Some(hub) = &self.hub {
+            return (hub.into(), "--hub");
+        }
+        match std::env::var(VARIABLE) {
+            Ok(hub) if !hub.trim().is_empty() => (hub.into(), VARIABLE),
+            _ => (DEFAULT_ENDPOINT.into(), "the default hub"),
+        }
     }
 
     /// The topic of this name.
@@ -112,16 +125,19 @@ impl HubArgument {
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
-            Exit::Refused => failure
-                .when("no hub")
-                .help("start one with `floe serve`, or say with --hub where it listens"),
+            Exit::Refused => failure.when("no hub").help(WHERE_HELP),
             Exit::NotFound => failure
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
+            _ if failure.is_unreachable() => {
+                failure.when("the hub did not answer").help(WHERE_HELP)
+            }
             _ => failure.when("the hub did not answer"),
         }
     }
 }
+
+const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where it listens";
 
 /// A proxy that a hub may not leave out.
 ///

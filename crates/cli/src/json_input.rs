@@ -82,16 +82,24 @@ impl Source {
     }
 }
 
+/// A JSON value of standard input, and where it stood.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) json: Json,
+    /// As in `line 3 of standard input`.
+    pub(crate) place: String,
+}
+
 /// The JSON values of standard input, a line each; blank lines are passed over.
-pub(crate) fn lines() -> impl Iterator<Item = Result<Json, Failure>> {
+pub(crate) fn lines() -> impl Iterator<Item = Result<Line, Failure>> {
     let lines = io::stdin().lock().lines().enumerate();
     lines.filter_map(|(index, line)| match line {
         Ok(line) if line.trim().is_empty() => None,
-        Ok(line) => Some(parse(
-            &line,
-            &format!("line {} of standard input", index + 1),
-            PARAMETERS_HELP,
-        )),
+        Ok(line) => {
+            let place = format!("line {} of standard input", index + 1);
+            let json = parse(&line, &place, PARAMETERS_HELP);
+            Some(json.map(|json| Line { json, place }))
+        }
         Err(error) => Some(Err(unreadable(error))),
     })
 }
@@ -102,8 +110,29 @@ pub(crate) fn misfit(error: &JsonError, operation: &Operation) -> Failure {
 }
 
 fn parse(text: &str, place: &str, help: &str) -> Result<Json, Failure> {
-    parse_json(text).map_err(|error| Failure::usage(format_args!("{place}: {error}")).help(help))
+    parse_json(text).map_err(|error| {
+        let failure = match error.is_data() {
+            true => Failure::usage(error),
+            false => Failure::usage(format_args!(
+                "expected JSON, got `{}`: {error}",
+                excerpt(text)
+            )),
+        };
+        failure.when(place).help(help)
+    })
 }
+
+/// The text, or as much of it as a message has room for.
+fn excerpt(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(EXCERPT_MAX) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// Characters of a wrong text that are shown.
+const EXCERPT_MAX: usize = 40;
 
 fn needs_parameters(operation: &Operation) -> bool {
     operation

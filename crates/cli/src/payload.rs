@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use floe::{EncodingVersion, ExceptionFormat};
 use floe_dynamic::{Contract, LookupError, Operation, PayloadType};
 
-use crate::command::call::{Encoding, no_operation};
+use crate::command::call::{Encoding, EncodingParser, no_operation};
 use crate::contract::ContractArguments;
 use crate::exit::Failure;
 
@@ -46,7 +46,7 @@ pub(crate) struct PayloadArguments {
     contract: ContractArguments,
 
     /// The encoding of the payload [default: 1.1]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = EncodingParser)]
     encoding: Option<Encoding>,
 
     /// How user exceptions are encoded in 1.1 [default: as the metadata of the operation says, else

@@ -1,6 +1,10 @@
 //! `floe call`: invokes an operation of any Ice or Floe server.
 
-use clap::{Args, ValueEnum};
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Args};
 use floe::{Communicator, Context, EncodingVersion, InvocationMode, Outcome, Proxy, TypedProxy};
 use floe_dynamic::{Contract, DecodeValueError, EXCEPTION_KEY, LookupError, Operation};
 use serde_json::Value as Json;
@@ -55,17 +59,48 @@ pub(crate) struct Call {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct EncodingArgument {
     /// The encoding of the parameters [default: that of the proxy]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = EncodingParser)]
     encoding: Option<Encoding>,
 }
 
 /// Versions of the encoding.
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Encoding {
-    #[value(name = "1.0")]
     V1_0,
-    #[value(name = "1.1")]
     V1_1,
+}
+
+/// Reads the version of an encoding. The library's own parser of names would call 1.0 similar to 2.0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EncodingParser;
+
+impl TypedValueParser for EncodingParser {
+    type Value = Encoding;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Encoding, clap::Error> {
+        match value.to_str() {
+            Some("1.0") => return Ok(Encoding::V1_0),
+            Some("1.1") => return Ok(Encoding::V1_1),
+            _ => {}
+        }
+        let mut error = clap::Error::new(ErrorKind::InvalidValue).with_cmd(command);
+        let argument = argument.map_or_else(String::new, ToString::to_string);
+        let value = value.to_string_lossy().into_owned();
+        let versions = ["1.0", "1.1"].map(str::to_owned).to_vec();
+        error.insert(ContextKind::InvalidArg, ContextValue::String(argument));
+        error.insert(ContextKind::InvalidValue, ContextValue::String(value));
+        error.insert(ContextKind::ValidValue, ContextValue::Strings(versions));
+        Err(error)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        Some(Box::new(["1.0", "1.1"].map(PossibleValue::new).into_iter()))
+    }
 }
 
 impl Encoding {

@@ -11,7 +11,7 @@ use crate::command::call::{EncodingArgument, no_operation, parse_entry};
 use crate::contract::ContractArguments;
 use crate::exit::{Exit, Failure};
 use crate::hub::{HubArgument, not_nil};
-use crate::json_input::{self, Source};
+use crate::json_input::{self, Line, Source};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 
@@ -40,7 +40,12 @@ pub(crate) struct Publish {
     hub: HubArgument,
 
     /// Publishes this many events; of standard input, at most this many lines
-    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
     count: Option<u64>,
 
     /// Publishes this many events a second, and not as many as the hub takes
@@ -107,9 +112,14 @@ impl Publish {
         let mut events = Events::new(source, self.count);
         let mut pace = Pace::new(self.rate);
         let mut published = 0_u64;
-        while let Some(json) = events.next().await {
+        while let Some(line) = events.next().await {
             let result = async {
-                let parameters = encode(operation, &json?, encoding)?;
+                let Line { json, place } = line?;
+                let parameters = encode(operation, &json, encoding);
+                let parameters = parameters.map_err(|failure| match place.is_empty() {
+                    true => failure,
+                    false => failure.when(place),
+                })?;
                 pace.wait().await;
                 publisher
                     .invoke(operation.name(), operation.mode(), &parameters)
@@ -133,7 +143,8 @@ impl Publish {
             true => self.hub.topic_or_create(communicator, &self.topic).await?,
             false => self.hub.topic(communicator, &self.topic).await?,
         };
-        let publisher = topic.get_publisher().await?;
+        let publisher = topic.get_publisher().await;
+        let publisher = publisher.map_err(|error| self.hub.unanswered(error.into()))?;
         let publisher = not_nil(publisher, "publisher object")?;
         let context: Context = self.context.iter().cloned().collect();
         let publisher = publisher.ice_context(context);
@@ -189,7 +200,7 @@ enum Events {
     /// The same, as often as this.
     Same(Json, u64),
     /// What a thread reads from standard input, at most as often as this.
-    Lines(tokio::sync::mpsc::Receiver<Result<Json, Failure>>, u64),
+    Lines(tokio::sync::mpsc::Receiver<Result<Line, Failure>>, u64),
 }
 
 impl Events {
@@ -211,12 +222,16 @@ impl Events {
         }
     }
 
-    async fn next(&mut self) -> Option<Result<Json, Failure>> {
+    /// The next one; of an argument the place is empty.
+    async fn next(&mut self) -> Option<Result<Line, Failure>> {
         match self {
             Self::Same(_, 0) | Self::Lines(_, 0) => None,
             Self::Same(json, left) => {
                 *left -= 1;
-                Some(Ok(json.clone()))
+                Some(Ok(Line {
+                    json: json.clone(),
+                    place: String::new(),
+                }))
             }
             Self::Lines(lines, left) => {
                 *left -= 1;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -81,7 +82,7 @@ impl Subscribe {
         peer::runtime()?.block_on(async {
             let communicator = peer::communicator(Some(PATIENCE));
             let result = self.listen(&communicator, reader, output).await;
-            communicator.shutdown().await;
+            peer::end(&communicator, &result).await;
             result
         })
     }
@@ -105,7 +106,9 @@ impl Subscribe {
         let subscriber = adapter.add(&identity, servant);
         let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
         adapter.activate();
-        let mut printed = Printer::new(reader, output.format(), self.count).start(events);
+        let printer = Printer::new(reader, output.format(), self.count);
+        let printed_count = printer.printed();
+        let mut printed = printer.start(events);
         self.subscribe(&topic, &subscriber).await?;
         output::talk(format_args!("subscribed to topic `{}`", self.topic));
         let ended = tokio::select! {
@@ -124,6 +127,9 @@ impl Subscribe {
         }
         let exit = ended?;
         match farewell {
+            Ok(Ok(0)) if exit == Exit::TimedOut => {
+                Err(self.too_few(printed_count.load(Ordering::Acquire)))
+            }
             Ok(Ok(0)) => Ok(exit),
             Ok(Ok(lost)) => {
                 output::talk(format_args!(
@@ -163,6 +169,22 @@ impl Subscribe {
                 format_args!("the hub declined the subscription: {error}"),
             )),
         }
+    }
+
+    /// The time was over before all events came that were wanted.
+    fn too_few(&self, printed: u64) -> Failure {
+        let (time, count) = (
+            self.timeout.unwrap_or_default(),
+            self.count.unwrap_or_default(),
+        );
+        Failure::new(
+            Exit::TimedOut,
+            match printed {
+                0 => format!("no event within {time:?} (0 of {count})"),
+                1 => format!("1 event within {time:?}, expected {count}"),
+                _ => format!("{printed} events within {time:?}, expected {count}"),
+            },
+        )
     }
 
     /// How many events the hub lost for this subscriber; 0 also where it cannot tell.

@@ -286,7 +286,8 @@ impl Remove {
     async fn run(&self, communicator: &Communicator) -> Result<(), Failure> {
         for name in &self.names {
             let topic = self.access.hub.topic(communicator, name).await?;
-            topic.destroy().await?;
+            let removed = topic.destroy().await;
+            removed.map_err(|error| self.access.hub.unanswered(error.into()))?;
             output::talk(format_args!("removed topic `{name}`"));
         }
         Ok(())

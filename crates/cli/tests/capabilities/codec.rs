@@ -288,7 +288,7 @@ fn json_that_is_something_else_is_refused_with_its_path() {
         .said("value.z: expected a member of ::M::Point (x, y), got \"z\"")
         .said("value.y: expected a short (-32768 to 32767), got nothing");
     encode(&["--type", "string", "Ada"])
-        .said("argument JSON: expected value")
+        .said("argument JSON: expected JSON, got `Ada`")
         .said("a string needs its double quotes");
     encode(&[
         "--type",

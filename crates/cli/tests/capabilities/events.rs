@@ -106,7 +106,10 @@ fn lines_of_standard_input_become_events() {
     let input = format!("{}\n{{\"item\": {{}}}}\n", item(3));
     run_with_input(&[&publish[..], &["-"]].concat(), &input)
         .ended(2)
-        .said("after 1 event: params.item.number: expected a long");
+        .said("after 1 event: line 2 of standard input: params.item.number: expected a long");
+    run_with_input(&publish, "\n\nnot json\n")
+        .ended(2)
+        .said("line 3 of standard input: expected JSON, got `not json`");
     let input = format!("{}\n{}\n{}\n", item(4), item(5), item(6));
     run_with_input(&[&publish[..], &["-", "-n", "2"]].concat(), &input).ended(0);
     let events = [(); 5].map(|()| event(&subscriber));
@@ -224,7 +227,9 @@ fn a_subscriber_ends_after_its_time() {
         "50ms",
     ];
     hub.run(&subscribe).ended(0);
-    hub.run(&[&subscribe[..], &["-n", "1"]].concat()).ended(3);
+    hub.run(&[&subscribe[..], &["-n", "1"]].concat())
+        .ended(3)
+        .said("no event within 50ms (0 of 1)");
 }
 
 #[test]

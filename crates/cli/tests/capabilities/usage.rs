@@ -1,8 +1,10 @@
 //! Arguments that make no sense, and what can be asked of the command itself.
 
+use std::net::TcpListener;
 use std::process::Stdio;
 
-use crate::command::{floe, run, run_with_input, slice_file};
+use crate::command::{Ran, floe, run, run_with_input, slice_file};
+use crate::hub::Hub;
 
 #[test]
 fn no_arguments_give_help_and_a_usage_error() {
@@ -45,7 +47,15 @@ fn what_is_no_proxy_is_refused_with_the_place() {
 fn a_proxy_without_endpoints_cannot_be_called() {
     run(&["call", "x", "ice_ping"])
         .ended(2)
-        .said("no usable endpoint");
+        .said("`x` has no usable endpoint")
+        .said("help: write `x:tcp -h HOST -p PORT`");
+}
+
+#[test]
+fn an_endpoint_without_a_port_is_refused() {
+    run(&["call", "x:tcp -h localhost", "ice_ping"])
+        .ended(2)
+        .said("help: add -p PORT");
 }
 
 #[test]
@@ -54,6 +64,80 @@ fn nobody_listens_where_the_proxy_says() {
         .ended(5)
         .said("cannot connect to \"tcp -h 127.0.0.1 -p 1")
         .said("is the server running");
+}
+
+/// Somebody who takes connections and never says a word.
+fn silent_listener() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+    let port = listener.local_addr().expect("it listens").port();
+    (listener, format!("x:tcp -h 127.0.0.1 -p {port}"))
+}
+
+#[test]
+fn a_call_without_a_connection_in_time_says_so_and_nothing_of_a_reply() {
+    let (_listener, proxy) = silent_listener();
+    let call = ["call", &proxy, "ice_ping", "--timeout", "100ms"];
+    let ran = run(&call).ended(3);
+    assert!(!ran.stderr.contains("no reply"), "{ran:?}");
+    assert!(!ran.stderr.contains("WARN"), "{ran:?}");
+    let list = ["topic", "list", "--timeout", "100ms", "--hub", &proxy];
+    run(&list).ended(3).said("the hub did not answer");
+}
+
+#[test]
+fn a_call_whose_time_is_over_does_not_wait_for_its_connection_to_close() {
+    let hub = Hub::start();
+    let file = slice_file("slow_clock.ice", "module M { interface I { void f(); } }");
+    let publish = ["pub", "t", "f", "--create", "--slice", &file];
+    let limits = ["--rate", "50", "-n", "100000", "--timeout", "500ms"];
+    let publisher = hub.running(&[&publish[..], &limits].concat());
+    while hub.run(&["topic", "info", "t"]).code != Some(0) {}
+    hub.process.signal("STOP");
+    let ran = publisher.end().ended(3).said("no reply to operation \"f\"");
+    assert!(!ran.stderr.contains("did not close"), "{ran:?}");
+    hub.process.signal("CONT");
+}
+
+#[test]
+fn an_empty_variable_is_none_and_a_wrong_one_is_blamed() {
+    let with = |name: &str, value: &str, arguments: &[&str]| {
+        let output = floe().args(arguments).env(name, value).output();
+        Ran::from(output.expect("the command was built with this test"))
+    };
+    let list = ["topic", "list", "--timeout", "1s"];
+    let unset = with("FLOE_HUB", "", &list);
+    assert!(!unset.stderr.contains("FLOE_HUB"), "{unset:?}");
+    assert_ne!(unset.code, Some(2), "{unset:?}");
+    with("FLOE_HUB", "tcp -q", &list)
+        .ended(2)
+        .said("error: FLOE_HUB: ");
+    with("FLOE_LOG", "garbage", &["slice", "check", "none.ice"]).said("ignored FLOE_LOG=`garbage`");
+}
+
+#[test]
+fn a_hub_on_an_unknown_host_comes_with_help() {
+    let hub = "tcp -h no-such-host.invalid -p 10000";
+    run(&["topic", "list", "--hub", hub])
+        .ended(1)
+        .said("cannot connect")
+        .said("say with --hub where it listens");
+}
+
+#[test]
+fn what_is_no_json_is_shown() {
+    run(&["call", "x:tcp -p 1", "ice_ping", "not json"])
+        .ended(2)
+        .said("expected JSON, got `not json`");
+}
+
+#[test]
+fn a_wrong_option_or_value_is_answered_with_one_that_helps() {
+    run(&["slice", "rust", "x.ice", "--out", "d"])
+        .ended(2)
+        .said("similar argument exists: '--output-dir'");
+    let ran = run(&["call", "x:tcp -p 1", "ice_ping", "--encoding", "2.0"]).ended(2);
+    assert!(!ran.stderr.contains("similar"), "{ran:?}");
+    run(&["pub", "t", "f", "-n", "0"]).ended(2).said("--count");
 }
 
 #[test]
