@@ -30,18 +30,13 @@ impl Hub {
         communicator: &Communicator,
         settings: HubSettings,
     ) -> Result<Self, HubError> {
-        let store: Box<dyn Store> = match &settings.store {
+        let mut store: Box<dyn Store> = match &settings.store {
             StoreSettings::Memory => Box::new(Memory),
             StoreSettings::Disk(directory) => Box::new(Disk::open(directory)?),
         };
+        let stored = store.load()?;
         let adapter = communicator.adapter(&settings.listen).await?;
-        let registry = match Registry::open(settings, store, communicator) {
-            Ok(registry) => registry,
-            Err(error) => {
-                adapter.destroy().await;
-                return Err(error.into());
-            }
-        };
+        let registry = Registry::open(settings, store, stored, communicator);
         // Dropped if what follows fails.
         let hub = Self { adapter, registry };
         servants::register(&hub.adapter, &hub.registry)?;

@@ -20,7 +20,7 @@ use crate::core::{
 };
 use crate::error::{ChangeError, StoreError};
 use crate::settings::HubSettings;
-use crate::store::{Change, Closed, Store, StoredSubscription};
+use crate::store::{Change, Closed, Store, StoredSubscription, StoredTopic};
 
 /// The topics of a hub.
 pub(crate) struct Registry {
@@ -62,16 +62,13 @@ pub(crate) enum Object {
 }
 
 impl Registry {
-    /// A registry with what the store keeps.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store cannot be read.
+    /// A registry with what its store keeps.
     pub(crate) fn open(
         settings: HubSettings,
-        mut store: Box<dyn Store>,
+        store: Box<dyn Store>,
+        stored: Vec<StoredTopic>,
         communicator: &Communicator,
-    ) -> Result<Arc<Self>, StoreError> {
-        let stored = store.load()?;
+    ) -> Arc<Self> {
         let registry = Arc::new(Self {
             settings,
             directory: RwLock::default(),
@@ -89,7 +86,7 @@ impl Registry {
                 registry.restore(&shown, subscription, communicator);
             }
         }
-        Ok(registry)
+        registry
     }
 
     pub(crate) fn settings(&self) -> &HubSettings {

@@ -11,17 +11,15 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::service::servants;
-use crate::store::StoredTopic;
 
 /// Keeps nothing, and fails while the flag says so.
 struct Failing {
-    stored: Vec<StoredTopic>,
     is_failing: Arc<AtomicBool>,
 }
 
 impl Store for Failing {
     fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError> {
-        Ok(std::mem::take(&mut self.stored))
+        Ok(Vec::new())
     }
 
     fn apply(&mut self, _change: &Change<'_>) -> Result<(), StoreError> {
@@ -52,13 +50,13 @@ impl World {
         let communicator = Communicator::new();
         let is_failing = Arc::<AtomicBool>::default();
         let store = Failing {
-            stored,
             is_failing: is_failing.clone(),
         };
-        let registry = Registry::open(HubSettings::default(), Box::new(store), &communicator);
+        let settings = HubSettings::default();
+        let registry = Registry::open(settings, Box::new(store), stored, &communicator);
         Self {
             communicator,
-            registry: registry.unwrap(),
+            registry,
             is_failing,
         }
     }
