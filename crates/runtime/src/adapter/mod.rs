@@ -48,6 +48,7 @@ pub(crate) struct AdapterCore {
 struct State {
     listeners: Vec<Listener>,
     accepting: Vec<AbortHandle>,
+    is_deactivated: bool,
 }
 
 impl Adapter {
@@ -79,7 +80,7 @@ impl Adapter {
             servants: RwLock::default(),
             state: Mutex::new(State {
                 listeners,
-                accepting: Vec::new(),
+                ..State::default()
             }),
         };
         Ok(Self {
@@ -242,7 +243,11 @@ impl AdapterCore {
     }
 
     pub(crate) fn deactivate(&self) {
-        let state = std::mem::take(&mut *self.lock_state());
+        let deactivated = State {
+            is_deactivated: true,
+            ..State::default()
+        };
+        let state = std::mem::replace(&mut *self.lock_state(), deactivated);
         for accepting in state.accepting {
             accepting.abort();
         }
@@ -270,12 +275,19 @@ async fn accept(listener: Listener, adapter: Weak<AdapterCore>) {
     loop {
         match listener.accept().await {
             Ok(stream) => {
-                let communicator = adapter.upgrade().and_then(|adapter| adapter.communicator());
-                let Some(communicator) = communicator else {
+                let Some(core) = adapter.upgrade() else {
+                    return;
+                };
+                let Some(communicator) = core.communicator() else {
                     return;
                 };
                 tracing::debug!("accepted a connection from {}", stream.peer);
-                Connection::start(stream, Purpose::Incoming(adapter.clone()), &communicator);
+                let purpose = Purpose::Incoming(adapter.clone());
+                let connection = Connection::start(stream, purpose, &communicator);
+                // Deactivated meanwhile on another thread, which did not know of this one.
+                if core.lock_state().is_deactivated {
+                    connection.close();
+                }
             }
             Err(error) => {
                 // Out of descriptors, or a peer that gave up: neither ends the server.
