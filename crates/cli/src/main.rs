@@ -33,7 +33,8 @@ use crate::output::{Format, Output};
 #[derive(Debug, Parser)]
 #[command(name = "floe", version, after_long_help = EXIT_CODES, max_term_width = 100)]
 struct Arguments {
-    /// How data is written on standard output [default: table on a terminal, jsonl in a pipe]
+    /// How data is written on standard output [default: table on a terminal, jsonl in a pipe; demo
+    /// and slice check: table]
     #[arg(short, long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON)]
     output: Option<Format>,
 

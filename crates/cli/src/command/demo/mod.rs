@@ -5,9 +5,12 @@
 //! - `publisher.rs`: publishes steadily, then as fast as all subscribers take it
 //! - `tally.rs`: what one subscriber got, and how long it took
 //! - `summary.rs`: the final figures
-//! - `screen.rs`: what is shown meanwhile and at the end
+//! - `screen.rs`: what is shown meanwhile and at the end, for people and for programs
+//! - `picture.rs`, `row.rs`: the table that is drawn in place on a terminal
 
+mod picture;
 mod publisher;
+mod row;
 mod screen;
 mod stage;
 mod summary;
@@ -25,16 +28,16 @@ use crate::peer::{self, Signals};
 use publisher::Publisher;
 use screen::Screen;
 use stage::Stage;
-use summary::Summary;
+use summary::{JSON_HELP, Summary};
 
 /// Shows typed events at work: a hub, a publisher of this machine's telemetry, three subscribers
 ///
 /// Everything is real and in this process, joined by TCP on loopback. Most of the time 100 events
-/// a second are published, at the end as many as the slowest subscriber takes. With -o json it
-/// prints one object: published events, deliveries to all subscribers, lost ones (published x 3 =
-/// delivered + lost), events_per_second over the whole time, and latency_us. Exit code 6 if events
-/// were lost.
+/// a second are published, at the end as many as the slowest subscriber takes. It prints text for
+/// people, in a pipe too, unless -o json or -o jsonl asks for JSON. Exit code 6 if events were lost,
+/// 130 if it was interrupted.
 #[derive(Debug, Args)]
+#[command(after_long_help = JSON_HELP)]
 pub(crate) struct Demo {
     /// How long it takes, the burst at the end included
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]

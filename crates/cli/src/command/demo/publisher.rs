@@ -32,10 +32,24 @@ pub(super) struct Publisher {
 pub(super) struct Published {
     /// Events while it was calm.
     pub(super) steady: u64,
-    /// Events in the burst.
-    pub(super) burst: u64,
-    /// When the burst began, in nanoseconds on the publisher's clock.
-    pub(super) burst_at: u64,
+    /// None if it was asked to stop before.
+    pub(super) burst: Option<Burst>,
+}
+
+/// The end, as fast as all subscribers take it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Burst {
+    /// Events in it.
+    pub(super) count: u64,
+    /// When it began, in nanoseconds on the publisher's clock.
+    pub(super) began_at: u64,
+}
+
+impl Published {
+    /// All events.
+    pub(super) fn count(&self) -> u64 {
+        self.steady + self.burst.map_or(0, |burst| burst.count)
+    }
 }
 
 impl Publisher {
@@ -58,13 +72,19 @@ impl Publisher {
     ) -> Result<Published, InvokeError> {
         self.publish_steadily(steady).await?;
         let steady = self.counts.published();
-        let burst_at = self.counts.now();
+        if self.counts.is_stopped() {
+            return Ok(Published {
+                steady,
+                burst: None,
+            });
+        }
+        let began_at = self.counts.now();
         self.counts.begin_burst();
         self.publish_in_burst(burst).await?;
+        let count = self.counts.published() - steady;
         Ok(Published {
             steady,
-            burst: self.counts.published() - steady,
-            burst_at,
+            burst: Some(Burst { count, began_at }),
         })
     }
 

@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde_json::{Value as Json, json};
 
 use super::is_for_people;
+use super::picture::{Picture, Size, machine, table};
 use super::publisher::STEADY_RATE;
-use super::stage::{Stage, Subscriber, TOPIC};
-use super::summary::{Line, Summary};
+use super::row::{Row, grouped, time};
+use super::stage::{Stage, TOPIC};
+use super::summary::Summary;
 use super::telemetry::Sample;
 use crate::exit::Failure;
 use crate::output::{Format, Output};
@@ -19,8 +20,7 @@ pub(super) struct Screen<'a> {
     output: &'a Output,
     format: Format,
     seconds: u32,
-    /// Lines of the picture that is there, to be drawn over.
-    lines: usize,
+    picture: Picture,
     before: Option<(Duration, Sample)>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Screen<'a> {
             output,
             format: output.format_or(Format::Table),
             seconds,
-            lines: 0,
+            picture: Picture::default(),
             before: None,
         }
     }
@@ -52,7 +52,7 @@ impl<'a> Screen<'a> {
         let endpoints = stage.endpoints();
         self.output.line(format_args!(
             "A hub, a publisher and three subscribers, joined by TCP on this computer.\n\
-             Each event is this machine's load, memory and network, typed by a Slice contract.\n\n\
+             Each event is this machine's load, memory and network, typed by Slice.\n\n\
              hub    {endpoints}\n\
              topic  {TOPIC}\n"
         ))
@@ -76,8 +76,9 @@ impl<'a> Screen<'a> {
             Format::Json => {}
             Format::Jsonl => self.output.line(json_of(&rows, &sample, elapsed))?,
             Format::Table | Format::Raw if self.is_picture() => {
-                let picture = self.picture(stage, &rows, &sample, elapsed, span);
-                self.redraw(&picture)?;
+                let size = Size::now();
+                let lines = self.lines(stage, &rows, &sample, elapsed, span, size);
+                self.output.text(self.picture.redraw(&lines, size))?;
             }
             Format::Table | Format::Raw => self.output.line(line_of(&rows, &sample, elapsed))?,
         }
@@ -93,8 +94,11 @@ impl<'a> Screen<'a> {
         if self.is_picture() {
             let sample = stage.subscribers()[0].tally.last();
             let rows: Vec<Row> = summary.subscribers.iter().map(Row::finally).collect();
-            let table = format!("{}\n\n{}", machine(&sample, None), self.table(&rows));
-            self.redraw(&table)?;
+            let size = Size::now();
+            let mut lines = machine(&sample, None, size.columns);
+            lines.push(String::new());
+            lines.extend(table(&rows, size.columns, self.output.has_colour()));
+            self.output.text(self.picture.redraw(&lines, size))?;
         }
         self.output.text(final_words(summary))
     }
@@ -103,116 +107,36 @@ impl<'a> Screen<'a> {
         is_for_people(self.format) && self.output.can_redraw()
     }
 
-    fn picture(
+    fn lines(
         &self,
         stage: &Stage,
         rows: &[Row],
         sample: &Sample,
         elapsed: Duration,
         span: Duration,
-    ) -> String {
+        size: Size,
+    ) -> Vec<String> {
         let before = self.before.as_ref().map(|(_, sample)| (sample, span));
         let doing = match stage.counts().is_burst() {
             true => "a burst: as many events as the slowest subscriber takes".to_owned(),
             false => format!("{STEADY_RATE} events a second"),
         };
-        format!(
-            "{}\n\n{}\n  {:.0} of {} s: {doing}\n",
-            machine(sample, before),
-            self.table(rows),
+        let mut lines = machine(sample, before, size.columns);
+        lines.push(String::new());
+        lines.extend(table(rows, size.columns, self.output.has_colour()));
+        lines.push(String::new());
+        lines.push(format!(
+            "  {:.0} of {} s: {doing}",
             elapsed.as_secs_f64(),
             self.seconds
-        )
-    }
-
-    fn table(&self, rows: &[Row]) -> String {
-        let (bold, plain) = match self.output.has_colour() {
-            true => ("\x1b[1m", "\x1b[0m"),
-            false => ("", ""),
-        };
-        let mut text = format!(
-            "  {bold}{:<10}  {:>9}  {:>11}  {:>6}  {:>9}  {:>9}{plain}\n",
-            "SUBSCRIBER", "EVENTS/S", "DELIVERED", "LOST", "P50", "P99"
-        );
-        for row in rows {
-            text += &format!(
-                "  {:<10}  {:>9}  {:>11}  {:>6}  {:>9}  {:>9}  {}\n",
-                row.mode,
-                row.rate
-                    .map_or_else(String::new, |rate| grouped(rate.round() as u64)),
-                grouped(row.delivered),
-                grouped(row.lost),
-                time(row.p50),
-                time(row.p99),
-                row.about,
-            );
-        }
-        text
-    }
-
-    fn redraw(&mut self, picture: &str) -> Result<(), Failure> {
-        let up = match self.lines {
-            0 => String::new(),
-            lines => format!("\x1b[{lines}A\x1b[J"),
-        };
-        self.lines = picture.matches('\n').count();
-        self.output.text(format_args!("{up}{picture}"))
-    }
-}
-
-/// One subscriber in a picture. Latencies are in nanoseconds.
-struct Row {
-    mode: &'static str,
-    about: &'static str,
-    /// Events a second since the last picture.
-    rate: Option<f64>,
-    delivered: u64,
-    lost: u64,
-    p50: u64,
-    p99: u64,
-}
-
-impl Row {
-    fn new(subscriber: &Subscriber, lost: u64, span: Duration) -> Self {
-        let recent = subscriber.tally.take_recent();
-        Self {
-            mode: subscriber.mode,
-            about: subscriber.about,
-            rate: Some(recent.len() as f64 / span.as_secs_f64()),
-            delivered: subscriber.tally.delivered(),
-            lost,
-            p50: recent.value_at_quantile(0.5),
-            p99: recent.value_at_quantile(0.99),
-        }
-    }
-
-    /// The whole time, latencies of the calm part.
-    fn finally(line: &Line) -> Self {
-        Self {
-            mode: line.mode,
-            about: line.about,
-            rate: None,
-            delivered: line.delivered,
-            lost: line.lost,
-            p50: line.steady.value_at_quantile(0.5),
-            p99: line.steady.value_at_quantile(0.99),
-        }
-    }
-
-    fn to_json(&self) -> Json {
-        json!({
-            "mode": self.mode,
-            "events_per_second": self.rate.map(f64::round),
-            "delivered": self.delivered,
-            "lost": self.lost,
-            "p50_us": self.p50 as f64 / 1e3,
-            "p99_us": self.p99 as f64 / 1e3,
-        })
+        ));
+        lines
     }
 }
 
 fn json_of(rows: &[Row], sample: &Sample, elapsed: Duration) -> Json {
     json!({
+        "kind": "progress",
         "seconds": (elapsed.as_secs_f64() * 10.0).round() / 10.0,
         "load": sample.load,
         "memory_available": sample.memory_available,
@@ -240,48 +164,21 @@ fn line_of(rows: &[Row], sample: &Sample, elapsed: Duration) -> String {
     )
 }
 
-/// The machine, as the subscriber sees it.
-fn machine(sample: &Sample, before: Option<(&Sample, Duration)>) -> String {
-    let gib = |bytes: i64| bytes as f64 / f64::from(1 << 30);
-    let used = sample.memory_total - sample.memory_available;
-    let mut text = format!(
-        "  load {:.2}    memory {:.1} of {:.1} GiB used",
-        sample.load,
-        gib(used),
-        gib(sample.memory_total),
-    );
-    if let Some((before, span)) = before {
-        let (received, sent) = traffic(sample);
-        let (received_before, sent_before) = traffic(before);
-        let per_second = |bytes: i64| bytes as f64 / span.as_secs_f64() / 1e6;
-        text += &format!(
-            "    network {:.1} MB/s in, {:.1} MB/s out",
-            per_second(received - received_before),
-            per_second(sent - sent_before),
-        );
-    }
-    text
-}
-
-/// Bytes in and out over all interfaces, loopback included: the demo itself is to be seen.
-fn traffic(sample: &Sample) -> (i64, i64) {
-    let received = sample.interfaces.iter().map(|interface| interface.received);
-    let sent = sample.interfaces.iter().map(|interface| interface.sent);
-    (received.sum(), sent.sum())
-}
-
 fn final_words(summary: &Summary) -> String {
     let floe = std::env::args().next().unwrap_or_else(|| "floe".to_owned());
-    let count = summary.subscribers.len() as f64;
-    let steady = steady_of_fastest(summary);
+    let steady = &summary.oneway().steady;
+    let interrupted = match summary.is_interrupted {
+        true => format!("interrupted after {:.0} s: ", summary.seconds),
+        false => String::new(),
+    };
     format!(
         "\n\
-         {published} events were published, {delivered} delivered to three subscribers, {lost} lost.\n\
+         {interrupted}{published} events published, {delivered} delivered to three subscribers, {lost} lost\n\
          \n\
-         \x20 calm    {STEADY_RATE} events/s: p50 {p50}, p99 {p99} from the publisher through the hub to a subscriber\n\
-         \x20 burst   {rate} events/s in, {deliveries} deliveries/s out, paced by the slowest subscriber\n\
+         \x20 calm    {STEADY_RATE} events/s: p50 {p50}, p99 {p99}, publisher to hub to subscriber\n\
+         \x20 burst   {burst}\n\
          \n\
-         \x20 p50, p99  half of the events, and 99 of 100, took at most this long (calm, oneway)\n\
+         \x20 p50, p99  half, and 99 of 100 events, took at most this long (calm, oneway)\n\
          \x20 lost      published and not delivered; the hub counts each with its reason\n\
          \n\
          Try next, the first two in terminals of their own:\n\
@@ -295,57 +192,18 @@ fn final_words(summary: &Summary) -> String {
         lost = grouped(summary.lost()),
         p50 = time(steady.value_at_quantile(0.5)),
         p99 = time(steady.value_at_quantile(0.99)),
-        rate = grouped(summary.burst_rate().round() as u64),
-        deliveries = grouped((summary.burst_rate() * count).round() as u64),
+        burst = burst_words(summary),
     )
 }
 
-/// The calm latencies of the oneway subscriber.
-fn steady_of_fastest(summary: &Summary) -> &Histogram<u64> {
-    let oneway = summary
-        .subscribers
-        .iter()
-        .find(|line| line.mode == "oneway");
-    &oneway.unwrap_or(&summary.subscribers[0]).steady
-}
-
-/// A count with its thousands apart.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A time in the unit that suits it.
-fn time(nanoseconds: u64) -> String {
-    let microseconds = nanoseconds as f64 / 1e3;
-    match nanoseconds {
-        0 => "-".to_owned(),
-        1..1_000_000 => format!("{microseconds:.0} us"),
-        1_000_000..10_000_000 => format!("{:.1} ms", microseconds / 1e3),
-        _ => format!("{:.0} ms", microseconds / 1e3),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_have_their_thousands_apart() {
-        let counts = [0, 999, 1_000, 1_234_567].map(grouped);
-        assert_eq!(counts, ["0", "999", "1,000", "1,234,567"]);
-    }
-
-    #[test]
-    fn times_are_in_the_unit_that_suits_them() {
-        let times = [0, 85_400, 1_250_000, 27_400_000].map(time);
-        assert_eq!(times, ["-", "85 us", "1.2 ms", "27 ms"]);
-    }
+fn burst_words(summary: &Summary) -> String {
+    let Some(rate) = summary.burst_rate() else {
+        return "there was none: interrupted before it began".to_owned();
+    };
+    let count = summary.subscribers.len() as f64;
+    format!(
+        "{} events/s in, {} deliveries/s out, paced by the slowest",
+        grouped(rate.round() as u64),
+        grouped((rate * count).round() as u64),
+    )
 }

@@ -12,8 +12,8 @@ pub(super) struct Summary {
     pub(super) published: Published,
     /// From the first event to the last arrival.
     pub(super) seconds: f64,
-    /// From the first event of the burst to the last arrival.
-    pub(super) burst_seconds: f64,
+    /// Whether it ended before its time.
+    pub(super) is_interrupted: bool,
     pub(super) subscribers: Vec<Line>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Line {
 impl Summary {
     /// Adds up, when everything has arrived that will.
     pub(super) fn new(stage: &Stage, published: &Published) -> Self {
-        let total = published.steady + published.burst;
+        let total = published.count();
         let lines = stage.subscribers().iter().map(|subscriber| {
             let (steady, burst) = subscriber.tally.latencies();
             let delivered = steady.len() + burst.len();
@@ -50,13 +50,20 @@ impl Summary {
         Self {
             published: *published,
             seconds: seconds(last_at),
-            burst_seconds: seconds(last_at.saturating_sub(published.burst_at)),
+            is_interrupted: stage.counts().is_stopped(),
             subscribers: lines.collect(),
         }
     }
 
     pub(super) fn published(&self) -> u64 {
-        self.published.steady + self.published.burst
+        self.published.count()
+    }
+
+    /// The one whose latencies are told: nothing holds its events up.
+    pub(super) fn oneway(&self) -> &Line {
+        let mut lines = self.subscribers.iter();
+        let oneway = lines.find(|line| line.mode == "oneway");
+        oneway.unwrap_or(&self.subscribers[0])
     }
 
     /// Deliveries to all subscribers.
@@ -69,42 +76,77 @@ impl Summary {
         self.subscribers.iter().map(|line| line.lost).sum()
     }
 
-    /// Events a second in the burst; 0 if there was none.
-    pub(super) fn burst_rate(&self) -> f64 {
-        rate(self.published.burst, self.burst_seconds)
+    /// Events a second in the burst, until the last one arrived; none if there was no burst.
+    pub(super) fn burst_rate(&self) -> Option<f64> {
+        let burst = self.published.burst?;
+        Some(rate(burst.count, self.seconds - seconds(burst.began_at)))
     }
 
-    /// All of it as one object.
+    /// Events a second before the burst.
+    fn steady_rate(&self) -> f64 {
+        let burst = self.published.burst;
+        let end = burst.map_or(self.seconds, |burst| seconds(burst.began_at));
+        rate(self.published.steady, end)
+    }
+
+    /// All of it as one object; `floe demo --help` explains its keys.
     pub(super) fn to_json(&self) -> Json {
-        let all = merged(
-            self.subscribers
-                .iter()
-                .flat_map(|line| [&line.steady, &line.burst]),
-        );
-        let steady = merged(self.subscribers.iter().map(|line| &line.steady));
-        let burst = merged(self.subscribers.iter().map(|line| &line.burst));
-        let steady_seconds = self.seconds - self.burst_seconds;
+        let lines = self.subscribers.iter();
+        let all = merged(lines.flat_map(|line| [&line.steady, &line.burst]));
+        let oneway = self.oneway();
+        let burst = self.published.burst.map(|burst| {
+            json!({
+                "published": burst.count,
+                "events_per_second": self.burst_rate().map(|rate| rounded(rate, 10.0)),
+                "latency_us": latency(&oneway.burst),
+            })
+        });
         json!({
+            "kind": "summary",
             "published": self.published(),
             "delivered": self.delivered(),
             "lost": self.lost(),
             "seconds": rounded(self.seconds, 1e3),
             "events_per_second": rounded(rate(self.published(), self.seconds), 10.0),
             "latency_us": latency(&all),
+            "interrupted": self.is_interrupted,
             "steady": {
                 "published": self.published.steady,
-                "events_per_second": rounded(rate(self.published.steady, steady_seconds), 10.0),
-                "latency_us": latency(&steady),
+                "events_per_second": rounded(self.steady_rate(), 10.0),
+                "latency_us": latency(&oneway.steady),
             },
-            "burst": {
-                "published": self.published.burst,
-                "events_per_second": rounded(self.burst_rate(), 10.0),
-                "latency_us": latency(&burst),
-            },
+            "burst": burst,
             "subscribers": self.subscribers.iter().map(Line::to_json).collect::<Vec<_>>(),
         })
     }
 }
+
+/// What `floe demo --help` says of the JSON.
+pub(super) const JSON_HELP: &str = "\
+With -o json one object, and with -o jsonl as the last line:
+  kind               \"summary\"
+  published          events that were published, the burst included
+  delivered          deliveries to all three subscribers together
+  lost               deliveries that are missing: 3 x published - delivered
+  seconds            from the first event to the last arrival
+  events_per_second  published / seconds, the burst included
+  latency_us         from the publisher through the hub to a subscriber, in microseconds: mean, p50,
+                     p99 and max of all deliveries to all subscribers, the burst included, and the
+                     batch subscriber, whose events wait up to 50 ms to be sent together
+  interrupted        whether a signal ended it before its time
+  steady             before the burst: published, events_per_second, and the latency_us of the
+                     oneway subscriber, as the text has it
+  burst              the same of the burst; null if it was interrupted before
+  subscribers        of each: mode, delivered, lost, latency_us of all its deliveries, and the same
+                     apart as steady_latency_us and burst_latency_us
+
+With -o jsonl also a line a second:
+  kind               \"progress\"
+  seconds            since the start
+  load, memory_available
+                     the newest event: load average, and memory in bytes
+  subscribers        of each: mode, delivered and lost so far; since the line before
+                     events_per_second, p50_us and p99_us";
 
 impl Line {
     fn to_json(&self) -> Json {
@@ -113,6 +155,8 @@ impl Line {
             "delivered": self.delivered,
             "lost": self.lost,
             "latency_us": latency(&merged([&self.steady, &self.burst].into_iter())),
+            "steady_latency_us": latency(&self.steady),
+            "burst_latency_us": latency(&self.burst),
         })
     }
 }
