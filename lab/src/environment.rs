@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
@@ -21,8 +21,10 @@ pub struct Environment {
     pub placement: Placement,
     /// Version of the Linux kernel.
     pub kernel: String,
-    /// Load averages of 1, 5 and 15 minutes at the start: near 0 if the machine was quiet.
+    /// Load averages of 1, 5 and 15 minutes at the start: also what ran a while ago counts.
     pub load_average: String,
+    /// How many cores were busy in the moment before the run: near 0 if the machine was quiet.
+    pub busy_cores: f64,
     /// How Floe was compiled: `release` or `debug`.
     pub profile: &'static str,
     /// The Rust compiler.
@@ -44,6 +46,7 @@ impl Environment {
             placement,
             kernel: or_unknown(read("/proc/sys/kernel/osrelease").trim()),
             load_average: or_unknown(&first_words(&read("/proc/loadavg"), 3)),
+            busy_cores: busy_cores(),
             profile: if cfg!(debug_assertions) {
                 "debug"
             } else {
@@ -73,10 +76,11 @@ impl Environment {
                     .to_owned(),
             );
         }
-        let load: f64 = first_words(&self.load_average, 1).parse().unwrap_or(0.0);
-        if load > LOAD_MAX {
+        let busy_cores = self.busy_cores;
+        if busy_cores > BUSY_CORES_MAX {
             warnings.push(format!(
-                "the machine was busy before the run (load {load}): trust the ratios more than the times"
+                "the machine was busy before the run ({busy_cores:.1} cores): trust the ratios more than \
+                 the times"
             ));
         }
         warnings
@@ -94,6 +98,7 @@ impl Environment {
             "placement": self.placement.name(),
             "kernel": self.kernel,
             "load_average": self.load_average,
+            "busy_cores": (self.busy_cores * 100.0).round() / 100.0,
             "profile": self.profile,
             "rustc": self.rustc,
             "date": self.date,
@@ -175,8 +180,60 @@ fn civil_date(days: u64) -> (u64, u64, u64) {
     (year, month, day)
 }
 
-/// Load average above which a run is not undisturbed.
-const LOAD_MAX: f64 = 0.5;
+/// How many cores are busy now. A load average would count the run before this one.
+fn busy_cores() -> f64 {
+    let before = CoreTimes::parse(&read("/proc/stat"));
+    std::thread::sleep(BUSY_TIME);
+    let after = CoreTimes::parse(&read("/proc/stat"));
+    match (before, after) {
+        (Some(before), Some(after)) => before.busy_until(&after),
+        _ => 0.0,
+    }
+}
+
+/// What the cores have done since the machine started, in ticks of any length.
+#[derive(Debug, Clone, Copy)]
+struct CoreTimes {
+    all: u64,
+    idle: u64,
+    cores: u32,
+}
+
+impl CoreTimes {
+    /// A line `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ..`, then one for each core.
+    fn parse(stat: &str) -> Option<Self> {
+        let times = stat.lines().next()?.strip_prefix("cpu ")?;
+        let times: Vec<u64> = times
+            .split_whitespace()
+            // What guests had is in the times of users already.
+            .take(8)
+            .map(|time| time.parse().ok())
+            .collect::<Option<_>>()?;
+        let cores = stat.lines().skip(1);
+        let cores = cores.take_while(|line| line.starts_with("cpu")).count();
+        Some(Self {
+            all: times.iter().sum(),
+            idle: times.get(3)? + times.get(4)?,
+            cores: cores.try_into().ok()?,
+        })
+    }
+
+    /// Cores that were not idle on average until then.
+    fn busy_until(&self, later: &Self) -> f64 {
+        let all = later.all.saturating_sub(self.all);
+        let idle = later.idle.saturating_sub(self.idle).min(all);
+        match all {
+            0 => 0.0,
+            _ => (all - idle) as f64 / all as f64 * f64::from(self.cores),
+        }
+    }
+}
+
+/// How long the machine is watched before a run.
+const BUSY_TIME: Duration = Duration::from_millis(300);
+
+/// Busy cores above which a run is not undisturbed.
+const BUSY_CORES_MAX: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {
@@ -198,13 +255,25 @@ mod tests {
     }
 
     #[test]
+    fn busy_cores_are_those_that_were_not_idle_meanwhile() {
+        let stat = |user: u64, idle: u64| {
+            let text = format!("cpu  {user} 0 0 {idle} 0 0 0 0 9 9\ncpu0 1\ncpu1 1\nintr 5\n");
+            CoreTimes::parse(&text).unwrap()
+        };
+        assert_eq!(stat(100, 100).busy_until(&stat(130, 110)), 1.5);
+        assert_eq!(stat(100, 100).busy_until(&stat(100, 100)), 0.0);
+        assert!(CoreTimes::parse("cpu  1 x\n").is_none());
+    }
+
+    #[test]
     fn what_makes_figures_worth_less_is_warned_of() {
         let mut environment = Environment::of_this_machine(&[], Placement::Free);
         environment.profile = "release";
-        environment.load_average = "0.10 1.00 2.00".to_owned();
+        environment.load_average = "1.75 1.00 2.00".to_owned();
+        environment.busy_cores = 0.1;
         assert_eq!(environment.warnings(), [""; 0]);
         environment.profile = "debug";
-        environment.load_average = "1.75 0.00 0.00".to_owned();
+        environment.busy_cores = 1.25;
         environment.placement = Placement::Apart;
         environment.cores = 1;
         let warnings = environment.warnings();
@@ -212,6 +281,6 @@ mod tests {
             panic!("expected three warnings, got {warnings:?}");
         };
         assert!(debug.contains("--release") && one_core.contains("one core"));
-        assert!(load.contains("load 1.75"));
+        assert!(load.contains("1.2 cores"), "{load}");
     }
 }

@@ -32,6 +32,13 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(below + (above - below) * position.fract())
 }
 
+/// The ends of the middle four fifths: a tenth of the values is below, a tenth above.
+pub(crate) fn inner_range(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Some((quantile(&sorted, 0.1)?, quantile(&sorted, 0.9)?))
+}
+
 /// The quotients of two contenders, round by round.
 pub(crate) fn paired_ratios(of: &[f64], to: &[f64]) -> Vec<f64> {
     of.iter().zip(to).map(|(of, to)| of / to).collect()

@@ -10,18 +10,20 @@ impl Report {
     /// ```text
     /// {"scenario", "environment": {..},
     ///  "results": [{"contender", "case", "unit", "mean", "p50", "p99", "rounds": [..]}, ..],
-    ///  "ratios":  [{"case", "of", "to", "median", "low", "high"}, ..]}
+    ///  "ratios":  [{"case", "of", "to", "median", "low", "high"}, ..],
+    ///  "notes":   [text, ..]}
     /// ```
     ///
     /// `mean`, `p50` and `p99` are those of all calls of all rounds. `rounds` holds the median of each
     /// round. A ratio is made of the quotients of two such medians of the same round: their median,
-    /// and the quartiles below and above it.
+    /// and the quartiles below and above it. `notes` say what to know before reading the figures.
     pub fn to_json(&self) -> Value {
         json!({
             "scenario": self.scenario,
             "environment": self.environment.to_json(),
             "results": self.results.iter().map(result).collect::<Vec<_>>(),
             "ratios": self.ratios.iter().map(ratio).collect::<Vec<_>>(),
+            "notes": self.notes,
         })
     }
 }
@@ -69,7 +71,7 @@ mod tests {
         let json = example().to_json();
         assert_eq!(
             keys(&json),
-            ["scenario", "environment", "results", "ratios"]
+            ["scenario", "environment", "results", "ratios", "notes"]
         );
         assert_eq!(
             keys(&json["results"][0]),

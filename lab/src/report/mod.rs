@@ -9,7 +9,7 @@ mod table;
 use crate::contender::Ready;
 use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
-use crate::statistics::{Spread, paired_ratios};
+use crate::statistics::{Spread, inner_range, paired_ratios};
 
 pub use crate::environment::Environment;
 
@@ -25,6 +25,8 @@ pub struct Report {
     pub results: Vec<CaseResult>,
     /// How contenders compare.
     pub ratios: Vec<CaseRatio>,
+    /// What to know before reading the figures, in words.
+    pub notes: Vec<String>,
 }
 
 /// What a contender needed for a case.
@@ -93,12 +95,39 @@ impl Report {
             scenario: scenario.name.to_owned(),
             environment,
             ratios: ratios.collect(),
+            notes: two_speeds(&results),
             results,
         }
     }
 }
 
+/// A note for each case in which the rounds of a contender differ so much that the machine must have
+/// had two speeds, as virtual machines have.
+fn two_speeds(results: &[CaseResult]) -> Vec<String> {
+    let mut cases: Vec<_> = results.iter().map(|result| result.case.as_str()).collect();
+    cases.dedup();
+    let note = |case: &str| {
+        let of_case = results.iter().filter(|result| result.case == case);
+        let spreads: Vec<_> = of_case.filter_map(CaseResult::wide_spread).collect();
+        (!spreads.is_empty()).then(|| {
+            let spreads = spreads.join(", ");
+            format!("{case}: two speeds seen: compare the ratios, not the times ({spreads})")
+        })
+    };
+    cases.into_iter().filter_map(note).collect()
+}
+
+/// The slow rounds may take this much longer than the fast ones before it is worth a note.
+const SPREAD_MAX: f64 = 1.3;
+
 impl CaseResult {
+    /// Says from where to where the rounds went, if that is far. A single odd round is not looked at.
+    fn wide_spread(&self) -> Option<String> {
+        let (low, high) = inner_range(&self.rounds)?;
+        let (contender, unit) = (&self.contender, self.unit);
+        (high > low * SPREAD_MAX).then(|| format!("{contender} {low:.1} to {high:.1} {unit}"))
+    }
+
     /// `None` if there was no round.
     fn new(measured: &Measured<'_>) -> Option<Self> {
         let (first, rest) = measured.rounds.split_first()?;
@@ -164,6 +193,7 @@ pub(crate) mod tests {
             scenario: "rpc".to_owned(),
             environment: Environment::of_this_machine(&[], Placement::Free),
             ratios: vec![CaseRatio::new("twoway", "floe", "floor", &results).unwrap()],
+            notes: two_speeds(&results),
             results,
         }
     }
@@ -174,6 +204,28 @@ pub(crate) mod tests {
         assert!((ratio.median - 1.175).abs() < 1e-9);
         assert!((ratio.low - 1.1625).abs() < 1e-9);
         assert!((ratio.high - 1.1875).abs() < 1e-9);
+    }
+
+    #[test]
+    fn two_speeds_are_noted_once_for_a_case() {
+        let [note] = &example().notes[..] else {
+            panic!("expected one note, got {:?}", example().notes);
+        };
+        assert_eq!(
+            note,
+            "twoway: two speeds seen: compare the ratios, not the times (floor 11.0 to 19.0 us, \
+             floe 13.1 to 21.9 us)"
+        );
+    }
+
+    #[test]
+    fn one_odd_round_of_many_is_no_second_speed() {
+        let mut result = example().results.remove(0);
+        result.rounds = vec![10.0; 15];
+        result.rounds[7] = 25.0;
+        assert_eq!(two_speeds(&[result.clone()]), [""; 0]);
+        result.rounds[8] = 25.0;
+        assert_eq!(two_speeds(&[result]).len(), 1);
     }
 
     #[test]

@@ -14,6 +14,10 @@ impl Report {
             text.push('\n');
             text.push_str(&aligned(&self.ratio_rows()));
         }
+        for note in &self.notes {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\nnote: {note}\n");
+        }
         text
     }
 
@@ -98,5 +102,6 @@ mod tests {
         );
         assert!(has("twoway  floe       us    17.50"), "{table}");
         assert!(has("twoway  floe/floor  1.17    1.16  1.19"), "{table}");
+        assert!(has("note: twoway: two speeds seen"), "{table}");
     }
 }
