@@ -20,7 +20,7 @@ mod peer;
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::command::Command;
 use crate::exit::{EXIT_CODES, Exit};
@@ -52,7 +52,7 @@ const COMMON: &str = "Common options";
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return answer(&error).into(),
+        Err(error) => return answer(&with_better_tip(error)).into(),
     };
     log::start(arguments.verbose);
     let output = Output::new(arguments.output);
@@ -63,6 +63,21 @@ fn main() -> ExitCode {
             failure.exit().into()
         }
     }
+}
+
+/// Whoever writes `--out` to `floe slice rust` means a folder, and not the similar `--output`.
+fn with_better_tip(mut error: clap::Error) -> clap::Error {
+    let text_of = |kind| error.get(kind).map(ToString::to_string);
+    let usage = text_of(ContextKind::Usage).unwrap_or_default();
+    let argument = text_of(ContextKind::InvalidArg).unwrap_or_default();
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    if is_unknown && argument.starts_with("--out") && usage.contains("slice rust") {
+        let tip = ContextValue::String("--output-dir".to_owned());
+        error.insert(ContextKind::SuggestedArg, tip);
+        // It is made for the argument that seemed similar.
+        error.remove(ContextKind::Usage);
+    }
+    error
 }
 
 /// Prints the help or version that was asked for, or what is wrong with the arguments.

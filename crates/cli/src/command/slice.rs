@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::UnknownArgumentValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use floe_codegen::{RustOptions, generate_rust, model_json};
 use floe_slice::diagnostic::{Diagnostic, Span};
@@ -134,14 +133,6 @@ pub(crate) struct Rust {
     /// Writes DIR/NAME.rs, named like the first file, and not to standard output
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-
-    // Without it the nearest name would be --output, which is something else.
-    #[arg(
-        long,
-        hide = true,
-        value_parser = UnknownArgumentValueParser::suggest_arg("--output-dir")
-    )]
-    out: Option<String>,
 }
 
 impl Rust {
