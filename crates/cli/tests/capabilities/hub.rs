@@ -90,7 +90,8 @@ impl Running {
                 return Ran {
                     code: status.code(),
                     stdout: self.stdout.iter().collect::<Vec<_>>().join("\n"),
-                    stderr: self.errors().join("\n"),
+                    // Both to their ends: what was written last may not have been read yet.
+                    stderr: self.stderr.iter().collect::<Vec<_>>().join("\n"),
                 };
             }
             std::thread::sleep(Duration::from_millis(5));
