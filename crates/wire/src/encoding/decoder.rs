@@ -2,10 +2,13 @@
 
 use std::any::Any;
 
+use super::class::GraphReader;
+use super::slice::TagScope;
 use super::{Decode, DecodeError, DecodeErrorKind, Encapsulation, EncodingVersion};
 
 /// Reads encoded values from a slice, never beyond its end.
-#[derive(Clone)]
+///
+/// A clone reads on from the same position, but knows no class instances that were read before.
 pub struct Decoder<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -13,6 +16,9 @@ pub struct Decoder<'a> {
     origin: usize,
     encoding: EncodingVersion,
     context: Option<&'a (dyn Any + Send + Sync)>,
+    pub(super) tag_scope: TagScope,
+    /// Class instances; made when it is needed.
+    graph: Option<Box<GraphReader<'a>>>,
 }
 
 impl<'a> Decoder<'a> {
@@ -24,6 +30,8 @@ impl<'a> Decoder<'a> {
             origin: 0,
             encoding,
             context: None,
+            tag_scope: TagScope::Parameters,
+            graph: None,
         }
     }
 
@@ -219,10 +227,68 @@ impl<'a> Decoder<'a> {
 
     /// An error at the current position.
     pub fn error(&self, what: &'static str, kind: DecodeErrorKind) -> DecodeError {
+        self.error_at(self.position, what, kind)
+    }
+
+    /// An error at a position that was passed.
+    pub(super) fn error_at(
+        &self,
+        position: usize,
+        what: &'static str,
+        kind: DecodeErrorKind,
+    ) -> DecodeError {
         DecodeError {
             kind,
             what,
-            offset: self.origin + self.position,
+            offset: self.origin + position,
+        }
+    }
+
+    /// Goes to a position that was found before.
+    pub(super) fn seek(&mut self, position: usize) {
+        debug_assert!(position <= self.bytes.len(), "within what is read");
+        self.position = position;
+    }
+
+    /// Ends reading at `end`; returns what [`Decoder::widen`] is to restore.
+    pub(super) fn narrow(&mut self, end: usize) -> &'a [u8] {
+        let bytes = self.bytes;
+        self.bytes = &bytes[..end];
+        bytes
+    }
+
+    /// All that may be read, what has been read included.
+    pub(super) fn whole(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(super) fn widen(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        std::mem::replace(&mut self.bytes, bytes)
+    }
+
+    pub(super) fn replace_tag_scope(&mut self, scope: TagScope) -> TagScope {
+        std::mem::replace(&mut self.tag_scope, scope)
+    }
+
+    pub(super) fn graph(&mut self) -> &mut GraphReader<'a> {
+        self.graph.get_or_insert_default()
+    }
+
+    pub(super) fn has_graph(&self) -> bool {
+        self.graph.is_some()
+    }
+}
+
+impl Clone for Decoder<'_> {
+    fn clone(&self) -> Self {
+        Self {
+            bytes: self.bytes,
+            position: self.position,
+            origin: self.origin,
+            encoding: self.encoding,
+            context: self.context,
+            tag_scope: self.tag_scope,
+            graph: None,
         }
     }
 }

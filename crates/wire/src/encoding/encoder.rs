@@ -1,6 +1,7 @@
 //! Appending values to a buffer.
 
-use super::{Encode, EncodeError, EncodingVersion};
+use super::class::GraphWriter;
+use super::{ClassFormat, Encode, EncodeError, EncodingVersion};
 
 /// Appends encoded values to a buffer.
 ///
@@ -11,6 +12,11 @@ pub struct Encoder<'a> {
     buffer: &'a mut Vec<u8>,
     encoding: EncodingVersion,
     error: Option<EncodeError>,
+    pub(super) class_format: ClassFormat,
+    /// Whether the slice that is being written has tagged members so far.
+    pub(super) has_tagged: bool,
+    /// Class instances; made when it is needed.
+    graph: Option<Box<GraphWriter>>,
 }
 
 impl<'a> Encoder<'a> {
@@ -20,6 +26,9 @@ impl<'a> Encoder<'a> {
             buffer,
             encoding,
             error: None,
+            class_format: ClassFormat::default(),
+            has_tagged: false,
+            graph: None,
         }
     }
 
@@ -99,11 +108,17 @@ impl<'a> Encoder<'a> {
         body: impl FnOnce(&mut Encoder<'_>),
     ) {
         let outer = std::mem::replace(&mut self.encoding, encoding);
+        let outer_graph = self.graph.take();
+        let outer_tagged = std::mem::take(&mut self.has_tagged);
+        let outer_format = self.class_format;
         let start = self.begin_len();
         self.put(&encoding);
         body(self);
         self.end_len(start, start);
         self.encoding = outer;
+        self.graph = outer_graph;
+        self.has_tagged = outer_tagged;
+        self.class_format = outer_format;
     }
 
     /// Remembers that a value could not be encoded; the first one counts.
@@ -117,6 +132,15 @@ impl<'a> Encoder<'a> {
     /// The first value that had no encoding.
     pub fn finish(self) -> Result<(), EncodeError> {
         self.error.map_or(Ok(()), Err)
+    }
+
+    /// Replaces a byte that was written.
+    pub(super) fn patch(&mut self, position: usize, byte: u8) {
+        self.buffer[position] = byte;
+    }
+
+    pub(super) fn graph(&mut self) -> &mut GraphWriter {
+        self.graph.get_or_insert_default()
     }
 
     fn checked_len(&mut self, what: &'static str, len: usize) -> i32 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::EncodingVersion;
+use super::{EncodingVersion, TagFormat};
 
 /// Bytes that are not the encoding of what was expected.
 ///
@@ -41,6 +41,27 @@ pub enum DecodeErrorKind {
     TrailingBytes(usize),
     /// An encapsulation in an encoding that we do not know.
     UnsupportedEncoding(EncodingVersion),
+    /// A tagged value that says its length in another way than its type does.
+    WrongTagFormat {
+        /// The tag.
+        tag: u32,
+        /// The format of the type that we expect.
+        expected: TagFormat,
+        /// The format that the value has.
+        got: TagFormat,
+    },
+    /// A reference to a class instance that never comes.
+    UnknownInstance(i32),
+    /// An instance of a class that is neither the expected one nor extends it.
+    UnexpectedClass(String),
+    /// An instance of which no slice has a known class, or whose unknown slices cannot be skipped.
+    UnknownClass(String),
+    /// A slice that is not that of the base that the class has here.
+    OtherBases(String),
+    /// A graph of class instances with more than so many below one another.
+    GraphTooDeep(usize),
+    /// A slice with an indirection table to which no member refers.
+    UnusedIndirectionTable,
     /// The encoding uses a feature of the language that this release does not support.
     NotSupported(&'static str),
 }
@@ -69,6 +90,32 @@ impl fmt::Display for DecodeErrorKind {
             Self::UnsupportedEncoding(version) => {
                 write!(f, "encoding {version} is not supported, 1.0 and 1.1 are")
             }
+            Self::WrongTagFormat { tag, expected, got } => {
+                write!(
+                    f,
+                    "expected tag {tag} with format {expected:?}, got {got:?}"
+                )
+            }
+            Self::UnknownInstance(id) => write!(f, "no instance has the id {id}"),
+            Self::UnexpectedClass(type_id) => {
+                write!(f, "got an instance of {type_id}, which is no such class")
+            }
+            Self::UnknownClass(type_id) => write!(
+                f,
+                "class {type_id} is not known here, and the sender's format gives no base to fall \
+                 back on; let it send in the sliced format, or add its Slice definition"
+            ),
+            Self::OtherBases(type_id) => write!(
+                f,
+                "class {type_id} has other bases than in the Slice definition known here"
+            ),
+            Self::GraphTooDeep(max) => write!(
+                f,
+                "more than {max} class instances are below one another, which is the limit"
+            ),
+            Self::UnusedIndirectionTable => {
+                f.write_str("no member refers to the slice's indirection table")
+            }
             Self::NotSupported(feature) => write!(f, "{feature} are not yet supported"),
         }
     }
@@ -91,6 +138,12 @@ pub enum EncodeError {
     FixedProxy,
     /// An enumerator that the type of the enumeration cannot carry.
     InvalidEnumerator(i32),
+    /// A link back to a class instance that is no more, or is not complete yet.
+    DanglingLink,
+    /// An instance of which only unknown slices are known, in a format that cannot carry them.
+    UnknownClass(String),
+    /// A graph of class instances with more than so many inside one another.
+    GraphTooDeep(usize),
 }
 
 impl fmt::Display for EncodeError {
@@ -109,6 +162,19 @@ impl fmt::Display for EncodeError {
             Self::InvalidEnumerator(value) => {
                 write!(f, "cannot encode {value}: it is no enumerator")
             }
+            Self::DanglingLink => f.write_str(
+                "cannot encode a link back to a class instance that is no more: keep the graph's \
+                 root while a part of it is used",
+            ),
+            Self::UnknownClass(type_id) => write!(
+                f,
+                "cannot encode an instance of {type_id}: the class is not known here, and only the \
+                 sliced format of encoding 1.1 carries such"
+            ),
+            Self::GraphTooDeep(max) => write!(
+                f,
+                "cannot encode more than {max} class instances inside one another"
+            ),
         }
     }
 }

@@ -1,19 +1,18 @@
 //! User exceptions: a list of slices, most derived first, each with the members of one type.
 //!
-//! Exceptions with class members or tagged members are not written here yet; tagged members of a
-//! peer are skipped, class members are refused.
+//! Members of class types are references to instances as everywhere: in encoding 1.0 the instances
+//! follow the last slice, in the sliced format of 1.1 each slice has its indirection table.
 
-use super::{DecodeError, DecodeErrorKind, Decoder, Encoder, EncodingVersion, tagged};
-
-const HAS_TAGGED: u8 = 0x04;
-const HAS_INDIRECTION_TABLE: u8 = 0x08;
-const HAS_SIZE: u8 = 0x10;
-const IS_LAST: u8 = 0x20;
+use super::slice::{self, Extent, HAS_SIZE, IS_LAST};
+use super::{ClassFormat, DecodeError, Decoder, Encoder, EncodingVersion};
 
 /// An exception declared in Slice.
 pub trait UserException: std::error::Error + Sized {
     /// Its type id: `::Module::Name`.
     const TYPE_ID: &'static str;
+
+    /// Whether it, or one that it extends, has members of class types.
+    const USES_CLASSES: bool = false;
 
     /// Writes the slice of this type and then those of its bases.
     fn encode_slices(&self, writer: &mut ExceptionWriter<'_, '_>);
@@ -38,8 +37,8 @@ pub enum ExceptionFormat {
 /// Writes a user exception, slice by slice.
 ///
 /// ```text
-/// 1.0:  bool uses_classes, then per slice: string type_id, i32 size, members
-/// 1.1:  per slice: u8 flags, string type_id, [i32 size], members
+/// 1.0:  bool uses_classes, per slice: string type_id, i32 size, members; [class instances]
+/// 1.1:  per slice: u8 flags, string type_id, [i32 size], members, [tagged members, FF], [table]
 /// ```
 ///
 /// Source: Ice manual, "Data Encoding for Exceptions". Vectors: `tests/vectors/exceptions.json`.
@@ -47,34 +46,57 @@ pub enum ExceptionFormat {
 pub struct ExceptionWriter<'e, 'b> {
     encoder: &'e mut Encoder<'b>,
     format: ExceptionFormat,
+    /// Where encoding 1.0 says whether class instances follow.
+    uses_classes: Option<usize>,
 }
 
 impl<'e, 'b> ExceptionWriter<'e, 'b> {
     /// Starts an exception; encoding 1.0 is always sliced, whatever the `format`.
     pub fn new(encoder: &'e mut Encoder<'b>, format: ExceptionFormat) -> Self {
-        if encoder.encoding() == EncodingVersion::V1_0 {
+        let is_1_0 = encoder.encoding() == EncodingVersion::V1_0;
+        let uses_classes = is_1_0.then(|| {
             encoder.byte(0);
+            encoder.position() - 1
+        });
+        encoder.set_class_format(match format {
+            ExceptionFormat::Compact => ClassFormat::Compact,
+            ExceptionFormat::Sliced => ClassFormat::Sliced,
+        });
+        Self {
+            encoder,
+            format,
+            uses_classes,
         }
-        Self { encoder, format }
+    }
+
+    /// Says that the exception, or one that it extends, has members of class types. Its slices
+    /// follow, and then [`finish_classes`](Self::finish_classes).
+    pub fn uses_classes(&mut self) {
+        if let Some(position) = self.uses_classes {
+            self.encoder.patch(position, 1);
+        }
+    }
+
+    /// Ends an exception that [uses classes](Self::uses_classes).
+    pub fn finish_classes(&mut self) {
+        self.encoder.finish_classes();
     }
 
     /// Writes the slice of one type.
     pub fn slice(&mut self, type_id: &str, is_last: bool, members: impl FnOnce(&mut Encoder<'_>)) {
-        let has_size = self.format == ExceptionFormat::Sliced
-            || self.encoder.encoding() == EncodingVersion::V1_0;
-        if self.encoder.encoding() != EncodingVersion::V1_0 {
-            let last = if is_last { IS_LAST } else { 0 };
-            let size = if has_size { HAS_SIZE } else { 0 };
-            self.encoder.byte(last | size);
-        }
-        self.encoder.string(type_id);
-        if has_size {
+        if self.encoder.encoding() == EncodingVersion::V1_0 {
+            self.encoder.string(type_id);
             let start = self.encoder.begin_len();
             members(self.encoder);
-            self.encoder.end_len(start, start);
-        } else {
-            members(self.encoder);
+            return self.encoder.end_len(start, start);
         }
+        let last = if is_last { IS_LAST } else { 0 };
+        let size = match self.format {
+            ExceptionFormat::Compact => 0,
+            ExceptionFormat::Sliced => HAS_SIZE,
+        };
+        let write_type_id = |encoder: &mut Encoder<'_>| encoder.string(type_id);
+        slice::write(self.encoder, last | size, write_type_id, members);
     }
 }
 
@@ -86,28 +108,32 @@ impl<'e, 'b> ExceptionWriter<'e, 'b> {
 pub struct ExceptionReader<'a> {
     decoder: Decoder<'a>,
     type_id: &'a str,
-    flags: u8,
+    extent: Extent,
     /// Whether the members of the current slice have been read.
     is_read: bool,
-    /// Bytes that were left when the members ended, by the slice's own size.
-    end_remaining: Option<usize>,
+    /// Whether class instances follow the last slice: encoding 1.0 only.
+    has_instances: bool,
 }
+
+const WHAT: &str = "exception slice";
 
 impl<'a> ExceptionReader<'a> {
     /// Starts at the first slice.
     ///
     /// # Errors
-    /// [`DecodeError`] if the bytes are no exception, or one with class members.
+    /// [`DecodeError`] if the bytes are no exception.
     pub fn new(mut decoder: Decoder<'a>) -> Result<Self, DecodeError> {
-        if decoder.encoding() == EncodingVersion::V1_0 && decoder.get::<bool>()? {
-            return Err(classes_not_supported(&decoder));
-        }
+        let is_1_0 = decoder.encoding() == EncodingVersion::V1_0;
+        let has_instances = is_1_0 && decoder.get::<bool>()?;
         let mut reader = Self {
             decoder,
             type_id: "",
-            flags: 0,
+            extent: Extent {
+                flags: 0,
+                end: None,
+            },
             is_read: false,
-            end_remaining: None,
+            has_instances,
         };
         reader.next_slice()?;
         Ok(reader)
@@ -136,17 +162,20 @@ impl<'a> ExceptionReader<'a> {
     /// # Errors
     /// [`DecodeError`] if the next slice is malformed.
     pub fn skip(&mut self) -> Result<bool, DecodeError> {
-        let Some(end_remaining) = self.end_remaining else {
+        let Some(end) = self.extent.end else {
             return Ok(false);
         };
-        let rest = self.decoder.remaining() - end_remaining;
-        self.decoder.bytes(rest, "exception slice")?;
-        self.refuse_indirection_table()?;
+        let (_, after) = slice::read_table(&mut self.decoder, self.extent)?;
+        self.decoder.seek(after.unwrap_or(end));
         if self.is_last() {
             return Ok(false);
         }
-        self.next_slice()?;
-        Ok(true)
+        match self.next_slice() {
+            Ok(()) => Ok(true),
+            // Encoding 1.0 does not mark the last slice, and what follows it here is no slice.
+            Err(_) if self.has_instances => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads the members of the current slice, or, if those have been read, of the next one.
@@ -158,28 +187,21 @@ impl<'a> ExceptionReader<'a> {
         read: impl FnOnce(&mut Decoder<'a>) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
         self.next_type_id()?;
-        let value = read(&mut self.decoder)?;
-        if self.flags & HAS_TAGGED != 0 {
-            tagged::skip_to_end_marker(&mut self.decoder)?;
-        }
-        if let Some(end_remaining) = self.end_remaining
-            && self.decoder.remaining() != end_remaining
-        {
-            let left = self.decoder.remaining().abs_diff(end_remaining);
-            return Err(self
-                .decoder
-                .error("exception slice", DecodeErrorKind::TrailingBytes(left)));
-        }
-        self.refuse_indirection_table()?;
+        let value = slice::read(&mut self.decoder, self.extent, WHAT, read)?;
         self.is_read = true;
         Ok(value)
     }
 
-    /// Ends the reading of the exception: no slice may be left.
+    /// Ends the reading of the exception: no slice may be left. In encoding 1.0 the class instances
+    /// come only now, and its links lead nowhere before.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::TrailingBytes`].
-    pub fn finish(self) -> Result<(), DecodeError> {
+    /// [`DecodeErrorKind::TrailingBytes`](super::DecodeErrorKind::TrailingBytes), or as
+    /// [`Decoder::finish_classes`].
+    pub fn finish(mut self) -> Result<(), DecodeError> {
+        if self.has_instances {
+            self.decoder.finish_classes()?;
+        }
         match self.decoder.encoding() {
             EncodingVersion::V1_0 => self.decoder.finish(),
             _ => self.decoder.finish_exact("user exception"),
@@ -191,56 +213,19 @@ impl<'a> ExceptionReader<'a> {
     ///
     /// Source: observed, Ice 3.7.8 for C++.
     fn is_last(&self) -> bool {
-        self.flags & IS_LAST != 0 || self.decoder.remaining() == 0
+        self.extent.is_last() || self.decoder.remaining() == 0
     }
 
     fn next_slice(&mut self) -> Result<(), DecodeError> {
         let is_1_0 = self.decoder.encoding() == EncodingVersion::V1_0;
-        self.flags = if is_1_0 {
+        let flags = if is_1_0 {
             HAS_SIZE
         } else {
             self.decoder.byte("exception slice flags")?
         };
         self.type_id = self.decoder.str("exception type id")?;
         self.is_read = false;
-        self.end_remaining = None;
-        if self.flags & HAS_SIZE != 0 {
-            self.end_remaining = Some(self.slice_end()?);
-        }
+        self.extent = Extent::read(&mut self.decoder, flags, "exception slice size")?;
         Ok(())
     }
-
-    fn slice_end(&mut self) -> Result<usize, DecodeError> {
-        let start = self.decoder.clone();
-        let size = self.decoder.int("exception slice size")?;
-        let Some(body) = usize::try_from(size)
-            .ok()
-            .and_then(|size| size.checked_sub(4))
-        else {
-            let kind = DecodeErrorKind::InvalidValue(i64::from(size));
-            return Err(start.error("exception slice size", kind));
-        };
-        let remaining = self.decoder.remaining();
-        remaining.checked_sub(body).ok_or_else(|| {
-            let kind = DecodeErrorKind::EndOfData {
-                needed: body,
-                remaining,
-            };
-            self.decoder.error("exception slice", kind)
-        })
-    }
-
-    fn refuse_indirection_table(&self) -> Result<(), DecodeError> {
-        if self.flags & HAS_INDIRECTION_TABLE != 0 {
-            return Err(classes_not_supported(&self.decoder));
-        }
-        Ok(())
-    }
-}
-
-fn classes_not_supported(decoder: &Decoder<'_>) -> DecodeError {
-    decoder.error(
-        "user exception",
-        DecodeErrorKind::NotSupported("class members"),
-    )
 }

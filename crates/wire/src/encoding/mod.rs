@@ -4,6 +4,7 @@
 //! [`Decode`] are what a Slice type implements. All integers are little-endian and nothing is
 //! aligned. Messages and what surrounds a value on the wire live in `message/`.
 
+mod class;
 mod decoder;
 mod encapsulation;
 mod encoder;
@@ -13,16 +14,21 @@ mod exception;
 mod map;
 mod primitive;
 mod sequence;
+mod slice;
 mod tagged;
 mod version;
 
+pub use class::{
+    AnyClass, Class, ClassFactory, ClassFormat, ClassId, ClassInfo, ClassReader, ClassType,
+    Classes, Extends, GRAPH_DEPTH_MAX, Link, Ref, SliceId, UnknownClass, UnknownSlice,
+};
 pub use decoder::Decoder;
 pub use encapsulation::{ENCAPSULATION_HEADER_LEN, Encapsulation};
 pub use encoder::Encoder;
 pub use enumeration::EnumWidth;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use exception::{ExceptionFormat, ExceptionReader, ExceptionWriter, UserException};
-pub use tagged::TagFormat;
+pub use tagged::{TagFormat, Tagged};
 pub use version::{EncodingVersion, ProtocolVersion};
 
 /// A value that has an encoding.
@@ -69,7 +75,7 @@ pub trait Decode: Sized {
     }
 }
 
-/// A type whose value may be absent on the wire: proxies (and classes, once they are supported).
+/// A type whose value may be absent on the wire: proxies.
 ///
 /// It gives `Option<T>` its encoding, `None` being the nil value.
 pub trait Nilable: Sized {

@@ -1,11 +1,245 @@
-//! Tagged (optional) values: for now, skipping those that nobody asked for.
+//! Tagged (optional) values, in encoding 1.1: a header with the tag, then the value.
+//!
+//! In encoding 1.0 there are none: they are not written, and read as unset.
 
-use super::{DecodeError, DecodeErrorKind, Decoder};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, Hash};
+
+use super::class::{AnyClass, ClassType, Link};
+use super::slice::TagScope;
+use super::{Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder, EncodingVersion};
+use super::{Nilable, ProtocolVersion};
 
 /// The byte that ends the tagged members of a slice.
-const END_MARKER: u8 = 0xFF;
+pub(super) const END_MARKER: u8 = 0xFF;
 /// Tag field that says "the tag follows as a size".
 const LONG_TAG: u8 = 30;
+
+/// A type whose values may be tagged.
+///
+/// Source: Ice manual, "Data Encoding for Optional Values". Vectors: `tests/vectors/optionals.json`.
+pub trait Tagged: Encode + Decode {
+    /// How a value says its length.
+    const FORMAT: TagFormat;
+
+    /// The number of bytes of a value, if it is the same for all; an enumeration has none.
+    const FIXED_LEN: Option<usize> = None;
+
+    /// Whether a value of format [`TagFormat::VSize`] starts with its length: strings do, and
+    /// sequences of elements of one byte. Other values get it in front.
+    const HAS_OWN_LEN: bool = false;
+
+    /// The number of bytes of this value, if its format is [`TagFormat::VSize`].
+    fn wire_len(&self) -> usize {
+        Self::FIXED_LEN.unwrap_or_default()
+    }
+}
+
+impl TagFormat {
+    /// The format of a structure or sequence whose members or elements have this length together.
+    pub const fn of_parts(fixed_len: Option<usize>) -> Self {
+        match fixed_len {
+            Some(_) => Self::VSize,
+            None => Self::FSize,
+        }
+    }
+
+    /// The length of two parts together, if both are of fixed length.
+    pub const fn sum(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one + other),
+            _ => None,
+        }
+    }
+}
+
+impl Encoder<'_> {
+    /// Appends a tagged value, if it is set; tags must come in increasing order.
+    pub fn tagged<T: Tagged>(&mut self, tag: u32, value: Option<&T>) {
+        if let Some(value) = value {
+            let len = (!T::HAS_OWN_LEN).then(|| value.wire_len());
+            self.tagged_with(tag, T::FORMAT, len, |encoder| encoder.put(value));
+        }
+    }
+
+    /// Appends a tagged value that `write` writes; `len_in_front` is the number of its bytes if the
+    /// format is [`TagFormat::VSize`] and it does not start with that.
+    pub fn tagged_with(
+        &mut self,
+        tag: u32,
+        format: TagFormat,
+        len_in_front: Option<usize>,
+        write: impl FnOnce(&mut Self),
+    ) {
+        if self.encoding() == EncodingVersion::V1_0 {
+            return;
+        }
+        self.has_tagged = true;
+        match u8::try_from(tag) {
+            Ok(tag) if tag < LONG_TAG => self.byte(tag << 3 | format as u8),
+            _ => {
+                self.byte(LONG_TAG << 3 | format as u8);
+                self.size(tag as usize);
+            }
+        }
+        match (format, len_in_front) {
+            (TagFormat::FSize, _) => {
+                let len = self.begin_len();
+                write(self);
+                self.end_len(len, len + 4);
+            }
+            (TagFormat::VSize, Some(len)) => {
+                self.size(len);
+                write(self);
+            }
+            _ => write(self),
+        }
+    }
+}
+
+impl Decoder<'_> {
+    /// Reads a tagged value, if it is set; tags must be asked for in increasing order.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::WrongTagFormat`], or as [`Decode::decode`].
+    pub fn tagged<T: Tagged>(&mut self, tag: u32) -> Result<Option<T>, DecodeError> {
+        self.tagged_with(tag, T::FORMAT, !T::HAS_OWN_LEN, |decoder| decoder.get())
+    }
+
+    /// Reads a tagged value by `read`, if it is set; `has_len_in_front` says whether a value of
+    /// format [`TagFormat::VSize`] has a length besides that which it starts with.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::WrongTagFormat`], [`DecodeErrorKind::TrailingBytes`] if the value is
+    /// shorter than it said, or as `read`.
+    pub fn tagged_with<T>(
+        &mut self,
+        tag: u32,
+        format: TagFormat,
+        has_len_in_front: bool,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Option<T>, DecodeError> {
+        if !self.find_tag(tag, format)? {
+            return Ok(None);
+        }
+        let len = match format {
+            TagFormat::FSize => self.len(WHAT)?,
+            TagFormat::VSize if has_len_in_front => self.size(WHAT)?,
+            _ => return read(self).map(Some),
+        };
+        let remaining = self.remaining();
+        if len > remaining {
+            let needed = len;
+            return Err(self.error(WHAT, DecodeErrorKind::EndOfData { needed, remaining }));
+        }
+        let outer = self.narrow(self.position() + len);
+        let value = read(self)?;
+        match self.remaining() {
+            0 => {
+                self.widen(outer);
+                Ok(Some(value))
+            }
+            left => Err(self.error(WHAT, DecodeErrorKind::TrailingBytes(left))),
+        }
+    }
+
+    /// Goes to the value with this tag, past those with lower ones; `false` if there is none.
+    fn find_tag(&mut self, wanted: u32, expected: TagFormat) -> Result<bool, DecodeError> {
+        if self.encoding() == EncodingVersion::V1_0
+            || self.tag_scope == (TagScope::Slice { has_tagged: false })
+        {
+            return Ok(false);
+        }
+        while self.remaining() > 0 {
+            let start = self.position();
+            let header = self.byte("tagged value header")?;
+            if header == END_MARKER {
+                self.seek(start);
+                return Ok(false);
+            }
+            let got = TagFormat::from_bits(header);
+            let tag = self.tag(header)?;
+            if tag > wanted {
+                self.seek(start);
+                return Ok(false);
+            }
+            if tag == wanted && got == expected {
+                return Ok(true);
+            }
+            if tag == wanted {
+                let kind = DecodeErrorKind::WrongTagFormat { tag, expected, got };
+                return Err(self.error_at(start, WHAT, kind));
+            }
+            got.skip(self)?;
+        }
+        Ok(false)
+    }
+
+    fn tag(&mut self, header: u8) -> Result<u32, DecodeError> {
+        match header >> 3 {
+            LONG_TAG => self.size("tag").map(|tag| tag as u32),
+            tag => Ok(u32::from(tag)),
+        }
+    }
+}
+
+const WHAT: &str = "tagged value";
+
+macro_rules! fixed {
+    ($($type:ty => $format:ident),*) => {$(
+        impl Tagged for $type {
+            const FORMAT: TagFormat = TagFormat::$format;
+            const FIXED_LEN: Option<usize> = Some(size_of::<$type>());
+        }
+    )*};
+}
+fixed!(bool => F1, u8 => F1, i16 => F2, i32 => F4, i64 => F8, f32 => F4, f64 => F8);
+fixed!(EncodingVersion => VSize, ProtocolVersion => VSize);
+
+impl Tagged for String {
+    const FORMAT: TagFormat = TagFormat::VSize;
+    const HAS_OWN_LEN: bool = true;
+}
+
+impl<T: Tagged> Tagged for Vec<T> {
+    const FORMAT: TagFormat = TagFormat::of_parts(T::FIXED_LEN);
+    const HAS_OWN_LEN: bool = matches!(T::FIXED_LEN, Some(1));
+
+    fn wire_len(&self) -> usize {
+        elements_len(self.len(), T::FIXED_LEN)
+    }
+}
+
+impl<K: Tagged + Ord, V: Tagged> Tagged for BTreeMap<K, V> {
+    const FORMAT: TagFormat = TagFormat::of_parts(TagFormat::sum(K::FIXED_LEN, V::FIXED_LEN));
+
+    fn wire_len(&self) -> usize {
+        elements_len(self.len(), TagFormat::sum(K::FIXED_LEN, V::FIXED_LEN))
+    }
+}
+
+impl<K: Tagged + Hash + Eq, V: Tagged, S: BuildHasher + Default> Tagged for HashMap<K, V, S> {
+    const FORMAT: TagFormat = TagFormat::of_parts(TagFormat::sum(K::FIXED_LEN, V::FIXED_LEN));
+
+    fn wire_len(&self) -> usize {
+        elements_len(self.len(), TagFormat::sum(K::FIXED_LEN, V::FIXED_LEN))
+    }
+}
+
+/// A proxy; nil is a value too.
+impl<T: Nilable> Tagged for Option<T> {
+    const FORMAT: TagFormat = TagFormat::FSize;
+}
+
+impl<T: ClassType + ?Sized> Tagged for Link<T> {
+    const FORMAT: TagFormat = TagFormat::Class;
+}
+
+/// The number of bytes of a size and so many elements.
+fn elements_len(count: usize, element_len: Option<usize>) -> usize {
+    let size_len = if count < 255 { 1 } else { 5 };
+    size_len + count * element_len.unwrap_or_default()
+}
 
 /// How a tagged value says its length: the low three bits of its header.
 ///
@@ -46,7 +280,6 @@ impl TagFormat {
     }
 
     fn skip(self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
-        const WHAT: &str = "tagged value";
         let len = match self {
             Self::F1 => 1,
             Self::F2 => 2,
@@ -55,9 +288,7 @@ impl TagFormat {
             Self::Size => return decoder.size(WHAT).map(|_| ()),
             Self::VSize => decoder.size(WHAT)?,
             Self::FSize => decoder.len(WHAT)?,
-            Self::Class => {
-                return Err(decoder.error(WHAT, DecodeErrorKind::NotSupported("class instances")));
-            }
+            Self::Class => return decoder.get::<Link<dyn AnyClass>>().map(|_| ()),
         };
         decoder.bytes(len, WHAT).map(|_| ())
     }
@@ -86,8 +317,6 @@ fn skip_one(decoder: &mut Decoder<'_>) -> Result<Option<()>, DecodeError> {
     if header == END_MARKER {
         return Ok(None);
     }
-    if header >> 3 == LONG_TAG {
-        decoder.size("tag")?;
-    }
+    decoder.tag(header)?;
     TagFormat::from_bits(header).skip(decoder).map(Some)
 }

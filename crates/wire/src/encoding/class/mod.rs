@@ -1,0 +1,236 @@
+//! Classes: graphs of instances, on the wire and in Rust.
+//!
+//! A class is a struct that embeds its base; a member, element or parameter of a class type is a
+//! [`Link`] to a shared instance of that class or of one that extends it. This module knows no
+//! generated type: a struct tells what it is by [`Class`], and a decoder finds the class that a
+//! type id names in a table of [`Classes`]. Why so: `docs/adr/0010-classes-are-shared-links.md`.
+//!
+//! ```text
+//! 1.0:  i32 -id ...            then, after all parameters: { size n, n x (i32 id, slices) } 00
+//! 1.1:  00 nil | 01 slices | size id
+//! ```
+//!
+//! Source: Ice manual, "Data Encoding for Classes". Vectors: `tests/vectors/classes.json`,
+//! `tests/vectors/slicing.json`.
+
+mod compare;
+mod instance;
+mod link;
+mod read;
+mod read_1_0;
+mod reader;
+mod unknown;
+mod write;
+
+use std::any::Any;
+use std::fmt;
+
+pub use link::{Link, Ref};
+pub(super) use read::{GraphReader, TableEntry};
+pub use reader::ClassReader;
+pub use unknown::{SliceId, UnknownClass, UnknownSlice};
+pub(super) use write::GraphWriter;
+
+use super::{DecodeError, Encoder};
+
+/// The most instances that a decoded graph has one below the other, and the most that are encoded
+/// inside one another.
+///
+/// It bounds the stack that reading, comparing, printing and dropping a graph takes. Ice 3.8 stops
+/// at 10 unless it is configured, Ice 3.7 never.
+pub const GRAPH_DEPTH_MAX: usize = 100;
+
+/// The type id of what every class extends; a slice of its own in encoding 1.0.
+const OBJECT_TYPE_ID: &str = "::Ice::Object";
+
+/// How instances are written in encoding 1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClassFormat {
+    /// Without sizes: a receiver that does not know the class cannot read it.
+    #[default]
+    Compact,
+    /// With the size and type id of each slice: a receiver skips the classes that it does not know,
+    /// and unknown slices of a peer are sent again.
+    Sliced,
+}
+
+/// A class declared in Slice, as a struct with a field `base` and those of its own members.
+///
+/// Generated code implements it; see `tests/vectors/` of this crate for the shape.
+pub trait Class: Any + fmt::Debug + PartialEq + Send + Sync {
+    /// Its type id: `::Module::Name`.
+    const TYPE_ID: &'static str;
+
+    /// The number that stands for the type id in encoding 1.1.
+    const COMPACT_ID: Option<i32> = None;
+
+    /// The classes of the contract that declares it.
+    fn classes() -> &'static dyn Classes;
+
+    /// The part of the instance that its base declares.
+    fn base(&self) -> Option<&dyn AnyClass> {
+        None
+    }
+
+    /// Writes the members that this class declares itself.
+    fn encode_members(&self, encoder: &mut Encoder<'_>);
+
+    /// Reads the slice of this class, at which the reader stands, and then those of its bases.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if a slice is malformed.
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError>
+    where
+        Self: Sized;
+}
+
+/// An instance of any class: what `Object` and `Value` mean in Slice.
+///
+/// Every [`Class`] is one. Implement it directly only for classes that are not known when the
+/// program is compiled.
+pub trait AnyClass: Any + fmt::Debug + Send + Sync {
+    /// Type id of the class.
+    fn class_type_id(&self) -> &str;
+
+    /// The number that stands for the type id in encoding 1.1.
+    fn compact_id(&self) -> Option<i32>;
+
+    /// The part of the instance that the base of the class declares.
+    fn base(&self) -> Option<&dyn AnyClass>;
+
+    /// Writes the members that the class declares itself.
+    fn encode_members(&self, encoder: &mut Encoder<'_>);
+
+    /// Whether the other is an instance of the same class with equal members.
+    fn equals(&self, other: &dyn AnyClass) -> bool;
+}
+
+impl<T: Class> AnyClass for T {
+    fn class_type_id(&self) -> &str {
+        T::TYPE_ID
+    }
+
+    fn compact_id(&self) -> Option<i32> {
+        T::COMPACT_ID
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Class::base(self)
+    }
+
+    fn encode_members(&self, encoder: &mut Encoder<'_>) {
+        Class::encode_members(self, encoder);
+    }
+
+    fn equals(&self, other: &dyn AnyClass) -> bool {
+        (other as &dyn Any).downcast_ref() == Some(self)
+    }
+}
+
+/// A type that a [`Link`] may have: a [`Class`], or `dyn AnyClass` for an instance of any.
+pub trait ClassType: 'static {
+    /// How errors call it.
+    const NAME: &'static str;
+
+    /// The part of an instance that this class declares, if it is an instance of this class.
+    fn cast(instance: &dyn AnyClass) -> Option<&Self>;
+
+    /// The classes of the contract that declares it.
+    fn known_classes() -> Option<&'static dyn Classes>;
+}
+
+impl<T: Class> ClassType for T {
+    const NAME: &'static str = T::TYPE_ID;
+
+    fn cast(instance: &dyn AnyClass) -> Option<&Self> {
+        let mut level = instance;
+        loop {
+            if let Some(found) = (level as &dyn Any).downcast_ref() {
+                return Some(found);
+            }
+            level = level.base()?;
+        }
+    }
+
+    fn known_classes() -> Option<&'static dyn Classes> {
+        Some(T::classes())
+    }
+}
+
+impl ClassType for dyn AnyClass {
+    const NAME: &'static str = "class instance";
+
+    fn cast(instance: &dyn AnyClass) -> Option<&Self> {
+        Some(instance)
+    }
+
+    fn known_classes() -> Option<&'static dyn Classes> {
+        None
+    }
+}
+
+/// The class is `T`, or extends it.
+pub trait Extends<T: ClassType + ?Sized>: Class {}
+
+impl<T: Class> Extends<T> for T {}
+impl<T: Class> Extends<dyn AnyClass> for T {}
+
+/// How a peer names a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClassId<'a> {
+    /// By type id.
+    Name(&'a str),
+    /// By compact id.
+    Compact(i32),
+}
+
+/// Classes that a decoder can make instances of.
+pub trait Classes: Send + Sync {
+    /// The class of this name.
+    fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory>;
+}
+
+/// Makes instances of a class.
+pub trait ClassFactory {
+    /// Reads all slices of an instance, from that of the class on.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if a slice is malformed.
+    fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>;
+}
+
+/// A class in the table of its contract.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassInfo {
+    type_id: &'static str,
+    compact_id: Option<i32>,
+    decode: fn(&mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>,
+}
+
+impl ClassInfo {
+    /// What a decoder needs to know of `T`.
+    pub const fn of<T: Class>() -> Self {
+        Self {
+            type_id: T::TYPE_ID,
+            compact_id: T::COMPACT_ID,
+            decode: |reader| Ok(Box::new(T::decode_slices(reader)?)),
+        }
+    }
+}
+
+impl ClassFactory for ClassInfo {
+    fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError> {
+        (self.decode)(reader)
+    }
+}
+
+/// The classes of a contract, as generated code lists them.
+impl<const N: usize> Classes for [ClassInfo; N] {
+    fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory> {
+        let found = self.iter().find(|class| match id {
+            ClassId::Name(type_id) => class.type_id == type_id,
+            ClassId::Compact(compact_id) => class.compact_id == Some(compact_id),
+        });
+        found.map(|class| class as &dyn ClassFactory)
+    }
+}

@@ -1,0 +1,457 @@
+//! Reading references to instances, and instances inline (encoding 1.1).
+//!
+//! Instances are read depth first. A reference to one that is still being read closes a cycle and
+//! becomes a link back; any other owns its instance. So what is owned is a graph without cycles, of
+//! which the height is known and limited.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::instance::Slot;
+use super::link::Target;
+use super::read_1_0::Body;
+use super::reader::SliceHeader;
+use super::{
+    AnyClass, ClassFactory, ClassId, ClassReader, ClassType, Classes, GRAPH_DEPTH_MAX, Link,
+    SliceId, UnknownClass, UnknownSlice,
+};
+use crate::encoding::slice::{self, HAS_TAGGED, TYPE_ID_KIND};
+use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
+
+/// What the references of one encapsulation have in common.
+pub(in crate::encoding) struct GraphReader<'a> {
+    /// Classes that are known; later ones are asked first.
+    known: Vec<&'a dyn Classes>,
+    /// Type ids that may be referred to by index, from 1.
+    pub(super) type_ids: Vec<Arc<str>>,
+    pub(super) instances: HashMap<i32, Entry>,
+    /// Heights of the instances that are being read, as far as is known; outermost first.
+    open: Vec<usize>,
+    /// The indirection table of the slice that is being read, and whether it has been used.
+    table: Option<(Vec<TableEntry>, bool)>,
+    depth_max: usize,
+    /// Instances of encoding 1.0 that were found but not read.
+    pub(super) bodies: HashMap<i32, Body>,
+    /// All bytes of the encapsulation, for the bodies of encoding 1.0.
+    pub(super) whole: &'a [u8],
+    /// Ids of encoding 1.0 in the order in which parameters refer to them.
+    pub(super) wanted: Vec<i32>,
+}
+
+impl std::fmt::Debug for GraphReader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GraphReader")
+            .field("instances", &self.instances.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An instance that has an id.
+pub(super) struct Entry {
+    pub(super) slot: Arc<Slot>,
+    progress: Progress,
+    /// What references that came before the instance was complete expect of it.
+    expected: Vec<Expected>,
+}
+
+enum Progress {
+    /// Encoding 1.0: a parameter refers to it, its body comes later.
+    Wanted,
+    /// It is being read.
+    Open,
+    /// It is complete, and has so many instances below one another.
+    Complete { height: usize },
+}
+
+struct Expected {
+    name: &'static str,
+    is_met: fn(&dyn AnyClass) -> bool,
+}
+
+/// An instance in the indirection table of a slice: what refers to it owns it, or leads back.
+#[derive(Clone)]
+pub(in crate::encoding) struct TableEntry {
+    id: i32,
+}
+
+/// The id of the first instance in encoding 1.1; 1 means that an instance follows.
+const FIRST_ID: i32 = 2;
+const INLINE: usize = 1;
+
+impl Default for GraphReader<'_> {
+    fn default() -> Self {
+        Self {
+            known: Vec::new(),
+            type_ids: Vec::new(),
+            instances: HashMap::new(),
+            open: Vec::new(),
+            table: None,
+            depth_max: GRAPH_DEPTH_MAX,
+            bodies: HashMap::new(),
+            whole: &[],
+            wanted: Vec::new(),
+        }
+    }
+}
+
+impl<'a> GraphReader<'a> {
+    pub(super) fn find(&self, id: ClassId<'_>) -> Option<&'a dyn ClassFactory> {
+        self.known.iter().rev().find_map(|classes| classes.find(id))
+    }
+
+    /// Whether an instance is being read.
+    pub(super) fn is_reading(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn know(&mut self, classes: &'a dyn Classes) {
+        let is_known = |known: &&dyn Classes| std::ptr::addr_eq(*known, classes);
+        if !self.known.iter().any(is_known) {
+            self.known.push(classes);
+        }
+    }
+}
+
+impl<'a> Decoder<'a> {
+    /// The same decoder with classes that it can make instances of, besides those of the contracts
+    /// whose classes it is asked for.
+    #[must_use]
+    pub fn with_classes(mut self, classes: &'a dyn Classes) -> Self {
+        self.know_classes(classes);
+        self
+    }
+
+    /// Adds classes that this decoder can make instances of.
+    pub fn know_classes(&mut self, classes: &'a dyn Classes) {
+        self.graph().know(classes);
+    }
+
+    /// The same decoder with another limit than [`GRAPH_DEPTH_MAX`].
+    #[must_use]
+    pub fn with_graph_depth_max(mut self, depth_max: usize) -> Self {
+        self.graph().depth_max = depth_max;
+        self
+    }
+
+    /// Ends the parameters or results of an operation whose types use classes: in encoding 1.0 the
+    /// instances follow them. Until then links that were read lead nowhere.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if an instance is malformed, of no known class, or missing.
+    pub fn finish_classes(&mut self) -> Result<(), DecodeError> {
+        match self.encoding() {
+            EncodingVersion::V1_0 => self.read_pending(),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn class_reference<T: ClassType + ?Sized>(&mut self) -> Result<Target, DecodeError> {
+        if let Some(classes) = T::known_classes() {
+            self.know_classes(classes);
+        }
+        let start = self.position();
+        let Some(id) = self.reference_id(T::NAME)? else {
+            return Ok(Target::Nil);
+        };
+        let expected = Expected {
+            name: T::NAME,
+            is_met: |instance| T::cast(instance).is_some(),
+        };
+        self.target(id, expected, start)
+    }
+
+    /// The id that the next reference names; what it names inline is read.
+    fn reference_id(&mut self, what: &'static str) -> Result<Option<i32>, DecodeError> {
+        if self.encoding() == EncodingVersion::V1_0 {
+            return self.reference_id_1_0(what);
+        }
+        let start = self.position();
+        let reference = self.size(what)?;
+        if reference == 0 {
+            return Ok(None);
+        }
+        if let Some((entries, is_used)) = &mut self.graph().table {
+            *is_used = true;
+            let found = entries.get(reference - 1).map(|entry| entry.id);
+            let kind = DecodeErrorKind::InvalidValue(reference as i64);
+            let error = || self.error_at(start, "index into an indirection table", kind);
+            return found.ok_or_else(error).map(Some);
+        }
+        self.direct_id(reference, start).map(Some)
+    }
+
+    /// The id of a reference that is no index: it names an instance, or one follows.
+    fn direct_id(&mut self, reference: usize, start: usize) -> Result<i32, DecodeError> {
+        if reference == INLINE {
+            return self.inline_instance();
+        }
+        let id = i32::try_from(reference).unwrap_or(i32::MAX);
+        if self.graph().instances.contains_key(&id) {
+            return Ok(id);
+        }
+        Err(self.error_at(
+            start,
+            "class instance",
+            DecodeErrorKind::UnknownInstance(id),
+        ))
+    }
+
+    /// What a link to the instance holds; fails if that has the wrong class.
+    fn target(&mut self, id: i32, expected: Expected, at: usize) -> Result<Target, DecodeError> {
+        let graph = self.graph();
+        let is_parameter = graph.open.is_empty();
+        let entry = graph.instances.get_mut(&id).expect("its id was looked up");
+        match entry.progress {
+            Progress::Complete { height } => {
+                let slot = Arc::clone(&entry.slot);
+                if let Some(top) = graph.open.last_mut() {
+                    *top = (*top).max(height + 1);
+                }
+                self.check(&slot, &expected, at)?;
+                Ok(Target::Owned(slot))
+            }
+            _ => {
+                entry.expected.push(expected);
+                let slot = &entry.slot;
+                Ok(match is_parameter {
+                    true => Target::Owned(Arc::clone(slot)),
+                    false => Target::Back(Arc::downgrade(slot)),
+                })
+            }
+        }
+    }
+
+    fn check(&self, slot: &Slot, expected: &Expected, at: usize) -> Result<(), DecodeError> {
+        let value = &*slot.get().expect("a complete instance is filled").value;
+        if (expected.is_met)(value) {
+            return Ok(());
+        }
+        let kind = DecodeErrorKind::UnexpectedClass(value.class_type_id().into());
+        Err(self.error_at(at, expected.name, kind))
+    }
+
+    /// Registers an instance that starts here.
+    pub(super) fn open_instance(&mut self, id: i32) -> Result<(), DecodeError> {
+        let graph = self.graph();
+        if graph.open.len() >= graph.depth_max {
+            let kind = DecodeErrorKind::GraphTooDeep(graph.depth_max);
+            return Err(self.error("class instance", kind));
+        }
+        graph.open.push(1);
+        let entry = graph.instances.entry(id).or_insert_with(Entry::new);
+        entry.progress = Progress::Open;
+        Ok(())
+    }
+
+    /// Fills the instance that was opened last.
+    pub(super) fn close_instance(
+        &mut self,
+        id: i32,
+        value: Box<dyn AnyClass>,
+        unknown: Vec<UnknownSlice>,
+    ) -> Result<(), DecodeError> {
+        let graph = self.graph();
+        let height = graph.open.pop().expect("it was opened");
+        if height > graph.depth_max {
+            let kind = DecodeErrorKind::GraphTooDeep(graph.depth_max);
+            return Err(self.error("class instance", kind));
+        }
+        let entry = graph.instances.get_mut(&id).expect("it was opened");
+        entry.progress = Progress::Complete { height };
+        entry.slot.fill(value, unknown);
+        let slot = Arc::clone(&entry.slot);
+        let at = self.position();
+        let expected = std::mem::take(&mut self.entry(id).expected);
+        expected
+            .iter()
+            .try_for_each(|expected| self.check(&slot, expected, at))
+    }
+
+    fn entry(&mut self, id: i32) -> &mut Entry {
+        let entry = self.graph().instances.get_mut(&id);
+        entry.expect("it was opened")
+    }
+
+    fn inline_instance(&mut self) -> Result<i32, DecodeError> {
+        let id = self.graph().instances.len() as i32 + FIRST_ID;
+        self.open_instance(id)?;
+        let outer_table = self.replace_table(None);
+        let mut unknown = Vec::new();
+        let mut header = SliceHeader::read(self)?;
+        let value = loop {
+            let (class_id, is_last) = (header.id.as_ref(), header.extent.is_last());
+            let Some(class_id) = class_id else {
+                let kind = DecodeErrorKind::InvalidValue(i64::from(header.extent.flags));
+                return Err(self.error("flags of an instance's first slice", kind));
+            };
+            if let Some(factory) = self.graph().find(class_id.as_class_id()) {
+                break ClassReader::inline(self, header).read(factory)?;
+            }
+            unknown.push(self.unknown_slice(&header)?);
+            if is_last {
+                break Box::new(UnknownClass::new(&unknown[0].id)) as Box<dyn AnyClass>;
+            }
+            header = SliceHeader::read(self)?;
+        };
+        self.restore_table(outer_table);
+        self.close_instance(id, value, unknown)?;
+        Ok(id)
+    }
+
+    /// Keeps a slice of an unknown class.
+    fn unknown_slice(&mut self, header: &SliceHeader) -> Result<UnknownSlice, DecodeError> {
+        let id = header.id.clone().expect("the caller looked for its class");
+        let Some(end) = header.extent.end else {
+            let kind = DecodeErrorKind::UnknownClass(id.to_string());
+            return Err(self.error("class instance", kind));
+        };
+        let (table, after) = slice::read_table(self, header.extent)?;
+        let members = self.bytes(end - self.position(), "slice of an unknown class")?;
+        let has_tagged = header.extent.flags & HAS_TAGGED != 0;
+        let bytes = match (has_tagged, members.split_last()) {
+            (true, Some((_, members))) => members,
+            _ => members,
+        };
+        let at = self.position();
+        self.seek(after.unwrap_or(at));
+        let mut instances = Vec::new();
+        for entry in table.unwrap_or_default() {
+            instances.push(Link::new_in(self.target(entry.id, Expected::any(), at)?));
+        }
+        Ok(UnknownSlice {
+            id,
+            bytes: bytes.to_vec(),
+            has_tagged,
+            is_last: header.extent.is_last(),
+            instances,
+        })
+    }
+
+    /// Reads an indirection table, and the instances in it.
+    pub(in crate::encoding) fn indirection_table(
+        &mut self,
+    ) -> Result<Vec<TableEntry>, DecodeError> {
+        const WHAT: &str = "indirection table";
+        let start = self.position();
+        let count = self.count(1, WHAT)?;
+        if count == 0 {
+            return Err(self.error_at(start, WHAT, DecodeErrorKind::InvalidValue(0)));
+        }
+        let outer_table = self.replace_table(None);
+        let mut entries = Vec::with_capacity(count);
+        for _ in 0..count {
+            let start = self.position();
+            let reference = self.size(WHAT)?;
+            if reference == 0 {
+                return Err(self.error_at(start, WHAT, DecodeErrorKind::InvalidValue(0)));
+            }
+            let id = self.direct_id(reference, start)?;
+            entries.push(TableEntry { id });
+        }
+        self.restore_table(outer_table);
+        Ok(entries)
+    }
+
+    /// Makes `table` the one that references are indexes into, and returns the one before.
+    pub(in crate::encoding) fn replace_table(
+        &mut self,
+        table: Option<Vec<TableEntry>>,
+    ) -> Option<(Vec<TableEntry>, bool)> {
+        if table.is_none() && !self.has_graph() {
+            return None;
+        }
+        let table = table.map(|entries| (entries, false));
+        std::mem::replace(&mut self.graph().table, table)
+    }
+
+    /// Puts back a table; whether the one in between was used.
+    pub(in crate::encoding) fn restore_table(
+        &mut self,
+        table: Option<(Vec<TableEntry>, bool)>,
+    ) -> bool {
+        if table.is_none() && !self.has_graph() {
+            return false;
+        }
+        let inner = std::mem::replace(&mut self.graph().table, table);
+        inner.is_some_and(|(_, is_used)| is_used)
+    }
+
+    /// Reads the type id of a slice of an instance; `None` if the flags say that there is none.
+    pub(super) fn slice_id(&mut self, flags: u8) -> Result<Option<SliceId>, DecodeError> {
+        const WHAT: &str = "class type id";
+        match flags & TYPE_ID_KIND {
+            1 => {
+                let type_id: Arc<str> = self.str(WHAT)?.into();
+                self.graph().type_ids.push(Arc::clone(&type_id));
+                Ok(Some(SliceId::Name(type_id)))
+            }
+            2 => self.indexed_type_id().map(SliceId::Name).map(Some),
+            3 => {
+                let id = self.size(WHAT)?;
+                Ok(Some(SliceId::Compact(
+                    i32::try_from(id).unwrap_or(i32::MAX),
+                )))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads the index of a type id that came before.
+    pub(super) fn indexed_type_id(&mut self) -> Result<Arc<str>, DecodeError> {
+        const WHAT: &str = "index of a class type id";
+        let start = self.position();
+        let index = self.size(WHAT)?;
+        let type_ids = &self.graph().type_ids;
+        let found = index.checked_sub(1).and_then(|at| type_ids.get(at));
+        found.cloned().ok_or_else(|| {
+            let kind = DecodeErrorKind::InvalidValue(index as i64);
+            self.error_at(start, WHAT, kind)
+        })
+    }
+}
+
+impl Entry {
+    fn new() -> Self {
+        Self {
+            slot: Arc::new(Slot::empty()),
+            progress: Progress::Wanted,
+            expected: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        !matches!(self.progress, Progress::Wanted)
+    }
+
+    /// Registers an instance that comes later.
+    pub(super) fn wanted() -> Self {
+        Self::new()
+    }
+}
+
+impl Expected {
+    fn any() -> Self {
+        Self {
+            name: <dyn AnyClass>::NAME,
+            is_met: |_| true,
+        }
+    }
+}
+
+impl SliceId {
+    pub(super) fn as_class_id(&self) -> ClassId<'_> {
+        match self {
+            Self::Name(type_id) => ClassId::Name(type_id),
+            Self::Compact(id) => ClassId::Compact(*id),
+        }
+    }
+}
+
+impl std::fmt::Display for SliceId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Name(type_id) => f.write_str(type_id),
+            Self::Compact(id) => write!(f, "with compact id {id}"),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Reading the instances of encoding 1.0, which follow the parameters that refer to them.
+//!
+//! Their order is free, so all of them are found first, by the sizes of their slices, and then read
+//! depth first from those that parameters refer to, as those of encoding 1.1 are. What only slices
+//! of unknown classes refer to is not read.
+
+use std::sync::Arc;
+
+use super::read::Entry;
+use super::{ClassId, ClassReader, OBJECT_TYPE_ID};
+use crate::encoding::slice::{Extent, HAS_SIZE};
+use crate::encoding::{DecodeError, DecodeErrorKind, Decoder};
+
+/// An instance that was found: where its slices are, most derived last.
+pub(super) struct Body {
+    slices: Vec<StoredSlice>,
+}
+
+/// Where a slice's members are.
+pub(super) struct StoredSlice {
+    pub(super) type_id: Arc<str>,
+    pub(super) start: usize,
+    end: usize,
+}
+
+const WHAT: &str = "class instance";
+
+impl StoredSlice {
+    pub(super) fn extent(&self) -> Extent {
+        Extent {
+            flags: HAS_SIZE,
+            end: Some(self.end),
+        }
+    }
+}
+
+impl Decoder<'_> {
+    /// The id of a reference; an instance whose body has been found is read.
+    pub(super) fn reference_id_1_0(
+        &mut self,
+        what: &'static str,
+    ) -> Result<Option<i32>, DecodeError> {
+        let start = self.position();
+        let reference = self.int(what)?;
+        if reference == 0 {
+            return Ok(None);
+        }
+        let Some(id) = reference.checked_neg().filter(|id| *id > 0) else {
+            let kind = DecodeErrorKind::InvalidValue(i64::from(reference));
+            return Err(self.error_at(start, what, kind));
+        };
+        let graph = self.graph();
+        if graph.is_reading() {
+            let is_read = graph.instances.get(&id).is_some_and(Entry::is_read);
+            if !is_read {
+                self.read_body(id, start)?;
+            }
+        } else if !graph.instances.contains_key(&id) {
+            graph.instances.insert(id, Entry::wanted());
+            graph.wanted.push(id);
+        }
+        Ok(Some(id))
+    }
+
+    /// Finds all instances, then reads those that parameters refer to.
+    pub(super) fn read_pending(&mut self) -> Result<(), DecodeError> {
+        loop {
+            let count = self.size("number of class instances")?;
+            if count == 0 {
+                break;
+            }
+            for _ in 0..count {
+                self.find_body()?;
+            }
+        }
+        let (end, whole) = (self.position(), self.whole());
+        self.graph().whole = whole;
+        for id in std::mem::take(&mut self.graph().wanted) {
+            let is_read = self.graph().instances.get(&id).is_some_and(Entry::is_read);
+            if !is_read {
+                self.read_body(id, end)?;
+            }
+        }
+        self.seek(end);
+        Ok(())
+    }
+
+    fn find_body(&mut self) -> Result<(), DecodeError> {
+        let start = self.position();
+        let id = self.int("id of a class instance")?;
+        let mut slices = Vec::new();
+        loop {
+            let slice = self.find_slice()?;
+            if *slice.type_id == *OBJECT_TYPE_ID {
+                break;
+            }
+            slices.push(slice);
+        }
+        slices.reverse();
+        let is_new = self.graph().bodies.insert(id, Body { slices }).is_none();
+        if id <= 0 || !is_new {
+            let kind = DecodeErrorKind::InvalidValue(i64::from(id));
+            return Err(self.error_at(start, "id of a class instance", kind));
+        }
+        Ok(())
+    }
+
+    /// Finds where a slice ends, and goes there.
+    fn find_slice(&mut self) -> Result<StoredSlice, DecodeError> {
+        let is_index = self.get::<bool>()?;
+        let type_id = match is_index {
+            true => self.indexed_type_id()?,
+            false => {
+                let type_id: Arc<str> = self.str("class type id")?.into();
+                self.graph().type_ids.push(Arc::clone(&type_id));
+                type_id
+            }
+        };
+        let extent = Extent::read(self, HAS_SIZE, "class slice size")?;
+        let start = self.position();
+        let end = extent.end.unwrap_or(start);
+        let members = self.bytes(end - start, "class slice")?;
+        if *type_id == *OBJECT_TYPE_ID && members != [0] {
+            let kind = DecodeErrorKind::InvalidValue(members.len() as i64);
+            return Err(self.error_at(start, "facets of a class instance, of which none", kind));
+        }
+        Ok(StoredSlice {
+            type_id,
+            start,
+            end,
+        })
+    }
+
+    /// Reads an instance that was found, and those that it refers to.
+    fn read_body(&mut self, id: i32, at: usize) -> Result<(), DecodeError> {
+        let Some(Body { mut slices }) = self.graph().bodies.remove(&id) else {
+            return Err(self.error_at(at, WHAT, DecodeErrorKind::UnknownInstance(id)));
+        };
+        let most_derived = slices.last().map(|slice| Arc::clone(&slice.type_id));
+        let factory = loop {
+            let Some(slice) = slices.last() else {
+                let name = most_derived.as_deref().unwrap_or(OBJECT_TYPE_ID);
+                let kind = DecodeErrorKind::UnknownClass(name.to_owned());
+                return Err(self.error_at(at, WHAT, kind));
+            };
+            match self.graph().find(ClassId::Name(&slice.type_id)) {
+                Some(factory) => break factory,
+                None => slices.pop(),
+            };
+        };
+        self.open_instance(id)?;
+        let whole = self.graph().whole;
+        let outer = (self.widen(whole), self.position());
+        let value = ClassReader::stored(self, slices).read(factory)?;
+        self.widen(outer.0);
+        self.seek(outer.1);
+        self.close_instance(id, value, Vec::new())
+    }
+}
