@@ -4,15 +4,12 @@
 //! follow the last slice, in the sliced format of 1.1 each slice has its indirection table.
 
 use super::slice::{self, Extent, HAS_SIZE, IS_LAST};
-use super::{ClassFormat, DecodeError, Decoder, Encoder, EncodingVersion};
+use super::{ClassFormat, Classes, DecodeError, Decoder, Encoder, EncodingVersion};
 
 /// An exception declared in Slice.
 pub trait UserException: std::error::Error + Sized {
     /// Its type id: `::Module::Name`.
     const TYPE_ID: &'static str;
-
-    /// Whether it, or one that it extends, has members of class types.
-    const USES_CLASSES: bool = false;
 
     /// Writes the slice of this type and then those of its bases.
     fn encode_slices(&self, writer: &mut ExceptionWriter<'_, '_>);
@@ -69,16 +66,13 @@ impl<'e, 'b> ExceptionWriter<'e, 'b> {
         }
     }
 
-    /// Says that the exception, or one that it extends, has members of class types. Its slices
-    /// follow, and then [`finish_classes`](Self::finish_classes).
-    pub fn uses_classes(&mut self) {
+    /// Writes the slices of an exception that has, or inherits, members of class types: in encoding
+    /// 1.0 it says so in front, and the instances follow the slices.
+    pub fn with_classes(&mut self, slices: impl FnOnce(&mut Self)) {
         if let Some(position) = self.uses_classes {
             self.encoder.patch(position, 1);
         }
-    }
-
-    /// Ends an exception that [uses classes](Self::uses_classes).
-    pub fn finish_classes(&mut self) {
+        slices(self);
         self.encoder.finish_classes();
     }
 
@@ -137,6 +131,12 @@ impl<'a> ExceptionReader<'a> {
         };
         reader.next_slice()?;
         Ok(reader)
+    }
+
+    /// Adds classes that the reader can make instances of: before it reads or skips a slice, because
+    /// the instances that a slice refers to are read before its members.
+    pub fn know_classes(&mut self, classes: &'a dyn Classes) {
+        self.decoder.know_classes(classes);
     }
 
     /// Type id of the current slice.

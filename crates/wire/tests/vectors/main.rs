@@ -3,10 +3,13 @@
 //! Every test runs all vectors of its file or counts those that it leaves out, so a vector that is
 //! added or renamed cannot be passed over.
 
+mod classes;
 mod exceptions;
 mod file;
 mod json;
 mod messages;
+mod optionals;
 mod proxies;
 mod replies;
+mod types;
 mod values;

@@ -173,6 +173,17 @@ impl<T: ClassType + ?Sized> Link<T> {
         matches!(self.target, Target::Back(_))
     }
 
+    /// The same link as one to class `U`. `None` if it leads to an instance that is none; of an
+    /// instance that is still being built that is not known, and [`Link::get`] will tell.
+    pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Link<U>> {
+        let slot = self.slot();
+        let instance = slot.as_deref().and_then(Slot::get);
+        if instance.is_some_and(|instance| U::cast(&*instance.value).is_none()) {
+            return None;
+        }
+        Some(Link::new_in(self.target.clone()))
+    }
+
     pub(super) const fn new_in(target: Target) -> Self {
         Self {
             target,

@@ -224,13 +224,40 @@ impl ClassFactory for ClassInfo {
     }
 }
 
-/// The classes of a contract, as generated code lists them.
-impl<const N: usize> Classes for [ClassInfo; N] {
+/// The classes of a contract, and those of the contracts that it uses.
+///
+/// A decoder asked for a class of a contract knows all that its table leads to. They must be known
+/// before an instance is read: the sliced format has instances of which the declared type is not
+/// seen before they are decoded.
+#[derive(Clone, Copy)]
+pub struct ClassTable {
+    classes: &'static [ClassInfo],
+    used: &'static [&'static dyn Classes],
+}
+
+impl ClassTable {
+    /// The classes that a contract declares, and the tables of the contracts that it includes.
+    pub const fn new(classes: &'static [ClassInfo], used: &'static [&'static dyn Classes]) -> Self {
+        Self { classes, used }
+    }
+}
+
+impl Classes for ClassTable {
     fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory> {
-        let found = self.iter().find(|class| match id {
+        let own = self.classes.iter().find(|class| match id {
             ClassId::Name(type_id) => class.type_id == type_id,
             ClassId::Compact(compact_id) => class.compact_id == Some(compact_id),
         });
-        found.map(|class| class as &dyn ClassFactory)
+        match own {
+            Some(class) => Some(class),
+            None => self.used.iter().find_map(|used| used.find(id)),
+        }
+    }
+}
+
+impl fmt::Debug for ClassTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let type_ids = self.classes.iter().map(|class| class.type_id);
+        f.debug_list().entries(type_ids).finish()
     }
 }
