@@ -8,7 +8,8 @@ use super::{Decode, DecodeError, DecodeErrorKind, Encapsulation, EncodingVersion
 
 /// Reads encoded values from a slice, never beyond its end.
 ///
-/// A clone reads on from the same position, but knows no class instances that were read before.
+/// A clone is for looking ahead: it reads on from the same position, but knows no class instances
+/// that were read before, so it must not take the place of the decoder that it was cloned from.
 pub struct Decoder<'a> {
     bytes: &'a [u8],
     position: usize,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::escape::{escape, unescape};
 use super::{ParseReferenceError, ToStringMode};
-use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder};
+use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, TagFormat, Tagged};
 
 /// Name of an object: unique within the adapters that serve it.
 ///
@@ -89,6 +89,10 @@ impl Encode for Identity {
         encoder.string(&self.name);
         encoder.string(&self.category);
     }
+}
+
+impl Tagged for Identity {
+    const FORMAT: TagFormat = TagFormat::FSize;
 }
 
 impl Decode for Identity {

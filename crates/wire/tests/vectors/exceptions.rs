@@ -156,7 +156,7 @@ macro_rules! exception {
         $(in $classes:ident)?
     ) => {
         #[derive(Debug, Clone, PartialEq, Default)]
-        struct $name {
+        pub(crate) struct $name {
             $($field: $field_type,)*
         }
 

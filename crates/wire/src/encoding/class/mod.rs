@@ -56,7 +56,96 @@ pub enum ClassFormat {
 
 /// A class declared in Slice, as a struct with a field `base` and those of its own members.
 ///
-/// Generated code implements it; see `tests/vectors/` of this crate for the shape.
+/// Generated code implements it, and [`Extends`] for each base:
+///
+/// ```
+/// // class Shape { string name; Shape inner; optional(3) int color; }
+/// // class Circle extends Shape { double radius; }
+/// use floe_wire::encoding::{
+///     AnyClass, Class, ClassInfo, ClassReader, ClassTable, Classes, Extends, Link,
+/// };
+/// use floe_wire::{DecodeError, Encoder};
+///
+/// static CLASSES: ClassTable = ClassTable::new(
+///     &[ClassInfo::of::<Shape>(), ClassInfo::of::<Circle>()],
+///     &[],
+/// );
+///
+/// #[derive(Debug, Clone, PartialEq, Default)]
+/// pub struct Shape {
+///     pub name: String,
+///     pub inner: Link<Shape>,
+///     pub color: Option<i32>,
+/// }
+///
+/// impl Class for Shape {
+///     const TYPE_ID: &'static str = "::Demo::Shape";
+///
+///     fn classes() -> &'static dyn Classes {
+///         &CLASSES
+///     }
+///
+///     fn encode_members(&self, encoder: &mut Encoder<'_>) {
+///         encoder.put(&self.name);
+///         encoder.put(&self.inner);
+///         encoder.tagged(3, self.color.as_ref());
+///     }
+///
+///     fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+///         let (name, inner, color) = reader.slice("::Demo::Shape", |decoder| {
+///             Ok((decoder.get()?, decoder.get()?, decoder.tagged(3)?))
+///         })?;
+///         Ok(Self { name, inner, color })
+///     }
+/// }
+///
+/// #[derive(Debug, Clone, PartialEq, Default)]
+/// pub struct Circle {
+///     pub base: Shape,
+///     pub radius: f64,
+/// }
+///
+/// impl std::ops::Deref for Circle {
+///     type Target = Shape;
+///
+///     fn deref(&self) -> &Shape {
+///         &self.base
+///     }
+/// }
+///
+/// impl Extends<Shape> for Circle {}
+///
+/// impl Class for Circle {
+///     const TYPE_ID: &'static str = "::Demo::Circle";
+///
+///     fn classes() -> &'static dyn Classes {
+///         &CLASSES
+///     }
+///
+///     fn base(&self) -> Option<&dyn AnyClass> {
+///         Some(&self.base)
+///     }
+///
+///     fn encode_members(&self, encoder: &mut Encoder<'_>) {
+///         encoder.put(&self.radius);
+///     }
+///
+///     fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+///         let radius = reader.slice("::Demo::Circle", |decoder| decoder.get())?;
+///         let base = Shape::decode_slices(reader)?;
+///         Ok(Self { base, radius })
+///     }
+/// }
+///
+/// let shape = Shape {
+///     name: "outer".to_owned(),
+///     inner: Link::new(Circle { radius: 0.5, ..Circle::default() }),
+///     color: None,
+/// };
+/// let inner = shape.inner.get().expect("it has one");
+/// assert_eq!(inner.name, "");
+/// assert_eq!(inner.cast::<Circle>().map(|circle| circle.radius), Some(0.5));
+/// ```
 pub trait Class: Any + fmt::Debug + PartialEq + Send + Sync {
     /// Its type id: `::Module::Name`.
     const TYPE_ID: &'static str;

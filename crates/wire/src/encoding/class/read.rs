@@ -68,7 +68,7 @@ struct Expected {
     is_met: fn(&dyn AnyClass) -> bool,
 }
 
-/// An instance in the indirection table of a slice: what refers to it owns it, or leads back.
+/// An instance in the indirection table of a slice.
 #[derive(Clone)]
 pub(in crate::encoding) struct TableEntry {
     id: i32,
@@ -211,7 +211,10 @@ impl<'a> Decoder<'a> {
                 Ok(Target::Owned(slot))
             }
             _ => {
-                entry.expected.push(expected);
+                // Once for each type: a peer can repeat a reference for a byte.
+                if !entry.expected.iter().any(|old| old.name == expected.name) {
+                    entry.expected.push(expected);
+                }
                 let slot = &entry.slot;
                 Ok(match is_parameter {
                     true => Target::Owned(Arc::clone(slot)),
@@ -238,7 +241,7 @@ impl<'a> Decoder<'a> {
             return Err(self.error("class instance", kind));
         }
         graph.open.push(1);
-        let entry = graph.instances.entry(id).or_insert_with(Entry::new);
+        let entry = graph.instances.entry(id).or_insert_with(Entry::wanted);
         entry.progress = Progress::Open;
         Ok(())
     }
@@ -411,7 +414,8 @@ impl<'a> Decoder<'a> {
 }
 
 impl Entry {
-    fn new() -> Self {
+    /// An instance that parameters refer to and that comes later.
+    pub(super) fn wanted() -> Self {
         Self {
             slot: Arc::new(Slot::empty()),
             progress: Progress::Wanted,
@@ -421,11 +425,6 @@ impl Entry {
 
     pub(super) fn is_read(&self) -> bool {
         !matches!(self.progress, Progress::Wanted)
-    }
-
-    /// Registers an instance that comes later.
-    pub(super) fn wanted() -> Self {
-        Self::new()
     }
 }
 

@@ -4,6 +4,7 @@
 //! depth first from those that parameters refer to, as those of encoding 1.1 are. What only slices
 //! of unknown classes refer to is not read.
 
+use std::collections::hash_map;
 use std::sync::Arc;
 
 use super::read::Entry;
@@ -55,8 +56,8 @@ impl Decoder<'_> {
             if !is_read {
                 self.read_body(id, start)?;
             }
-        } else if !graph.instances.contains_key(&id) {
-            graph.instances.insert(id, Entry::wanted());
+        } else if let hash_map::Entry::Vacant(entry) = graph.instances.entry(id) {
+            entry.insert(Entry::wanted());
             graph.wanted.push(id);
         }
         Ok(Some(id))

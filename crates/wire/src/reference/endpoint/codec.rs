@@ -31,14 +31,13 @@ impl Decode for Endpoint {
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         let type_code = decoder.get()?;
-        let mut ahead = decoder.clone();
-        let unopened = ahead.encapsulation()?;
+        let unopened = decoder.clone().encapsulation()?;
         match Protocol::from_type_code(type_code) {
             Some(protocol) if unopened.encoding.is_supported() => {
                 decode_body(protocol, decoder.open_encapsulation()?)
             }
             _ => {
-                *decoder = ahead;
+                decoder.encapsulation()?;
                 Ok(Self::Opaque(OpaqueEndpoint {
                     type_code,
                     encoding: unopened.encoding,

@@ -1,0 +1,246 @@
+//! Bytes that are no graph, or one that is meant to harm.
+
+use std::fmt::Debug;
+
+use floe_wire::encoding::{
+    AnyClass, ClassFormat, ExceptionReader, GRAPH_DEPTH_MAX, Link, Ref, SliceId, UserException,
+};
+use floe_wire::reference::Reference;
+use floe_wire::{Decode, DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::classes::{decode, encode};
+use crate::exceptions::EClass;
+use crate::file::{Vector, load};
+use crate::graphs::FORMATS;
+use crate::types::{C1, Node, OptC, Tree, WithMembers};
+
+const V1_0: EncodingVersion = EncodingVersion::V1_0;
+const V1_1: EncodingVersion = EncodingVersion::V1_1;
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_graph_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        try_all(&bytes);
+    }
+
+    #[test]
+    fn a_damaged_graph_is_a_graph_or_an_error(
+        which in any::<prop::sample::Index>(),
+        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        len in any::<prop::sample::Index>(),
+    ) {
+        let vectors: Vec<Vector> = load("classes").into_iter().chain(load("optionals")).collect();
+        let mut bytes = which.get(&vectors).bytes.clone();
+        for (at, byte) in damage {
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+        }
+        try_all(&bytes);
+        bytes.truncate(len.index(bytes.len() + 1));
+        try_all(&bytes);
+    }
+}
+
+/// Reads, and uses what was read in every way that goes along its links.
+fn try_all(bytes: &[u8]) {
+    for encoding in [V1_0, V1_1] {
+        use_it(decode::<Link<dyn AnyClass>>(bytes, encoding));
+        use_it(decode::<Vec<Link<Node>>>(bytes, encoding));
+        use_it(decode::<Vec<Link<Tree>>>(bytes, encoding));
+        let mut decoder = Decoder::new(bytes, encoding);
+        let _ = decoder.tagged::<Link<C1>>(1);
+        let _ = decoder.tagged::<Vec<i32>>(2);
+        let _ = decoder.tagged::<String>(300);
+        let _ = decoder.finish();
+        if let Ok(mut reader) = ExceptionReader::new(Decoder::new(bytes, encoding)) {
+            let _ = EClass::decode_slices(&mut reader);
+        }
+    }
+}
+
+fn use_it<T: Debug + PartialEq>(decoded: Result<T, DecodeError>) {
+    match decoded {
+        Ok(value) => {
+            let same = &value;
+            assert_eq!(&value, same);
+            assert!(!format!("{value:?}").is_empty());
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fn kind<T: Decode + Debug>(bytes: &[u8], encoding: EncodingVersion) -> DecodeErrorKind {
+    decode::<T>(bytes, encoding).expect_err("refused").kind
+}
+
+fn chain(len: usize) -> Link<Node> {
+    (0..len).fold(Link::nil(), |next, _| {
+        Link::new(Node {
+            name: String::new(),
+            next,
+        })
+    })
+}
+
+#[test]
+fn a_graph_may_be_as_deep_as_the_limit() {
+    for format in [ClassFormat::Compact, ClassFormat::Sliced] {
+        let sent = chain(GRAPH_DEPTH_MAX);
+        let bytes = encode(&sent, V1_1, format);
+        assert_eq!(decode(&bytes, V1_1), Ok(sent));
+    }
+}
+
+#[test]
+fn a_deeper_graph_is_refused_in_encoding_1_0() {
+    let bytes = encode(&chain(GRAPH_DEPTH_MAX + 1), V1_0, ClassFormat::Compact);
+    let too_deep = DecodeErrorKind::GraphTooDeep(GRAPH_DEPTH_MAX);
+    assert_eq!(kind::<Link<Node>>(&bytes, V1_0), too_deep);
+}
+
+/// Each element is a node whose next is the one before: nothing is nested on the wire.
+#[test]
+fn a_graph_that_is_deep_by_reference_is_refused() {
+    let mut bytes = vec![255];
+    let count = 100_000_i32;
+    bytes.extend(count.to_le_bytes());
+    bytes.extend(b"\x01\x21\x09::V::Node\x00\x00");
+    for id in 2..=count {
+        bytes.extend(b"\x01\x22\x01\x00\xff");
+        bytes.extend(id.to_le_bytes());
+    }
+    let too_deep = DecodeErrorKind::GraphTooDeep(GRAPH_DEPTH_MAX);
+    assert_eq!(kind::<Vec<Link<Node>>>(&bytes, V1_1), too_deep);
+}
+
+#[test]
+fn a_million_nested_instances_do_not_exhaust_the_stack() {
+    let mut bytes = b"\x01\x21\x09::V::Node\x00".to_vec();
+    bytes.extend(b"\x01\x22\x01\x00".repeat(1_000_000));
+    let too_deep = DecodeErrorKind::GraphTooDeep(GRAPH_DEPTH_MAX);
+    assert_eq!(kind::<Link<Node>>(&bytes, V1_1), too_deep);
+    // The same through indirection tables, whatever sizes they claim.
+    let mut bytes = b"\x01\x39\x09::V::Node\x06\x00\x00\x00\x00\x01\x01".to_vec();
+    bytes.extend(b"\x01\x3a\x01\x06\x00\x00\x00\x00\x01\x01".repeat(100_000));
+    assert_eq!(kind::<Link<Node>>(&bytes, V1_1), too_deep);
+}
+
+#[test]
+fn a_long_type_id_is_kept_once_however_many_slices_have_it() {
+    let name = format!("::{}", "x".repeat(10_000));
+    let mut bytes = vec![100, 1, 0x31, 255];
+    bytes.extend((name.len() as i32).to_le_bytes());
+    bytes.extend(name.as_bytes());
+    bytes.extend([4, 0, 0, 0]);
+    bytes.extend(b"\x01\x32\x01\x04\x00\x00\x00".repeat(99));
+    let all: Vec<Link<dyn AnyClass>> = decode(&bytes, V1_1).expect("unknown instances");
+    let ids: Vec<_> = all
+        .iter()
+        .map(
+            |link| match link.get().expect("not nil").unknown_slices()[0].id() {
+                SliceId::Name(name) => name.as_ptr(),
+                SliceId::Compact(id) => panic!("compact id {id}"),
+            },
+        )
+        .collect();
+    assert!(ids.iter().all(|id| *id == ids[0]));
+}
+
+#[test]
+fn an_instance_of_another_class_is_refused() {
+    let bytes = encode(&chain(1), V1_1, ClassFormat::Compact);
+    let unexpected = DecodeErrorKind::UnexpectedClass("::V::Node".to_owned());
+    assert_eq!(kind::<Link<C1>>(&bytes, V1_1), unexpected);
+    let bytes = encode(&chain(1), V1_0, ClassFormat::Compact);
+    assert_eq!(kind::<Link<C1>>(&bytes, V1_0), unexpected);
+}
+
+#[test]
+fn a_reference_to_an_instance_that_never_comes_is_refused() {
+    let unknown = DecodeErrorKind::UnknownInstance;
+    assert_eq!(kind::<Link<Node>>(&[2], V1_1), unknown(2));
+    let bytes = [0xFE, 0xFF, 0xFF, 0xFF, 0];
+    assert_eq!(kind::<Link<Node>>(&bytes, V1_0), unknown(2));
+}
+
+#[test]
+fn slices_that_break_the_rules_are_refused() {
+    let refused = |slice: &[u8]| {
+        let bytes = [b"\x01".as_slice(), slice].concat();
+        kind::<Link<Tree>>(&bytes, V1_1)
+    };
+    let invalid = DecodeErrorKind::InvalidValue;
+    // A size below 4; below 5 with tagged members; a first slice without a type id.
+    assert_eq!(refused(b"\x31\x09::V::Tree\x03\x00\x00\x00"), invalid(3));
+    assert_eq!(refused(b"\x35\x09::V::Tree\x04\x00\x00\x00"), invalid(4));
+    assert_eq!(refused(b"\x20\x00\x00\x00\x00"), invalid(0x20));
+    // A table without a size; an empty one; nil in it; an index beyond it; one that nothing uses.
+    assert_eq!(
+        refused(b"\x29\x09::V::Tree\x00\x00\x00\x00\x01"),
+        invalid(0x29)
+    );
+    let tree = b"\x39\x09::V::Tree\x0a\x00\x00\x00\x00\x00\x00\x00";
+    let with = |rest: &[u8]| refused(&[tree.as_slice(), rest].concat());
+    assert_eq!(with(b"\x01\x00\x00"), invalid(0));
+    assert_eq!(with(b"\x01\x00\x01\x00"), invalid(0));
+    assert_eq!(with(b"\x02\x00\x01\x02"), invalid(2));
+    assert_eq!(
+        with(b"\x00\x00\x01\x02"),
+        DecodeErrorKind::UnusedIndirectionTable
+    );
+    // More members than there are; a type id index that was not given; another base.
+    let trailing = b"\x31\x09::V::Tree\x0b\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00";
+    assert_eq!(refused(trailing), DecodeErrorKind::TrailingBytes(1));
+    assert_eq!(refused(b"\x32\x01\x04\x00\x00\x00"), invalid(1));
+    let other_base = b"\x11\x07::V::C2\x0c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x31\x09::V::Tree\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00";
+    let bytes = [b"\x01".as_slice(), other_base].concat();
+    let other = DecodeErrorKind::OtherBases("::V::C1".to_owned());
+    assert_eq!(kind::<Link<C1>>(&bytes, V1_1), other);
+}
+
+/// A proxy with an endpoint of an unknown type once made the decoder forget the instances.
+#[test]
+fn an_opaque_endpoint_between_instances_makes_no_difference() {
+    let proxy = "p:opaque -t 99 -e 1.0 -v AAEC";
+    let instance = WithMembers {
+        prx: Reference::parse(proxy).expect("a proxy"),
+        ..WithMembers::default()
+    };
+    let shared = Ref::<WithMembers>::new(instance);
+    let sent: Vec<Link<WithMembers>> = vec![Link::to(&shared), shared.into()];
+    for (encoding, format) in FORMATS {
+        let bytes = encode(&sent, encoding, format);
+        let received: Vec<Link<WithMembers>> = decode(&bytes, encoding).expect("a graph");
+        let received: Vec<_> = received.iter().filter_map(Link::get).collect();
+        assert!(received[0].ptr_eq(&received[1]));
+        assert!(received[0].prx.is_some());
+    }
+}
+
+#[test]
+fn instances_of_encoding_1_0_that_break_the_rules_are_refused() {
+    let object = b"\x00\x0d::Ice::Object\x05\x00\x00\x00\x00";
+    let refused = |table: &[&[u8]]| {
+        let bytes = [b"\xff\xff\xff\xff".as_slice(), &table.concat()].concat();
+        kind::<Link<OptC>>(&bytes, V1_0)
+    };
+    // No positive id; the same id twice; facets; no class but Object, which nothing can make.
+    let invalid = DecodeErrorKind::InvalidValue;
+    assert_eq!(
+        refused(&[b"\x01\x00\x00\x00\x00", object, b"\x00"]),
+        invalid(0)
+    );
+    let one = [b"\x01\x00\x00\x00".as_slice(), object].concat();
+    assert_eq!(refused(&[b"\x02", &one, &one, b"\x00"]), invalid(1));
+    let facets = b"\x00\x0d::Ice::Object\x05\x00\x00\x00\x01";
+    assert_eq!(
+        refused(&[b"\x01\x01\x00\x00\x00", facets, b"\x00"]),
+        invalid(1)
+    );
+    let unknown = DecodeErrorKind::UnknownClass("::Ice::Object".to_owned());
+    assert_eq!(refused(&[b"\x01", &one, b"\x00"]), unknown);
+}
