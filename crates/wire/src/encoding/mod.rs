@@ -19,8 +19,9 @@ mod tagged;
 mod version;
 
 pub use class::{
-    AnyClass, Class, ClassFactory, ClassFormat, ClassId, ClassInfo, ClassReader, ClassTable,
-    ClassType, Classes, Extends, GRAPH_DEPTH_MAX, Link, Ref, SliceId, UnknownClass, UnknownSlice,
+    AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassFactory, ClassFormat, ClassId, ClassInfo,
+    ClassReader, ClassTable, ClassType, Classes, Extends, GRAPH_DEPTH_MAX, Link, Ref, SliceId,
+    UnknownClass, UnknownSlice,
 };
 pub use decoder::Decoder;
 pub use encapsulation::{ENCAPSULATION_HEADER_LEN, Encapsulation};

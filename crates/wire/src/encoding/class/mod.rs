@@ -40,6 +40,12 @@ use super::{DecodeError, Encoder};
 /// at 10 unless it is configured, Ice 3.7 never.
 pub const GRAPH_DEPTH_MAX: usize = 100;
 
+/// The most memory that reading class instances allocates, all in all, for each byte that is read,
+/// besides what the structs of the classes take themselves.
+///
+/// The dearest byte is a reference in a sequence: a link, and with it what the reader remembers.
+pub const CLASS_MEMORY_PER_BYTE: usize = 256;
+
 /// The type id of what every class extends; a slice of its own in encoding 1.0.
 const OBJECT_TYPE_ID: &str = "::Ice::Object";
 
