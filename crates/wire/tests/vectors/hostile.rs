@@ -6,7 +6,9 @@ use floe_wire::encoding::{
     AnyClass, ClassFormat, ExceptionReader, GRAPH_DEPTH_MAX, Link, Ref, SliceId, UserException,
 };
 use floe_wire::reference::Reference;
-use floe_wire::{Decode, DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
+use floe_wire::{
+    Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, Encoder, EncodingVersion,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -102,19 +104,90 @@ fn a_deeper_graph_is_refused_in_encoding_1_0() {
     assert_eq!(kind::<Link<Node>>(&bytes, V1_0), too_deep);
 }
 
-/// Each element is a node whose next is the one before: nothing is nested on the wire.
-#[test]
-fn a_graph_that_is_deep_by_reference_is_refused() {
+/// A sequence of which each element is a node whose next is the one before: deep, though nothing is
+/// nested on the wire.
+fn chain_by_reference(count: i32) -> Vec<u8> {
     let mut bytes = vec![255];
-    let count = 100_000_i32;
     bytes.extend(count.to_le_bytes());
     bytes.extend(b"\x01\x21\x09::V::Node\x00\x00");
     for id in 2..=count {
         bytes.extend(b"\x01\x22\x01\x00\xff");
         bytes.extend(id.to_le_bytes());
     }
+    bytes
+}
+
+#[test]
+fn a_graph_that_is_deep_by_reference_is_refused() {
     let too_deep = DecodeErrorKind::GraphTooDeep(GRAPH_DEPTH_MAX);
-    assert_eq!(kind::<Vec<Link<Node>>>(&bytes, V1_1), too_deep);
+    for count in [GRAPH_DEPTH_MAX as i32 + 1, 100_000] {
+        let bytes = chain_by_reference(count);
+        assert_eq!(kind::<Vec<Link<Node>>>(&bytes, V1_1), too_deep);
+    }
+}
+
+#[test]
+fn a_decoder_can_be_given_another_limit() {
+    let bytes = chain_by_reference(150);
+    let read = |depth_max| {
+        let mut decoder = Decoder::new(&bytes, V1_1).with_graph_depth_max(depth_max);
+        decoder.get::<Vec<Link<Node>>>().map(|nodes| nodes.len())
+    };
+    assert_eq!(read(150), Ok(150));
+    let error = read(149).expect_err("one too many");
+    assert_eq!(error.kind, DecodeErrorKind::GraphTooDeep(149));
+}
+
+#[test]
+fn a_deeper_graph_is_not_written_either() {
+    for format in [ClassFormat::Compact, ClassFormat::Sliced] {
+        let error = try_encode(&chain(GRAPH_DEPTH_MAX + 1), V1_1, format);
+        assert_eq!(error, Err(EncodeError::GraphTooDeep(GRAPH_DEPTH_MAX)));
+    }
+}
+
+#[test]
+fn a_wholly_unknown_instance_is_written_in_the_sliced_format_only() {
+    let bytes = b"\x01\x31\x03::X\x05\x00\x00\x00\x07";
+    let unknown: Link<dyn AnyClass> = decode(bytes, V1_1).expect("kept");
+    assert_eq!(encode(&unknown, V1_1, ClassFormat::Sliced), bytes);
+    let refused = Err(EncodeError::UnknownClass("::X".to_owned()));
+    assert_eq!(try_encode(&unknown, V1_1, ClassFormat::Compact), refused);
+    assert_eq!(try_encode(&unknown, V1_0, ClassFormat::Sliced), refused);
+}
+
+#[test]
+fn encapsulations_inside_one_another_share_no_instances() {
+    let node = chain(1);
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, V1_1);
+    encoder.put(&node);
+    encoder.encapsulation(V1_1, |inner| inner.put(&node));
+    encoder.put(&node);
+    encoder.finish().expect("encodable");
+
+    let mut decoder = Decoder::new(&bytes, V1_1);
+    let first: Link<Node> = decoder.get().expect("an instance");
+    let mut inner = decoder.open_encapsulation().expect("an encapsulation");
+    let copy: Link<Node> = inner.get().expect("an instance");
+    inner.finish().expect("nothing more");
+    let again: Link<Node> = decoder.get().expect("the first instance");
+    let [first, copy, again] = [first, copy, again].map(|link| link.get().expect("not nil"));
+    assert!(again.ptr_eq(&first) && !copy.ptr_eq(&first));
+    assert_eq!(copy, first);
+}
+
+fn try_encode<T: Encode>(
+    value: &T,
+    encoding: EncodingVersion,
+    format: ClassFormat,
+) -> Result<(), EncodeError> {
+    let mut buffer = Vec::new();
+    let mut encoder = Encoder::new(&mut buffer, encoding);
+    encoder.set_class_format(format);
+    encoder.put(value);
+    encoder.finish_classes();
+    encoder.finish()
 }
 
 #[test]

@@ -13,23 +13,23 @@
 //! Source: Ice manual, "Data Encoding for Classes". Vectors: `tests/vectors/classes.json`,
 //! `tests/vectors/slicing.json`.
 
+mod bodies;
+mod class_reader;
 mod compare;
+mod graph_reader;
+mod graph_writer;
 mod instance;
 mod link;
-mod read;
-mod read_1_0;
-mod reader;
 mod unknown;
-mod write;
 
 use std::any::Any;
 use std::fmt;
 
+pub use class_reader::ClassReader;
+pub(super) use graph_reader::{GraphReader, TableEntry};
+pub(super) use graph_writer::GraphWriter;
 pub use link::{Link, Ref};
-pub(super) use read::{GraphReader, TableEntry};
-pub use reader::ClassReader;
 pub use unknown::{SliceId, UnknownClass, UnknownSlice};
-pub(super) use write::GraphWriter;
 
 use super::{DecodeError, Encoder};
 

@@ -7,7 +7,7 @@
 use std::collections::hash_map;
 use std::sync::Arc;
 
-use super::read::Entry;
+use super::graph_reader::Entry;
 use super::{ClassId, ClassReader, OBJECT_TYPE_ID};
 use crate::encoding::slice::{Extent, HAS_SIZE};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder};

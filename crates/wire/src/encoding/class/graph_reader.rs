@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::bodies::Body;
+use super::class_reader::SliceHeader;
 use super::instance::Slot;
 use super::link::Target;
-use super::read_1_0::Body;
-use super::reader::SliceHeader;
 use super::{
     AnyClass, ClassFactory, ClassId, ClassReader, ClassType, Classes, GRAPH_DEPTH_MAX, Link,
     SliceId, UnknownClass, UnknownSlice,

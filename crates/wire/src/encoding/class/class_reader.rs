@@ -1,6 +1,6 @@
 //! Reading an instance slice by slice, from the most derived class that is known.
 
-use super::read_1_0::StoredSlice;
+use super::bodies::StoredSlice;
 use super::{AnyClass, ClassFactory, SliceId};
 use crate::encoding::slice::{self, Extent};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder};
