@@ -3,7 +3,7 @@
 //! In encoding 1.0 there are none: they are not written, and read as unset.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, Hash};
+use std::hash::BuildHasher;
 
 use super::class::{AnyClass, ClassType, Link};
 use super::slice::TagScope;
@@ -18,7 +18,7 @@ const LONG_TAG: u8 = 30;
 /// A type whose values may be tagged.
 ///
 /// Source: Ice manual, "Data Encoding for Optional Values". Vectors: `tests/vectors/optionals.json`.
-pub trait Tagged: Encode + Decode {
+pub trait Tagged: Encode {
     /// How a value says its length.
     const FORMAT: TagFormat;
 
@@ -55,7 +55,7 @@ impl TagFormat {
 
 impl Encoder<'_> {
     /// Appends a tagged value, if it is set; tags must come in increasing order.
-    pub fn tagged<T: Tagged>(&mut self, tag: u32, value: Option<&T>) {
+    pub fn tagged<T: Tagged + ?Sized>(&mut self, tag: u32, value: Option<&T>) {
         if let Some(value) = value {
             let len = (!T::HAS_OWN_LEN).then(|| value.wire_len());
             self.tagged_with(tag, T::FORMAT, len, |encoder| encoder.put(value));
@@ -102,7 +102,7 @@ impl Decoder<'_> {
     ///
     /// # Errors
     /// [`DecodeErrorKind::WrongTagFormat`], or as [`Decode::decode`].
-    pub fn tagged<T: Tagged>(&mut self, tag: u32) -> Result<Option<T>, DecodeError> {
+    pub fn tagged<T: Tagged + Decode>(&mut self, tag: u32) -> Result<Option<T>, DecodeError> {
         self.tagged_with(tag, T::FORMAT, !T::HAS_OWN_LEN, |decoder| decoder.get())
     }
 
@@ -196,12 +196,26 @@ macro_rules! fixed {
 fixed!(bool => F1, u8 => F1, i16 => F2, i32 => F4, i64 => F8, f32 => F4, f64 => F8);
 fixed!(EncodingVersion => VSize, ProtocolVersion => VSize);
 
-impl Tagged for String {
+impl Tagged for str {
     const FORMAT: TagFormat = TagFormat::VSize;
     const HAS_OWN_LEN: bool = true;
 }
 
+impl Tagged for String {
+    const FORMAT: TagFormat = str::FORMAT;
+    const HAS_OWN_LEN: bool = str::HAS_OWN_LEN;
+}
+
 impl<T: Tagged> Tagged for Vec<T> {
+    const FORMAT: TagFormat = <[T]>::FORMAT;
+    const HAS_OWN_LEN: bool = <[T]>::HAS_OWN_LEN;
+
+    fn wire_len(&self) -> usize {
+        self.as_slice().wire_len()
+    }
+}
+
+impl<T: Tagged> Tagged for [T] {
     const FORMAT: TagFormat = TagFormat::of_parts(T::FIXED_LEN);
     const HAS_OWN_LEN: bool = matches!(T::FIXED_LEN, Some(1));
 
@@ -210,7 +224,7 @@ impl<T: Tagged> Tagged for Vec<T> {
     }
 }
 
-impl<K: Tagged + Ord, V: Tagged> Tagged for BTreeMap<K, V> {
+impl<K: Tagged, V: Tagged> Tagged for BTreeMap<K, V> {
     const FORMAT: TagFormat = TagFormat::of_parts(TagFormat::sum(K::FIXED_LEN, V::FIXED_LEN));
 
     fn wire_len(&self) -> usize {
@@ -218,7 +232,7 @@ impl<K: Tagged + Ord, V: Tagged> Tagged for BTreeMap<K, V> {
     }
 }
 
-impl<K: Tagged + Hash + Eq, V: Tagged, S: BuildHasher + Default> Tagged for HashMap<K, V, S> {
+impl<K: Tagged, V: Tagged, S: BuildHasher> Tagged for HashMap<K, V, S> {
     const FORMAT: TagFormat = TagFormat::of_parts(TagFormat::sum(K::FIXED_LEN, V::FIXED_LEN));
 
     fn wire_len(&self) -> usize {

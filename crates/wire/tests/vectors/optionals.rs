@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use floe_wire::encoding::{Link, TagFormat, Tagged};
 use floe_wire::reference::Reference;
-use floe_wire::{DecodeErrorKind, Decoder, Encoder, EncodingVersion};
+use floe_wire::{Decode, DecodeErrorKind, Decoder, Encoder, EncodingVersion};
 
 use crate::file::{Vector, hex, load};
 use crate::types::{self, Build, Graph};
@@ -55,6 +55,27 @@ fn a_tagged_value_is_unset_in_encoding_1_0() {
     let bytes = [0x0A, 5, 0, 0, 0];
     let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_0);
     assert_eq!(decoder.tagged::<i32>(1), Ok(None));
+}
+
+#[test]
+fn borrowed_values_are_written_as_owned_ones() {
+    let write = |write: &dyn Fn(&mut Encoder<'_>)| {
+        let mut buffer = Vec::new();
+        write(&mut Encoder::new(&mut buffer, EncodingVersion::V1_1));
+        buffer
+    };
+    let ints = vec![1, 2];
+    let owned = write(&|encoder| {
+        encoder.tagged(1, Some(&"opt".to_owned()));
+        encoder.tagged(2, Some(&ints));
+        encoder.tagged::<String>(3, None);
+    });
+    let borrowed = write(&|encoder| {
+        encoder.tagged(1, Some("opt"));
+        encoder.tagged(2, Some(ints.as_slice()));
+        encoder.tagged::<str>(3, None);
+    });
+    assert_eq!(borrowed, owned);
 }
 
 #[test]
@@ -115,7 +136,7 @@ fn a_tagged_value_takes_as_many_bytes_as_it_says() {
     }
 }
 
-fn run<T: Build + Tagged + PartialEq + Debug>(vector: &Vector) {
+fn run<T: Build + Tagged + Decode + PartialEq + Debug>(vector: &Vector) {
     let tag = vector.json["tag"].as_u64().expect("a tag");
     let tag = u32::try_from(tag).expect("a tag");
     let value: Option<T> = Graph::default().tagged(vector.value());
