@@ -3,7 +3,7 @@
 //! A class is a struct that embeds its base; a member, element or parameter of a class type is a
 //! [`Link`] to a shared instance of that class or of one that extends it. This module knows no
 //! generated type: a struct tells what it is by [`Class`], and a decoder finds the class that a
-//! type id names in a table of [`Classes`]. Why so: `docs/adr/0010-classes-are-shared-links.md`.
+//! type id names in a table of [`Classes`]. Why so: `docs/adr/0011-classes-are-shared-links.md`.
 //!
 //! ```text
 //! 1.0:  i32 -id ...            then, after all parameters: { size n, n x (i32 id, slices) } 00
