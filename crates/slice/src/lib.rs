@@ -10,6 +10,8 @@
 //! check/         syntax tree -> model: names, types, values, metadata
 //! model/         what code generators and `dynamic` read
 //! diagnostic/    codes, places, and how a finding is rendered
+//!
+//! format/        text to the same text, laid out
 //! ```
 //!
 //! Every phase goes on after an error and reports what it finds to one list. No input makes it
@@ -27,6 +29,7 @@
 mod check;
 mod compile;
 pub mod diagnostic;
+mod format;
 mod lexer;
 pub mod model;
 mod parse;
@@ -35,5 +38,6 @@ pub mod source;
 
 pub use compile::{Compilation, Language, Options, check_source, compile};
 pub use diagnostic::{Code, Diagnostic, Label, Severity, Span};
+pub use format::{FormatError, format};
 pub use model::Model;
 pub use source::{ChainLoader, Loader, MemoryLoader, SourceMap};

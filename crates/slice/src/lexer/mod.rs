@@ -85,6 +85,11 @@ impl Lexer {
         Some((open, name, span))
     }
 
+    /// How many bytes were read.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
     /// Takes what was found wrong since the last call.
     pub(crate) fn take_problems(&mut self) -> Vec<Problem> {
         std::mem::take(&mut self.problems)
