@@ -12,6 +12,7 @@
 //! diagnostic/    codes, places, and how a finding is rendered
 //!
 //! format/        text to the same text, laid out
+//! breaking/      two models to what an old program makes of the new contract
 //! ```
 //!
 //! Every phase goes on after an error and reports what it finds to one list. No input makes it
@@ -26,6 +27,7 @@
 //! The crate is pure: no file system, clock, thread or async. It knows nothing of the wire and
 //! nothing of the languages that code is generated for.
 
+pub mod breaking;
 mod check;
 mod compile;
 pub mod diagnostic;

@@ -34,7 +34,7 @@ use crate::parse::ast::{Item, Unit};
 use crate::source::{SourceMap, normalize};
 use scope::{ScopeId, Scopes};
 pub(crate) use suggest::nearest;
-pub(crate) use unsupported::report_unsupported;
+pub(crate) use unsupported::{report_unsupported, uses_classes};
 
 /// How deep definitions may build on one another, by inheritance or by containment. Whoever walks
 /// a model may recurse.

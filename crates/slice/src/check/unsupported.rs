@@ -18,7 +18,7 @@ pub(crate) fn report_unsupported(model: &Model, reporter: &mut Reporter) {
 }
 
 /// Whether a value of the type may hold a class instance.
-pub(super) fn uses_classes(definitions: &[Definition], r#type: Type) -> bool {
+pub(crate) fn uses_classes(definitions: &[Definition], r#type: Type) -> bool {
     let mut open = vec![r#type];
     let mut seen: HashSet<DefinitionId> = HashSet::new();
     while let Some(r#type) = open.pop() {

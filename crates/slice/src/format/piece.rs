@@ -110,8 +110,8 @@ impl Scanner<'_> {
                 let len = line_comment_len(rest);
                 self.piece(Kind::LineComment, at, at + len);
                 at += len;
-            } else if rest.starts_with("/*") {
-                let len = rest[2..].find("*/").map_or(rest.len(), |end| end + 4);
+            } else if let Some(inner) = rest.strip_prefix("/*") {
+                let len = inner.find("*/").map_or(rest.len(), |end| end + 4);
                 self.piece(Kind::BlockComment, at, at + len);
                 at += len;
             } else {

@@ -1,5 +1,6 @@
 //! What a user of the front-end can do, one file for each capability.
 
+mod breaking;
 mod docs;
 mod files;
 mod model;

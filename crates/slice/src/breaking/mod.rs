@@ -1,0 +1,101 @@
+//! Two models to what an old program makes of the new contract.
+//!
+//! ```text
+//! code.rs         every kind of change: what it breaks, why, and what to do instead
+//! definitions.rs  which definition of one model is which of the other; values, enumerations, collections
+//! operation.rs    interfaces and their operations
+//! field.rs        what is encoded one after another: members and parameters
+//! types.rs        whether two types have the same bytes
+//! metadata.rs     metadata and doc comments
+//! ```
+//!
+//! The yardstick: an old program goes on doing what it did, in any role (it calls, it answers, it sends
+//! and receives values), and its peer is made from the new contract. What then fails breaks the wire.
+
+mod code;
+mod definitions;
+mod field;
+mod metadata;
+mod operation;
+mod types;
+
+pub use code::{ChangeCode, Impact};
+
+use crate::diagnostic::Span;
+use crate::model::Model;
+
+/// One difference between two contracts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What kind of change it is.
+    pub code: ChangeCode,
+    /// What has changed, by its scoped name: `::Demo::Tick::price`, `::Demo::Greeter::greet::name`.
+    pub subject: String,
+    /// What was and what is: one line, lower case, no full stop.
+    pub message: String,
+    /// Where it stands in the sources of the old model; `None` if it is new.
+    pub old: Option<Span>,
+    /// Where it stands in the sources of the new model; `None` if it is gone.
+    pub new: Option<Span>,
+}
+
+impl Change {
+    /// What it breaks.
+    pub fn impact(&self) -> Impact {
+        self.code.impact()
+    }
+}
+
+/// All differences between two models, the worst first, each group in the order of the sources.
+///
+/// A definition of an included file counts if both models have it; to include fewer files is no change.
+///
+/// ```
+/// use floe_slice::{breaking::{Impact, compare}, check_source};
+///
+/// let old = check_source(b"module M { struct S { int x; } }");
+/// let new = check_source(b"module M { struct S { long x; } }");
+/// let changes = compare(&old.model, &new.model);
+/// assert_eq!(changes[0].code.as_str(), "member-type-changed");
+/// assert_eq!(changes[0].impact(), Impact::Wire);
+/// ```
+pub fn compare(old: &Model, new: &Model) -> Vec<Change> {
+    let mut comparison = Comparison {
+        old,
+        new,
+        changes: Vec::new(),
+    };
+    comparison.definitions();
+    let mut changes = comparison.changes;
+    let place = |span: Option<Span>| span.map(|span| (span.file, span.start));
+    changes.sort_by_key(|change| {
+        let place = place(change.new).or_else(|| place(change.old));
+        (change.impact(), place)
+    });
+    changes
+}
+
+/// The two models, and what was found so far.
+struct Comparison<'m> {
+    old: &'m Model,
+    new: &'m Model,
+    changes: Vec<Change>,
+}
+
+impl Comparison<'_> {
+    fn report(
+        &mut self,
+        code: ChangeCode,
+        subject: impl Into<String>,
+        places: (Option<Span>, Option<Span>),
+        message: impl Into<String>,
+    ) {
+        self.changes.push(Change {
+            code,
+            subject: subject.into(),
+            message: message.into(),
+            old: places.0,
+            new: places.1,
+        });
+    }
+}
