@@ -127,7 +127,10 @@ impl<'t> Layout<'_, 't> {
         let leads = piece.kind == Kind::BlockComment
             && next.is_some_and(|next| next.line_ends == 0 && !next.is_aside());
         let closes_next = next.is_some_and(|next| next.is("}"));
-        if !self.statement.is_empty() || leads && !closes_next {
+        let is_doc = piece.text.starts_with("/**");
+        if self.statement.is_empty() && leads && is_doc {
+            self.own_line(&piece);
+        } else if !self.statement.is_empty() || leads && !closes_next {
             self.statement.push(piece);
         } else {
             self.alone(&piece);
@@ -157,9 +160,13 @@ impl<'t> Layout<'_, 't> {
             self.closes = false;
             return;
         }
+        self.own_line(piece);
+    }
+
+    fn own_line(&mut self, comment: &Piece<'t>) {
         let indent = self.indent();
-        self.blank_line(piece);
-        self.line(indent, &placed(piece, indent));
+        self.blank_line(comment);
+        self.line(indent, &placed(comment, indent));
         self.closes = false;
     }
 
