@@ -3,6 +3,7 @@
 //! - [`Build`]: for `build.rs`, reads contracts and writes Rust into `OUT_DIR`
 //! - [`generate_rust`]: a model to Rust source text
 //! - [`model_json`]: a model as JSON text
+//! - [`generate_html`]: a model as a reference for people, one HTML page
 //! - [`compile_files`]: files to a model, with the contracts of Floe itself built in
 //!
 //! The text that is made depends on the model and the options alone. Only `build_script.rs` and
@@ -31,6 +32,7 @@
 
 mod build_script;
 mod files;
+mod html;
 mod json;
 pub mod names;
 mod rust;
@@ -38,5 +40,6 @@ mod writer;
 
 pub use build_script::{Build, BuildError};
 pub use files::{BUILT_IN_DIR, BuiltIn, FileSystem, built_in_files, compile_files};
+pub use html::generate_html;
 pub use json::model_json;
 pub use rust::{RustOptions, generate_rust};
