@@ -26,7 +26,7 @@ pub(crate) enum Exit {
     Refused = 5,
     /// Events were lost.
     LossDetected = 6,
-    /// Slice files were compiled, and they have errors.
+    /// Slice files have errors, or a check of them has findings.
     Findings = 100,
     /// A signal ended it before it was done.
     Interrupted = 130,
@@ -42,7 +42,7 @@ Exit codes:
     4  no such object, facet, operation or topic
     5  nobody listens there, or the other side declined (the topic exists already)
     6  events were lost
-  100  Slice files have errors
+  100  Slice files have errors, or a check of them has findings
   130  interrupted before it was done";
 
 impl From<Exit> for ExitCode {

@@ -1,4 +1,8 @@
-//! `floe slice`: the compiler.
+//! `floe slice`: the compiler, and the tools for contracts in `slice/`.
+
+mod breaking;
+mod doc;
+mod format;
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +16,15 @@ use crate::contract::{PreprocessorArguments, found_errors, render, talk_findings
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 
-/// Checks Slice files, and turns them into Rust or JSON
+/// Checks, lays out, compares and documents Slice files, and turns them into Rust or JSON
 #[derive(Debug, Subcommand)]
 pub(crate) enum Slice {
     Check(Check),
     Rust(Rust),
     Json(ModelJson),
+    Fmt(format::Fmt),
+    Breaking(breaking::Breaking),
+    Doc(doc::Doc),
 }
 
 impl Slice {
@@ -26,6 +33,9 @@ impl Slice {
             Self::Check(check) => check.run(output),
             Self::Rust(rust) => rust.run(output),
             Self::Json(json) => json.run(output),
+            Self::Fmt(fmt) => fmt.run(output),
+            Self::Breaking(breaking) => breaking.run(output),
+            Self::Doc(doc) => doc.run(output),
         }
     }
 }
@@ -56,14 +66,20 @@ enum Version {
     V38,
 }
 
+impl Version {
+    fn language(self) -> Language {
+        match self {
+            Self::Any => Language::Any,
+            Self::V37 => Language::V37,
+            Self::V38 => Language::V38,
+        }
+    }
+}
+
 impl Sources {
     fn compile(&self) -> Result<Compilation, Failure> {
-        let language = match self.language {
-            Version::Any => Language::Any,
-            Version::V37 => Language::V37,
-            Version::V38 => Language::V38,
-        };
-        self.preprocessor.compile(&self.files, language)
+        self.preprocessor
+            .compile(&self.files, self.language.language())
     }
 
     /// Compiles, with all findings on standard error.
@@ -145,26 +161,10 @@ impl Rust {
             Failure::new(Exit::Findings, format_args!("{errors} cannot become Rust"))
         })?;
         match &self.output_dir {
-            Some(dir) => self.write(dir, &text)?,
+            Some(dir) => write(&self.sources.files, dir, "rs", &text)?,
             None => output.text(text)?,
         }
         Ok(Exit::Success)
-    }
-
-    fn write(&self, dir: &Path, text: &str) -> Result<(), Failure> {
-        let stem = self.sources.files.first().and_then(|file| file.file_stem());
-        let stem = stem.ok_or_else(|| Failure::usage("expected a Slice file with a name"))?;
-        let path = dir.join(stem).with_extension("rs");
-        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| {
-            let path = path.display();
-            Failure::new(
-                Exit::Failure,
-                format_args!("cannot write `{path}`: {error}"),
-            )
-        })?;
-        output::talk(format_args!("wrote {}", path.display()));
-        Ok(())
     }
 }
 
@@ -181,6 +181,23 @@ impl ModelJson {
         output.line(model_json(&compilation.model))?;
         Ok(Exit::Success)
     }
+}
+
+/// Writes a file that is named like the first of the Slice files.
+fn write(files: &[PathBuf], dir: &Path, extension: &str, text: &str) -> Result<(), Failure> {
+    let stem = files.first().and_then(|file| file.file_stem());
+    let stem = stem.ok_or_else(|| Failure::usage("expected a Slice file with a name"))?;
+    let path = dir.join(stem).with_extension(extension);
+    let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, text));
+    written.map_err(|error| {
+        let path = path.display();
+        Failure::new(
+            Exit::Failure,
+            format_args!("cannot write `{path}`: {error}"),
+        )
+    })?;
+    output::talk(format_args!("wrote {}", path.display()));
+    Ok(())
 }
 
 fn finding_json(finding: &Diagnostic, sources: &SourceMap) -> Json {

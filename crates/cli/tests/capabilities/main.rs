@@ -10,5 +10,6 @@ mod hub;
 mod lab;
 mod serve;
 mod slice;
+mod slice_tools;
 mod topic;
 mod usage;
