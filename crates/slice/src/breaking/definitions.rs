@@ -14,10 +14,10 @@ impl<'m> Comparison<'m> {
     /// Compares all definitions.
     pub(super) fn definitions(&mut self) {
         let (old, new) = (self.old, self.new);
-        let mut successors: Vec<DefinitionId> = Vec::new();
+        let mut successors: HashSet<DefinitionId> = HashSet::new();
         for (id, definition) in old.iter() {
-            match new.find(&definition.scoped) {
-                Some(found) => self.definition(id, found),
+            match self.new_names.get(&*definition.scoped) {
+                Some(found) => self.definition(id, *found),
                 None if old.files[definition.file.0].is_main => {
                     let successor = self.successor(id, &successors);
                     self.missing(id, successor);
@@ -27,7 +27,8 @@ impl<'m> Comparison<'m> {
             }
         }
         for (id, definition) in new.iter() {
-            let is_old = old.find(&definition.scoped).is_some() || successors.contains(&id);
+            let is_old =
+                self.old_names.contains_key(&*definition.scoped) || successors.contains(&id);
             if !is_old && new.files[definition.file.0].is_main {
                 let message = format!("this {} is new", kind(definition));
                 let places = (None, Some(definition.span));
@@ -43,12 +44,12 @@ impl<'m> Comparison<'m> {
 
     /// What a definition that is gone is probably called now: one of the same kind that is new, with
     /// the same simple name or, failing that, the same content.
-    fn successor(&self, id: DefinitionId, taken: &[DefinitionId]) -> Option<DefinitionId> {
+    fn successor(&self, id: DefinitionId, taken: &HashSet<DefinitionId>) -> Option<DefinitionId> {
         let definition = self.old.definition(id);
         let candidates = || {
             self.new.iter().filter(|(other, candidate)| {
                 kind(candidate) == kind(definition)
-                    && self.old.find(&candidate.scoped).is_none()
+                    && !self.old_names.contains_key(&*candidate.scoped)
                     && self.new.files[candidate.file.0].is_main
                     && !taken.contains(other)
             })

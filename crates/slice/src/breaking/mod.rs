@@ -21,8 +21,10 @@ mod types;
 
 pub use code::{ChangeCode, Impact};
 
+use std::collections::HashMap;
+
 use crate::diagnostic::Span;
-use crate::model::Model;
+use crate::model::{DefinitionId, Model};
 
 /// One difference between two contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +65,8 @@ pub fn compare(old: &Model, new: &Model) -> Vec<Change> {
     let mut comparison = Comparison {
         old,
         new,
+        old_names: by_name(old),
+        new_names: by_name(new),
         changes: Vec::new(),
     };
     comparison.definitions();
@@ -75,10 +79,20 @@ pub fn compare(old: &Model, new: &Model) -> Vec<Change> {
     changes
 }
 
+fn by_name(model: &Model) -> HashMap<&str, DefinitionId> {
+    let definitions = model.iter();
+    definitions
+        .map(|(id, it)| (it.scoped.as_str(), id))
+        .collect()
+}
+
 /// The two models, and what was found so far.
 struct Comparison<'m> {
     old: &'m Model,
     new: &'m Model,
+    /// The definitions by their scoped names.
+    old_names: HashMap<&'m str, DefinitionId>,
+    new_names: HashMap<&'m str, DefinitionId>,
     changes: Vec<Change>,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Piece<'t> {
     pub(super) line_ends: usize,
     /// Whether anything stands between it and the piece before.
     pub(super) spaced: bool,
-    /// In which column it begins, from 0, with tab stops at every fourth.
+    /// In which column a block comment begins, from 0, with tab stops at every fourth.
     pub(super) column: usize,
 }
 
@@ -122,13 +122,20 @@ impl Scanner<'_> {
 
     fn piece(&mut self, kind: Kind, start: usize, end: usize) {
         let between = &self.text[self.end.min(start)..start];
-        let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        // Nothing else keeps its column, and a line may be as long as the text.
+        let column = match kind {
+            Kind::BlockComment => {
+                let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+                width(&self.text[line..start])
+            }
+            _ => 0,
+        };
         let piece = Piece {
             kind,
             text: &self.text[start..end],
             line_ends: between.replace("\\\n", "").matches('\n').count(),
             spaced: !between.is_empty(),
-            column: width(&self.text[line..start]),
+            column,
         };
         self.pieces.push(piece);
         self.end = end;
