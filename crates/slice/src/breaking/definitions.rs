@@ -14,21 +14,30 @@ impl<'m> Comparison<'m> {
     /// Compares all definitions.
     pub(super) fn definitions(&mut self) {
         let (old, new) = (self.old, self.new);
-        let mut successors: HashSet<DefinitionId> = HashSet::new();
+        let mut missing = Vec::new();
+        let mut taken: HashSet<DefinitionId> = HashSet::new();
         for (id, definition) in old.iter() {
-            match self.new_names.get(&*definition.scoped) {
-                Some(found) => self.definition(id, *found),
-                None if old.files[definition.file.0].is_main => {
-                    let successor = self.successor(id, &successors);
-                    self.missing(id, successor);
-                    successors.extend(successor);
-                }
-                None => {}
+            let is_gone = !self.new_names.contains_key(&*definition.scoped);
+            if is_gone && old.files[definition.file.0].is_main {
+                let successor = self.successor(id, &taken);
+                taken.extend(successor);
+                missing.push((id, successor));
+            }
+        }
+        let renamed = missing.iter();
+        self.successors = renamed
+            .filter_map(|(id, successor)| Some((*id, (*successor)?)))
+            .collect();
+        for (id, successor) in missing {
+            self.missing(id, successor);
+        }
+        for (id, definition) in old.iter() {
+            if let Some(found) = self.new_names.get(&*definition.scoped) {
+                self.definition(id, *found);
             }
         }
         for (id, definition) in new.iter() {
-            let is_old =
-                self.old_names.contains_key(&*definition.scoped) || successors.contains(&id);
+            let is_old = self.old_names.contains_key(&*definition.scoped) || taken.contains(&id);
             if !is_old && new.files[definition.file.0].is_main {
                 let message = format!("this {} is new", kind(definition));
                 let places = (None, Some(definition.span));
@@ -268,13 +277,17 @@ impl<'m> Comparison<'m> {
         old: (&Definition, Option<DefinitionId>),
         new: (&Definition, Option<DefinitionId>),
     ) {
+        let is_same = match (old.1, new.1) {
+            (Some(was), Some(is)) => self.current_name(was) == self.new.definition(is).scoped,
+            (was, is) => was.is_none() && is.is_none(),
+        };
         let name = |model: &Model, base: Option<DefinitionId>| {
             base.map_or("none".to_owned(), |base| {
                 format!("`{}`", model.definition(base).scoped)
             })
         };
         let (was, is) = (name(self.old, old.1), name(self.new, new.1));
-        if was != is {
+        if !is_same {
             let message = format!("the base was {was} and is {is}");
             let places = (Some(old.0.span), Some(new.0.span));
             self.report(ChangeCode::BaseChanged, &new.0.scoped, places, message);

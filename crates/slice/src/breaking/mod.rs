@@ -67,6 +67,7 @@ pub fn compare(old: &Model, new: &Model) -> Vec<Change> {
         new,
         old_names: by_name(old),
         new_names: by_name(new),
+        successors: HashMap::new(),
         changes: Vec::new(),
     };
     comparison.definitions();
@@ -93,10 +94,21 @@ struct Comparison<'m> {
     /// The definitions by their scoped names.
     old_names: HashMap<&'m str, DefinitionId>,
     new_names: HashMap<&'m str, DefinitionId>,
+    /// What definitions that are gone are probably called now. A new name is reported once, at the
+    /// definition, and not again wherever it is used.
+    successors: HashMap<DefinitionId, DefinitionId>,
     changes: Vec<Change>,
 }
 
-impl Comparison<'_> {
+impl<'m> Comparison<'m> {
+    /// The scoped name that a definition of the old model has in the new one.
+    fn current_name(&self, old: DefinitionId) -> &'m str {
+        match self.successors.get(&old) {
+            Some(new) => &self.new.definition(*new).scoped,
+            None => &self.old.definition(old).scoped,
+        }
+    }
+
     fn report(
         &mut self,
         code: ChangeCode,

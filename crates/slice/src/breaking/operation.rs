@@ -101,27 +101,21 @@ impl<'m> Comparison<'m> {
     }
 
     fn interface_bases(&mut self, old: Side<'m>, new: Side<'m>) {
-        let (before, after) = (self.old.type_ids(old.id), self.new.type_ids(new.id));
         let places = (Some(old.definition.span), Some(new.definition.span));
-        let own = [&*old.definition.scoped, &*new.definition.scoped];
-        let is_base = |id: &&&str| !own.contains(*id);
-        for base in before
-            .iter()
-            .filter(|id| !after.contains(id))
-            .filter(is_base)
-        {
+        let scoped = &*new.definition.scoped;
+        let before = self.old.linearized(old.id);
+        let bases = before.iter().filter(|id| **id != old.id);
+        let before: Vec<&str> = bases.map(|id| self.current_name(*id)).collect();
+        let after = self.new.linearized(new.id);
+        let bases = after.iter().filter(|id| **id != new.id);
+        let after: Vec<&str> = bases.map(|id| &*self.new.definition(*id).scoped).collect();
+        for base in before.iter().filter(|base| !after.contains(base)) {
             let message = format!("it no longer extends `{base}`");
-            let code = ChangeCode::InterfaceBaseRemoved;
-            self.report(code, &*new.definition.scoped, places, message);
+            self.report(ChangeCode::InterfaceBaseRemoved, scoped, places, message);
         }
-        for base in after
-            .iter()
-            .filter(|id| !before.contains(id))
-            .filter(is_base)
-        {
+        for base in after.iter().filter(|base| !before.contains(base)) {
             let message = format!("it extends `{base}` now");
-            let code = ChangeCode::InterfaceBaseAdded;
-            self.report(code, &*new.definition.scoped, places, message);
+            self.report(ChangeCode::InterfaceBaseAdded, scoped, places, message);
         }
     }
 
@@ -220,8 +214,8 @@ impl<'m> Comparison<'m> {
     fn throws(&mut self, subject: &str, old: &Operation, new: &Operation) {
         let places = (Some(old.span), Some(new.span));
         for id in &old.throws {
-            let scoped = &self.old.definition(*id).scoped;
-            if !throws(self.new, new).contains(&scoped.as_str()) {
+            let scoped = self.current_name(*id);
+            if !throws(self.new, new).contains(&scoped) {
                 let is_covered = is_covered(self.new, scoped, new);
                 let code = match is_covered {
                     true => ChangeCode::ThrowsCovered,
@@ -237,7 +231,8 @@ impl<'m> Comparison<'m> {
         }
         for id in &new.throws {
             let scoped = &self.new.definition(*id).scoped;
-            if !throws(self.old, old).contains(&scoped.as_str()) {
+            let before = old.throws.iter().map(|id| self.current_name(*id));
+            if !before.collect::<Vec<_>>().contains(&scoped.as_str()) {
                 // What derives from it in the old contract is known to the old callers.
                 let code = match is_covered(self.old, scoped, old) {
                     true => ChangeCode::ThrowsCovered,

@@ -22,9 +22,13 @@ impl Comparison<'_> {
     pub(super) fn relation(&self, old: Type, new: Type) -> Relation {
         let is_proxy = |r#type| matches!(r#type, Type::ObjectProxy | Type::Proxy(_));
         if is_proxy(old) && is_proxy(new) {
-            return match self.names(old, new) {
-                (old, new) if old == new => Relation::Same,
-                _ => Relation::OtherProxy,
+            let is_same = match (old, new) {
+                (Type::Proxy(old), Type::Proxy(new)) => self.is_same_name(old, new),
+                _ => old == new,
+            };
+            return match is_same {
+                true => Relation::Same,
+                false => Relation::OtherProxy,
             };
         }
         match (old, new) {
@@ -48,7 +52,7 @@ impl Comparison<'_> {
     }
 
     fn is_same_name(&self, old: DefinitionId, new: DefinitionId) -> bool {
-        self.old.definition(old).scoped == self.new.definition(new).scoped
+        self.current_name(old) == self.new.definition(new).scoped
     }
 
     /// Whether values of the two definitions have the same bytes; `seen` ends cycles.

@@ -59,7 +59,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "struct S { int x; } sequence<S> Q;",
         "struct T { int x; } sequence<T> Q;",
-        &["definition-renamed", "type-renamed"],
+        &["definition-renamed"],
     ),
     ("struct S { int x; }", "enum S { x }", &["kind-changed"]),
     // ---- enumerations
@@ -408,6 +408,28 @@ fn every_code_has_a_case_and_says_why() {
         let has_help = !code.help().is_empty();
         assert_eq!(has_help, code.impact() != Impact::Safe, "{}", code.as_str());
     }
+}
+
+#[test]
+fn a_new_name_of_a_module_is_told_at_the_definitions_and_not_at_their_uses() {
+    let text = "{ struct S { int x; } exception X { S s; } exception Y extends X { int y; }
+        interface B { void f(); } interface I extends B { B* g(S s) throws X, Y; } }";
+    let old = check_source(format!("module Old {text}").as_bytes());
+    let new = check_source(format!("module New {text}").as_bytes());
+    let changes = compare(&old.model, &new.model);
+    let mut found: Vec<String> = changes
+        .iter()
+        .map(|change| format!("{} {}", change.code.as_str(), change.subject))
+        .collect();
+    found.sort();
+    let expected = [
+        "definition-renamed ::Old::S",
+        "type-id-changed ::Old::B",
+        "type-id-changed ::Old::I",
+        "type-id-changed ::Old::X",
+        "type-id-changed ::Old::Y",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
