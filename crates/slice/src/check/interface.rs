@@ -202,6 +202,7 @@ impl Checker {
         let returns = self.returns(operation, &mut tags, context);
         let mut parameters = self.parameters(operation, &mut tags, context);
         let throws = self.throws(&operation.throws, context);
+        self.check_oneway(operation);
         let text = prelude.doc.as_deref().and_then(doc::clean);
         let text = text.and_then(|text| distribute(&text, parameters.as_deref_mut()));
         Some(Operation {
@@ -299,35 +300,6 @@ impl Checker {
                 .help("Ice 3.7 refuses this: rename one, or write the exception with its modules");
             self.report(diagnostic);
         }
-    }
-
-    fn throws(&mut self, names: &[ScopedName], context: Context) -> Vec<DefinitionId> {
-        let mut found: Vec<(DefinitionId, Span)> = Vec::new();
-        for name in names {
-            let Some(id) = self.find_definition(name, context, "exception") else {
-                continue;
-            };
-            if !matches!(self.definition(id).kind, DefinitionKind::Exception(_)) {
-                let message = format!(
-                    "`{}` is {} and cannot be thrown",
-                    name.text(),
-                    self.noun(id)
-                );
-                let diagnostic = Diagnostic::new(Code::WrongKind, name.span, message)
-                    .label(self.definition(id).span, "defined here")
-                    .help("only exceptions are thrown");
-                self.report(diagnostic);
-            } else if let Some((_, before)) = found.iter().find(|(known, _)| *known == id) {
-                let message = format!("the exception `{}` is listed twice", name.text());
-                let diagnostic = Diagnostic::new(Code::DuplicateThrows, name.span, message)
-                    .label(*before, "first listed here")
-                    .help("remove one of them");
-                self.report(diagnostic);
-            } else {
-                found.push((id, name.span));
-            }
-        }
-        found.into_iter().map(|(id, _)| id).collect()
     }
 }
 

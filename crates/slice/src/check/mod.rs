@@ -22,6 +22,7 @@ mod resolve;
 mod scope;
 mod structure;
 mod suggest;
+mod throws;
 mod unsupported;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

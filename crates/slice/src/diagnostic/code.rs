@@ -87,6 +87,8 @@ codes! {
     OutBeforeIn, "out-before-in", Error, "an out-parameter stands before an in-parameter";
     DuplicateThrows, "duplicate-throws", Error, "an exception is listed twice";
     AmbiguousOperation, "ambiguous-operation", Error, "two bases declare operations of the same name";
+    UnreachableThrows, "unreachable-throws", Warning, "an exception is listed beside one that it extends";
+    OnewayResult, "oneway-result", Warning, "an operation that is only invoked oneway has results";
     // Advice.
     UnknownMetadata, "unknown-metadata", Warning, "a metadata directive has no meaning here";
     Deprecated, "deprecated", Warning, "something deprecated is used";
