@@ -107,6 +107,17 @@ module Demo
 }
 
 #[test]
+fn a_backslash_at_the_end_continues_nothing() {
+    for text in [
+        "module M { } // so\\",
+        "module M { }\n#define N \\",
+        "module M { } \\",
+    ] {
+        assert_kept(text, text);
+    }
+}
+
+#[test]
 fn a_text_without_an_end_is_refused_with_its_place() {
     let error = format("module M\n{\n    const string s = \"x;\n}\n").unwrap_err();
     assert_eq!(
@@ -115,6 +126,8 @@ fn a_text_without_an_end_is_refused_with_its_place() {
     );
     let error = format("module M { } /* no end").unwrap_err();
     assert_eq!((error.line, error.column), (1, 14));
+    let error = format(" \u{feff}module M { }").unwrap_err();
+    assert_eq!((error.line, error.column), (1, 2));
 }
 
 proptest! {

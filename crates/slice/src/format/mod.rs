@@ -101,7 +101,11 @@ pub fn format(text: &str) -> Result<String, FormatError> {
     let has_crlf = text
         .split_once('\n')
         .is_some_and(|(line, _)| line.ends_with('\r'));
-    let text = text.replace("\r\n", "\n");
+    let mut text = text.replace("\r\n", "\n");
+    if text.ends_with('\\') {
+        // It would continue the line into the line end that every text gets.
+        text.push('\n');
+    }
     let pieces = scan(&text)?;
     let formatted = layout::lay_out(&pieces);
     check_same(&text, &pieces, &formatted)?;
@@ -120,6 +124,8 @@ fn check_same(text: &str, pieces: &[Piece<'_>], formatted: &str) -> Result<(), F
         .zip(&again)
         .position(|(old, new)| !says_same(old, new));
     let at = match differs {
+        // A byte order mark is one only at the start.
+        None if formatted.starts_with('\u{feff}') => 0,
         None if pieces.len() == again.len() => return Ok(()),
         found => found.unwrap_or(pieces.len().min(again.len())),
     };

@@ -22,7 +22,8 @@ pub(super) fn wrap(statement: &[Piece<'_>], indent: usize) -> Vec<Line> {
         }
         return lines;
     }
-    let tail = top_level(statement, |piece| is_clause(piece.text)).unwrap_or(statement.len());
+    let tail = top_level(statement, |piece| is_clause(piece.text)).filter(|tail| *tail > 0);
+    let tail = tail.unwrap_or(statement.len());
     let (head, tail) = statement.split_at(tail);
     let mut lines = operation(head, &fits);
     if !tail.is_empty() {
