@@ -24,6 +24,19 @@ pub(super) enum Until {
 }
 
 impl Proxy {
+    /// Makes the connection that the next invocations will use, if there is none. Requests that are
+    /// started while a connection is being made may leave in another order; afterwards they leave in
+    /// the order in which they are first polled.
+    ///
+    /// # Errors
+    /// [`InvokeError::NotDispatched`] if no endpoint answers in time.
+    #[doc(alias = "ice_getConnection")]
+    pub async fn connect(&self) -> Result<(), InvokeError> {
+        let is_sent = AtomicBool::new(false);
+        let run = |_| std::future::ready(Ok(()));
+        self.attempt("(connect)", true, &is_sent, run).await
+    }
+
     /// Writes a twoway request and waits for its reply, again if that is safe.
     pub(super) async fn exchange(
         &self,

@@ -10,6 +10,12 @@ use crate::connection::Connection;
 use crate::error::LocalError;
 
 impl Proxy {
+    /// Whether the next invocation will find a connection.
+    pub fn is_connected(&self) -> bool {
+        let cached = self.lock_connection().upgrade();
+        cached.is_some_and(|connection| connection.is_active())
+    }
+
     /// The connection used last, or one that is open to any of the endpoints, or a new one to the
     /// first that answers.
     pub(super) async fn connection(&self) -> Result<Arc<Connection>, LocalError> {
@@ -19,7 +25,7 @@ impl Proxy {
         {
             return Ok(connection);
         }
-        let connection = self.connect().await?;
+        let connection = self.new_connection().await?;
         *self.lock_connection() = Arc::downgrade(&connection);
         Ok(connection)
     }
@@ -38,7 +44,7 @@ impl Proxy {
         }
     }
 
-    async fn connect(&self) -> Result<Arc<Connection>, LocalError> {
+    async fn new_connection(&self) -> Result<Arc<Connection>, LocalError> {
         let communicator = self.communicator().ok_or(LocalError::Unbound)?;
         if communicator.core().is_shut_down() {
             return Err(LocalError::Shutdown);

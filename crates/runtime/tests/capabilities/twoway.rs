@@ -148,3 +148,15 @@ async fn nobody_there_is_said_with_the_endpoint() {
     );
     assert!(error.to_string().contains(&format!("-p {port}")), "{error}");
 }
+
+#[tokio::test]
+async fn a_proxy_can_be_connected_before_it_is_used() {
+    let server = Server::start().await;
+    let proxy = server.proxy("echo");
+    assert!(!proxy.is_connected());
+    soon(proxy.connect()).await.unwrap();
+    assert!(proxy.is_connected());
+    soon(server.communicator.shutdown()).await;
+    let error = soon(proxy.connect()).await.unwrap_err();
+    assert!(matches!(error, InvokeError::NotDispatched(_)), "{error:?}");
+}

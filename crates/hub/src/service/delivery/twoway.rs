@@ -1,6 +1,6 @@
 //! Delivery with answers: a few requests at a time.
 
-use floe::Event;
+use floe::{Event, InvokeError, Outcome};
 
 use super::in_flight::InFlight;
 use crate::core::Turn;
@@ -15,10 +15,21 @@ pub(super) async fn run(subscriber: &Subscriber, outstanding_max: usize) {
     let mut in_flight = InFlight::new();
     let mut events = Vec::new();
     loop {
-        let room = outstanding_max - in_flight.len();
+        // What is under way finds its connection first: events started meanwhile could overtake it.
+        let is_reconnecting = in_flight.len() > 0 && !subscriber.proxy().is_connected();
+        let room = if is_reconnecting {
+            0
+        } else {
+            outstanding_max - in_flight.len()
+        };
         if room > 0 {
             match subscriber.next_turn(room, usize::MAX, &mut events) {
                 Turn::Deliver => {
+                    if let Err(error) = connect(subscriber, in_flight.len()).await {
+                        for _ in events.drain(..) {
+                            subscriber.settle(1, Err::<Option<Outcome>, _>(error.clone()));
+                        }
+                    }
                     events
                         .drain(..)
                         .for_each(|event| in_flight.start(deliver(event)));
@@ -38,4 +49,12 @@ pub(super) async fn run(subscriber: &Subscriber, outstanding_max: usize) {
         let result = in_flight.next().await;
         subscriber.settle(1, result);
     }
+}
+
+/// Connects before the first of several events is sent, so that they leave in their order.
+async fn connect(subscriber: &Subscriber, in_flight: usize) -> Result<(), InvokeError> {
+    if in_flight > 0 || subscriber.proxy().is_connected() {
+        return Ok(());
+    }
+    subscriber.proxy().connect().await
 }
