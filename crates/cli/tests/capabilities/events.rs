@@ -296,7 +296,7 @@ fn a_subscriber_of_a_hub_that_hangs_ends_all_the_same() {
     let file = contract("hung.ice");
     let subscriber = hub.running(&["sub", "t", "--create", "--slice", &file]);
     subscriber.talk("subscribed");
-    hub.process.signal("STOP");
+    hub.process.stop();
     subscriber.signal("INT");
     subscriber.end().ended(3).said("the hub does not answer");
     hub.process.signal("CONT");

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::command::{Ran, floe, run};
@@ -79,6 +80,29 @@ impl Running {
         let script = format!("kill -s {name} {id}");
         let status = Command::new("sh").args(["-c", &script]).status();
         assert!(status.expect("there is a shell").success());
+    }
+
+    /// Stops it, and waits until all its threads have stopped.
+    pub(crate) fn stop(&self) {
+        self.signal("STOP");
+        let threads = format!("/proc/{}/task", self.child.id());
+        let is_running = |thread: std::io::Result<std::fs::DirEntry>| {
+            let stat = std::fs::read_to_string(thread.expect("an entry").path().join("stat"));
+            // The state stands behind the name, which is in parentheses.
+            !stat.is_ok_and(|stat| {
+                stat.rsplit(')')
+                    .next()
+                    .is_some_and(|rest| rest.starts_with(" T"))
+            })
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while std::fs::read_dir(&threads)
+            .expect("it runs")
+            .any(is_running)
+        {
+            assert!(Instant::now() < deadline, "it does not stop");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Waits for its end.

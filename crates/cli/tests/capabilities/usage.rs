@@ -92,7 +92,7 @@ fn a_call_whose_time_is_over_does_not_wait_for_its_connection_to_close() {
     let limits = ["--rate", "50", "-n", "100000", "--timeout", "500ms"];
     let publisher = hub.running(&[&publish[..], &limits].concat());
     while hub.run(&["topic", "info", "t"]).code != Some(0) {}
-    hub.process.signal("STOP");
+    hub.process.stop();
     let ran = publisher.end().ended(3).said("no reply to operation \"f\"");
     assert!(!ran.stderr.contains("did not close"), "{ran:?}");
     hub.process.signal("CONT");
