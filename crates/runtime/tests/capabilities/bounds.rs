@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use floe::{Communicator, DispatchFuture, Dispatcher, OperationMode, Request, TypedProxy};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
 use crate::echo::{NOTHING, Server, encapsulation, returned, soon};
+use crate::raw::header;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_than_both_outputs_hold_travels_in_both_directions_at_once() {
@@ -61,39 +64,46 @@ async fn dispatches_that_wait_for_one_another_do_not_wait_for_the_limit() {
     }
 }
 
+/// A request to the object `gate` without parameters.
+fn request(id: u8, operation: &str) -> Vec<u8> {
+    let mut bytes = header(0, 0);
+    bytes.extend([id, 0, 0, 0, 4]);
+    bytes.extend(b"gate\x00\x00");
+    bytes.push(operation.len() as u8);
+    bytes.extend(operation.as_bytes());
+    bytes.extend([0, 0]);
+    bytes.extend(NOTHING);
+    bytes[10] = bytes.len() as u8;
+    bytes
+}
+
 #[tokio::test]
-async fn a_reply_does_not_wait_for_a_later_request_that_has_to_wait() {
+async fn a_reply_leaves_before_a_later_request_of_the_same_read_waits_for_the_limit() {
     let mut settings = floe::Settings::default();
     settings.dispatch_limit = 1;
     let server = Communicator::with_settings(settings);
     let adapter = server.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
     let lock = Arc::new(Mutex::new(()));
     let held = lock.clone().lock_owned().await;
-    let proxy = adapter.add("gate", Gate(lock)).unwrap();
+    adapter.add("gate", Gate(lock)).unwrap();
     adapter.activate();
-    proxy.ice_ping().await.unwrap();
-    let (waiting, echo, second) = tokio::join!(
-        async {
-            let call = proxy.invoke("wait", OperationMode::Normal, &NOTHING);
-            tokio::time::timeout(Duration::from_millis(200), call).await
-        },
-        async {
-            soon(
-                proxy
-                    .ice_oneway()
-                    .invoke("skip", OperationMode::Normal, &NOTHING),
-            )
-            .await
-        },
-        async {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            drop(held);
-            soon(proxy.ice_ping()).await
-        }
-    );
-    assert!(waiting.is_ok(), "it was let in before its time was over");
-    echo.unwrap();
-    second.unwrap();
+    let port = adapter.endpoints()[0].port().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let requests = [
+        request(1, "ice_ping"),
+        request(2, "wait"),
+        request(3, "wait"),
+    ]
+    .concat();
+    stream.write_all(&requests).await.unwrap();
+
+    // ValidateConnection, then the reply to the first; the other two wait, one of them for the limit.
+    let mut answer = [0; 14 + 25];
+    soon(stream.read_exact(&mut answer)).await.unwrap();
+    assert_eq!(answer[14 + 14], 1, "the reply to request 1");
+    drop(held);
+    let mut answers = [0; 2 * 25];
+    soon(stream.read_exact(&mut answers)).await.unwrap();
 }
 
 /// `wait` waits for the lock.

@@ -1,6 +1,7 @@
 //! What hostile peers may cost in memory. Its tests measure this process, so they run one at a time
 //! and in a process of their own.
 
+// Shared with the capabilities; these tests need only a part of it.
 #[allow(dead_code)]
 #[path = "../capabilities/echo.rs"]
 mod echo;
