@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::check::{Checker, report_unsupported};
+use crate::check::Checker;
 use crate::diagnostic::{Code, Diagnostic, Reporter};
 use crate::model::{FileId, FileInfo, Model};
 use crate::parse::parse;
@@ -119,7 +119,6 @@ pub fn compile(options: &Options, loader: &dyn Loader, mains: &[PathBuf]) -> Com
         files: file_infos(&files.sources, mains, &mut metadata),
         definitions,
     };
-    report_unsupported(&model, &mut reporter);
     Compilation {
         diagnostics: reporter.finish(),
         dependencies: model.files.iter().map(|file| file.path.clone()).collect(),

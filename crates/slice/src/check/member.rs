@@ -106,6 +106,6 @@ impl Checker {
 
     /// Whether a value of the type may hold a class instance.
     pub(super) fn uses_classes(&self, r#type: Type) -> bool {
-        super::unsupported::uses_classes(&self.definitions, r#type)
+        super::uses_classes::uses_classes(&self.definitions, r#type)
     }
 }

@@ -23,7 +23,7 @@ mod scope;
 mod structure;
 mod suggest;
 mod throws;
-mod unsupported;
+mod uses_classes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ use crate::parse::ast::{Item, Unit};
 use crate::source::{SourceMap, normalize};
 use scope::{ScopeId, Scopes};
 pub(crate) use suggest::nearest;
-pub(crate) use unsupported::{report_unsupported, uses_classes};
+pub(crate) use uses_classes::uses_classes;
 
 /// How deep definitions may build on one another, by inheritance or by containment. Whoever walks
 /// a model may recurse.
