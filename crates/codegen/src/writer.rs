@@ -1,30 +1,91 @@
 //! Layout: tokens to source text that reads as if `rustfmt` had written it.
 
 use proc_macro2::TokenStream;
+use quote::quote;
 
-/// The tokens as formatted text, blank lines between items, behind the lines of `header`.
-///
-/// # Panics
-/// If the tokens are no Rust: a mistake of the generator, never of a contract.
-pub(crate) fn layout(header: &str, tokens: TokenStream) -> String {
-    let file = syn::parse2(tokens).expect("generated tokens are valid Rust");
-    let text = spaced(&prettyplease::unparse(&file));
-    format!("{header}\n{text}")
+/// Source text that grows item by item, with a blank line between items.
+pub(crate) struct Text {
+    text: String,
+    /// Modules that are open; what is added stands in the innermost.
+    depth: usize,
+    /// Whether the next item is the first one of its module, or of the text.
+    is_first: bool,
 }
 
-/// Puts a blank line between an item and the next one of the same depth.
-fn spaced(text: &str) -> String {
-    let mut spaced = String::with_capacity(text.len() + text.len() / 16);
-    let mut previous = "";
-    for line in text.lines() {
-        if ends_item(previous) && starts_item(line) && indent(previous) >= indent(line) {
-            spaced.push('\n');
+impl Text {
+    /// Text that begins with a comment.
+    pub(crate) fn new(header: &str) -> Self {
+        Self {
+            text: format!("{header}\n"),
+            depth: 0,
+            is_first: true,
         }
-        spaced.push_str(line);
-        spaced.push('\n');
-        previous = line;
     }
-    spaced
+
+    /// Adds items, laid out for the depth at which they stand.
+    ///
+    /// # Panics
+    /// If the tokens are no Rust: a mistake of the generator, never of a contract.
+    pub(crate) fn items(&mut self, tokens: TokenStream) {
+        if tokens.is_empty() {
+            return;
+        }
+        let text = unparse(nested(tokens, self.depth));
+        let lines: Vec<&str> = text.lines().collect();
+        self.lines(&lines[self.depth..lines.len() - self.depth]);
+    }
+
+    /// Opens a module: an item `mod name {}`, into which the next items go.
+    ///
+    /// # Panics
+    /// As [`items`](Self::items).
+    pub(crate) fn open(&mut self, module: TokenStream) {
+        self.items(module);
+        self.text.truncate(self.text.len() - "}\n".len());
+        self.text.push('\n');
+        self.depth += 1;
+        self.is_first = true;
+    }
+
+    /// Closes the innermost module.
+    pub(crate) fn close(&mut self) {
+        self.depth -= 1;
+        self.text.push_str(&"    ".repeat(self.depth));
+        self.text.push_str("}\n");
+        self.is_first = false;
+    }
+
+    /// The whole text.
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+
+    /// Adds lines, with a blank one between an item and the next one of the same depth.
+    fn lines(&mut self, lines: &[&str]) {
+        if !self.is_first {
+            self.text.push('\n');
+        }
+        self.is_first = false;
+        let mut previous = "";
+        for line in lines {
+            if ends_item(previous) && starts_item(line) && indent(previous) >= indent(line) {
+                self.text.push('\n');
+            }
+            self.text.push_str(line);
+            self.text.push('\n');
+            previous = line;
+        }
+    }
+}
+
+/// The tokens inside `depth` modules: where a line is broken depends on how far it is indented.
+fn nested(tokens: TokenStream, depth: usize) -> TokenStream {
+    (0..depth).fold(tokens, |inner, _| quote!(mod outer { #inner }))
+}
+
+fn unparse(tokens: TokenStream) -> String {
+    let file = syn::parse2(tokens).expect("generated tokens are valid Rust");
+    prettyplease::unparse(&file)
 }
 
 fn indent(line: &str) -> usize {
@@ -46,18 +107,36 @@ fn starts_item(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quote::quote;
 
     #[test]
     fn items_are_parted_by_one_blank_line_and_statements_are_not() {
-        let text = layout(
-            "// head\n",
-            quote! {
-                pub const A: i32 = 1;
-                impl B { fn c() { const D: i32 = 1; call(D); } fn e() {} }
-            },
-        );
+        let mut text = Text::new("// head\n");
+        text.items(quote! {
+            pub const A: i32 = 1;
+            impl B { fn c() { const D: i32 = 1; call(D); } fn e() {} }
+        });
         let expected = "// head\n\npub const A: i32 = 1;\n\nimpl B {\n    fn c() {\n        const D: i32 = 1;\n        call(D);\n    }\n\n    fn e() {}\n}\n";
-        assert_eq!(text, expected);
+        assert_eq!(text.finish(), expected);
+    }
+
+    #[test]
+    fn modules_hold_their_items_indented() {
+        let mut text = Text::new("// head\n");
+        text.open(quote!(
+            pub mod a {}
+        ));
+        text.open(quote!(
+            pub mod b {}
+        ));
+        text.items(quote!(
+            pub const A: i32 = 1;
+        ));
+        text.close();
+        text.items(quote!(
+            pub const B: i32 = 1;
+        ));
+        text.close();
+        let expected = "// head\n\npub mod a {\n    pub mod b {\n        pub const A: i32 = 1;\n    }\n\n    pub const B: i32 = 1;\n}\n";
+        assert_eq!(text.finish(), expected);
     }
 }

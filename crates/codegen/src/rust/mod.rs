@@ -51,8 +51,9 @@ pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec
         inexact: types::inexact_definitions(model),
     };
     let root = options.root();
-    let modules = generator.module(&root);
-    Ok(writer::layout(&header(model, &root), modules))
+    let mut text = writer::Text::new(&header(model, &root));
+    generator.module(&root, &mut text);
+    Ok(text.finish())
 }
 
 struct Generator<'a> {
@@ -63,29 +64,31 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// The content of a module: its definitions, then the modules in it.
-    fn module(&self, modules: &[String]) -> TokenStream {
-        let items = self
-            .generated()
-            .filter(|id| self.model.definition(*id).modules == modules)
-            .map(|id| self.definition(modules, id));
-        let children = self
-            .children(modules)
-            .into_iter()
-            .map(|name| self.child(modules, name));
-        quote!(#(#items)* #(#children)*)
+    /// Writes the content of a module: its definitions, then the modules in it. Each definition is
+    /// laid out alone: one tree of a large contract would cost far more memory, and time with it.
+    fn module(&self, modules: &[String], text: &mut writer::Text) {
+        for id in self.generated() {
+            if self.model.definition(id).modules == modules {
+                text.items(self.definition(modules, id));
+            }
+        }
+        for name in self.children(modules) {
+            self.child(modules, name, text);
+        }
     }
 
-    fn child(&self, parents: &[String], name: &str) -> TokenStream {
+    fn child(&self, parents: &[String], name: &str, text: &mut writer::Text) {
         let modules: Vec<String> = parents.iter().cloned().chain([name.to_owned()]).collect();
         let doc = format!(" Slice module `::{}`.", modules.join("::"));
         let allow = parents.is_empty().then(|| self.allow());
-        let (ident, content) = (module_ident(name), self.module(&modules));
-        quote! {
+        let ident = module_ident(name);
+        text.open(quote! {
             #[doc = #doc]
             #allow
-            pub mod #ident { #content }
-        }
+            pub mod #ident {}
+        });
+        self.module(&modules, text);
+        text.close();
     }
 
     /// The lints that a contract may break: its author did not write Rust.

@@ -73,8 +73,11 @@ impl Scope<'_> {
 
     /// A name for a type parameter that no definition has.
     pub(super) fn type_parameter(&self) -> Ident {
-        let taken: Vec<String> = self.type_names.iter().cloned().collect();
-        names::fresh("S", &taken)
+        let mut name = "S".to_owned();
+        while self.type_names.contains(&name) {
+            name.push('_');
+        }
+        names::ident(&name)
     }
 }
 
