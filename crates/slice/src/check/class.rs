@@ -26,9 +26,10 @@ impl Checker {
         let ancestors = self.ancestors(&implements);
         self.warn_about_operations(name, class);
         let members = self.members(&class.members, &mut names, context.body());
-        for operation in &class.operations {
-            self.operation(operation, name, &ancestors, &mut names, context.body());
-        }
+        let operations = class.operations.iter();
+        let operations = operations
+            .filter_map(|one| self.operation(one, name, &ancestors, &mut names, context.body()))
+            .collect();
         self.remember_operations(name, class.operations.iter(), context);
         let depth = base.map(|base| self.facts[base.0].depth);
         let depth = self.depth_above(depth, name.span)?;
@@ -36,7 +37,9 @@ impl Checker {
         Some(DefinitionKind::Class(Class {
             compact_id,
             base,
+            implements,
             members,
+            operations,
             is_complete: true,
         }))
     }

@@ -188,6 +188,9 @@ impl Checker {
     }
 
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: &str) {
+        if code == Code::DeprecatedFeature && self.is_suppressed(span, "deprecated") {
+            return;
+        }
         self.found
             .push(Diagnostic::new(code, span, message).help(help));
     }

@@ -380,7 +380,9 @@ fn empty_kind(kind: &Kind) -> DefinitionKind {
         Kind::ClassDeclaration | Kind::Class(_) => DefinitionKind::Class(Class {
             compact_id: None,
             base: None,
+            implements: Vec::new(),
             members: Vec::new(),
+            operations: Vec::new(),
             is_complete: false,
         }),
         Kind::Exception { .. } => DefinitionKind::Exception(Exception {

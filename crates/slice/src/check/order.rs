@@ -1,6 +1,6 @@
 //! The order of the definitions in a model: by completion, local ones left out.
 
-use crate::model::{ConstValue, Definition, DefinitionId, DefinitionKind, Member, Type};
+use crate::model::{ConstValue, Definition, DefinitionId, DefinitionKind, Member, Operation, Type};
 
 /// Sorts definitions by their given place and drops those without one. Whatever stays must not
 /// refer to what is dropped.
@@ -43,6 +43,17 @@ fn renumber(kind: &mut DefinitionKind, ids: &[DefinitionId]) {
             member.default.iter_mut().for_each(value);
         }
     };
+    let operations = |operations: &mut Vec<Operation>| {
+        for operation in operations {
+            if let Some(returned) = &mut operation.returns {
+                r#type(&mut returned.r#type);
+            }
+            for parameter in &mut operation.parameters {
+                r#type(&mut parameter.r#type);
+            }
+            operation.throws.iter_mut().for_each(id);
+        }
+    };
     match kind {
         DefinitionKind::Const(constant) => {
             r#type(&mut constant.r#type);
@@ -61,19 +72,13 @@ fn renumber(kind: &mut DefinitionKind, ids: &[DefinitionId]) {
         }
         DefinitionKind::Class(class) => {
             class.base.iter_mut().for_each(id);
+            class.implements.iter_mut().for_each(id);
             members(&mut class.members);
+            operations(&mut class.operations);
         }
         DefinitionKind::Interface(interface) => {
             interface.bases.iter_mut().for_each(id);
-            for operation in &mut interface.operations {
-                if let Some(returned) = &mut operation.returns {
-                    r#type(&mut returned.r#type);
-                }
-                for parameter in &mut operation.parameters {
-                    r#type(&mut parameter.r#type);
-                }
-                operation.throws.iter_mut().for_each(id);
-            }
+            operations(&mut interface.operations);
         }
     }
 }

@@ -191,8 +191,13 @@ pub struct Class {
     pub compact_id: Option<i32>,
     /// The class that this one extends.
     pub base: Option<DefinitionId>,
+    /// The interfaces that this one implements, in order, each once (Ice 3.7): what a proxy to the
+    /// class can call besides.
+    pub implements: Vec<DefinitionId>,
     /// Its own members, without inherited ones.
     pub members: Vec<Member>,
+    /// Its own operations (Ice 3.7), for proxies to the class: instances carry only data.
+    pub operations: Vec<Operation>,
     /// False for a forward declaration that no file completes.
     pub is_complete: bool,
 }

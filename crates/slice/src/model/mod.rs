@@ -50,16 +50,36 @@ impl Model {
             .map(|(id, _)| id)
     }
 
-    /// All operations of an interface, inherited ones first (depth first, in the order of the base
-    /// list, each once), with the interface that declares them.
-    pub fn all_operations(&self, interface: DefinitionId) -> Vec<(DefinitionId, &Operation)> {
-        let mut found = Vec::new();
-        for id in self.linearized(interface) {
-            if let DefinitionKind::Interface(interface) = &self.definition(id).kind {
-                found.extend(interface.operations.iter().map(|operation| (id, operation)));
-            }
+    /// The operations that an interface, or a class of Ice 3.7, declares itself.
+    pub fn own_operations(&self, id: DefinitionId) -> &[Operation] {
+        match &self.definition(id).kind {
+            DefinitionKind::Interface(interface) => &interface.operations,
+            DefinitionKind::Class(class) => &class.operations,
+            _ => &[],
         }
-        found
+    }
+
+    /// What an interface extends directly, or a class of Ice 3.7 extends and implements.
+    pub fn own_bases(&self, id: DefinitionId) -> Vec<DefinitionId> {
+        match &self.definition(id).kind {
+            DefinitionKind::Interface(interface) => interface.bases.clone(),
+            DefinitionKind::Class(class) => class
+                .base
+                .iter()
+                .chain(&class.implements)
+                .copied()
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// All operations of an interface or class, inherited ones first (depth first, in the order of
+    /// the base list, each once), with the interface or class that declares them.
+    pub fn all_operations(&self, interface: DefinitionId) -> Vec<(DefinitionId, &Operation)> {
+        let order = self.linearized(interface).into_iter();
+        order
+            .flat_map(|id| self.own_operations(id).iter().map(move |one| (id, one)))
+            .collect()
     }
 
     /// The interface and all its bases, bases before what extends them, each once.
@@ -79,6 +99,25 @@ impl Model {
         ids.push("::Ice::Object");
         ids.sort_unstable();
         ids
+    }
+
+    /// The class and its bases, most derived first.
+    pub fn class_chain(&self, class: DefinitionId) -> Vec<DefinitionId> {
+        let mut chain = vec![class];
+        let mut current = class;
+        while let DefinitionKind::Class(Class {
+            base: Some(base), ..
+        }) = &self.definition(current).kind
+        {
+            chain.push(*base);
+            current = *base;
+        }
+        chain
+    }
+
+    /// Whether a value of the type may hold a class instance.
+    pub fn uses_classes(&self, r#type: Type) -> bool {
+        crate::check::uses_classes(&self.definitions, r#type)
     }
 
     /// The exception and its bases, most derived first.
@@ -111,10 +150,8 @@ impl Model {
         if order.contains(&interface) {
             return;
         }
-        if let DefinitionKind::Interface(definition) = &self.definition(interface).kind {
-            for base in &definition.bases {
-                self.visit_bases(*base, order);
-            }
+        for base in self.own_bases(interface) {
+            self.visit_bases(base, order);
         }
         if !order.contains(&interface) {
             order.push(interface);
