@@ -20,8 +20,8 @@ mod version;
 
 pub use class::{
     AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassFactory, ClassFormat, ClassId, ClassInfo,
-    ClassReader, ClassTable, ClassType, Classes, Extends, GRAPH_DEPTH_MAX, Link, Ref, SliceId,
-    UnknownClass, UnknownSlice,
+    ClassReader, ClassTable, ClassType, Classes, ClassesOf, Extends, GRAPH_DEPTH_MAX, Link, Ref,
+    SliceId, UnknownClass, UnknownSlice,
 };
 pub use decoder::Decoder;
 pub use encapsulation::{ENCAPSULATION_HEADER_LEN, Encapsulation};

@@ -62,6 +62,15 @@ impl Encoder<'_> {
         }
     }
 
+    /// Appends a tagged proxy, if it is set; nil is a value too.
+    pub fn tagged_proxy<T: Nilable>(&mut self, tag: u32, value: Option<Option<&T>>) {
+        if let Some(proxy) = value {
+            self.tagged_with(tag, TagFormat::FSize, None, |encoder| {
+                T::encode_nilable(proxy, encoder);
+            });
+        }
+    }
+
     /// Appends a tagged value that `write` writes; `len_in_front` is the number of its bytes if the
     /// format is [`TagFormat::VSize`] and it does not start with that.
     pub fn tagged_with(

@@ -1,6 +1,8 @@
 //! Operation modes.
 
-use crate::encoding::{Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder};
+use crate::encoding::{
+    Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder, TagFormat, Tagged,
+};
 
 /// Whether a request may be sent again after a failure that leaves its execution in doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -25,6 +27,11 @@ impl Encode for OperationMode {
     fn encode(&self, encoder: &mut Encoder<'_>) {
         encoder.byte(*self as u8);
     }
+}
+
+/// As the enumeration `Ice::OperationMode`.
+impl Tagged for OperationMode {
+    const FORMAT: TagFormat = TagFormat::Size;
 }
 
 impl Decode for OperationMode {

@@ -24,6 +24,7 @@ mod unknown;
 
 use std::any::Any;
 use std::fmt;
+use std::marker::PhantomData;
 
 pub use class_reader::ClassReader;
 pub(super) use graph_reader::{GraphReader, TableEntry};
@@ -347,6 +348,26 @@ impl Classes for ClassTable {
             Some(class) => Some(class),
             None => self.used.iter().find_map(|used| used.find(id)),
         }
+    }
+}
+
+/// The classes of the contract that declares `T`, for the table of a contract that includes it.
+pub struct ClassesOf<T: Class>(PhantomData<fn() -> T>);
+
+impl<T: Class> ClassesOf<T> {
+    /// The classes of that contract.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+impl<T: Class> Classes for ClassesOf<T> {
+    fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory> {
+        T::classes().find(id)
+    }
+}
+
+impl<T: Class> fmt::Debug for ClassesOf<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClassesOf({})", T::TYPE_ID)
     }
 }
 
