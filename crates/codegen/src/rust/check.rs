@@ -1,28 +1,28 @@
 //! What keeps a model from becoming Rust, found before any code is made.
 //!
-//! Names that differ in Slice can become one in Rust (`maxCost` and `max_cost`); classes and tagged
-//! values are not supported yet; an interface that was only declared has no operations to generate.
+//! Names that differ in Slice can become one in Rust (`maxCost` and `max_cost`), and metadata for
+//! Rust can be malformed (`own_metadata.rs`).
 
 use std::collections::BTreeMap;
 
 use floe_slice::diagnostic::{Code, Diagnostic, Span};
-use floe_slice::model::{
-    Definition, DefinitionId, DefinitionKind, Enum, Interface, Member, Metadata, Model, Operation,
-    Type,
-};
+use floe_slice::model::{DefinitionId, DefinitionKind, Enum, Member, Metadata, Model, Operation};
 
 use super::RustOptions;
 use super::constants::const_ident;
 use super::docs::deprecation;
 use super::enums::variant_ident;
 use super::exceptions::all_members;
+use super::facts::Facts;
+use super::members::member_ident;
+use super::own_metadata;
 use super::scope::{is_external, module_ident, snake_ident, type_names};
-use super::structs::member_ident;
 
 /// All reasons why the model cannot become Rust; none if it can.
-pub(super) fn check(model: &Model, options: &RustOptions) -> Vec<Diagnostic> {
+pub(super) fn check(model: &Model, options: &RustOptions, facts: &Facts) -> Vec<Diagnostic> {
     let mut check = Check {
         model,
+        facts,
         findings: Vec::new(),
     };
     let generated: Vec<DefinitionId> = model
@@ -46,26 +46,33 @@ pub(super) fn mentions_deprecation(model: &Model) -> bool {
 
 fn all_metadata(model: &Model) -> impl Iterator<Item = &Metadata> {
     model
-        .definitions
         .iter()
-        .flat_map(|definition| definition.metadata.iter().chain(inner_metadata(definition)))
+        .flat_map(|(id, definition)| definition.metadata.iter().chain(inner_metadata(model, id)))
 }
 
-fn inner_metadata(definition: &Definition) -> Vec<&Metadata> {
-    match &definition.kind {
-        DefinitionKind::Enum(of) => of.enumerators.iter().flat_map(|e| &e.metadata).collect(),
-        DefinitionKind::Struct(of) => of.members.iter().flat_map(|m| &m.metadata).collect(),
-        DefinitionKind::Exception(of) => of.members.iter().flat_map(|m| &m.metadata).collect(),
-        DefinitionKind::Interface(of) => of
-            .operations
-            .iter()
-            .flat_map(|operation| {
-                let parameters = operation.parameters.iter().flat_map(|p| &p.metadata);
-                operation.metadata.iter().chain(parameters)
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
+/// The metadata within a definition.
+pub(super) fn inner_metadata<'m>(
+    model: &'m Model,
+    id: DefinitionId,
+) -> impl Iterator<Item = &'m Metadata> {
+    let kind = &model.definition(id).kind;
+    let members = match kind {
+        DefinitionKind::Struct(of) => of.members.as_slice(),
+        DefinitionKind::Exception(of) => of.members.as_slice(),
+        DefinitionKind::Class(of) => of.members.as_slice(),
+        _ => &[],
+    };
+    let enumerators = match kind {
+        DefinitionKind::Enum(of) => of.enumerators.as_slice(),
+        _ => &[],
+    };
+    let members = members.iter().flat_map(|member| &member.metadata);
+    let enumerators = enumerators.iter().flat_map(|one| &one.metadata);
+    let operations = model.own_operations(id).iter().flat_map(|operation| {
+        let parameters = operation.parameters.iter().flat_map(|one| &one.metadata);
+        operation.metadata.iter().chain(parameters)
+    });
+    members.chain(enumerators).chain(operations)
 }
 
 /// A name in Rust, the name in Slice that it comes from, and where that stands.
@@ -73,115 +80,17 @@ type Named = (String, String, Span);
 
 struct Check<'a> {
     model: &'a Model,
+    facts: &'a Facts,
     findings: Vec<Diagnostic>,
 }
 
 impl Check<'_> {
     fn definition(&mut self, id: DefinitionId) {
-        let definition = self.model.definition(id);
         let before = self.findings.len();
-        for metadata in definition.metadata.iter().chain(inner_metadata(definition)) {
-            self.identifier(metadata);
-        }
-        match &definition.kind {
-            DefinitionKind::Struct(of) => self.members(&of.members),
-            DefinitionKind::Exception(of) => self.members(&of.members),
-            DefinitionKind::Sequence(of) => self.supported(of.element, definition.span),
-            DefinitionKind::Dictionary(of) => self.supported(of.value, definition.span),
-            DefinitionKind::Interface(of) => self.interface(definition, of),
-            DefinitionKind::Class(_) => self.unsupported(
-                definition.span,
-                format!(
-                    "class `{}` cannot be generated: classes are",
-                    definition.scoped
-                ),
-            ),
-            _ => {}
-        }
+        own_metadata::check(self.model, id, &mut self.findings);
         if self.findings.len() == before {
             self.names_within(id);
         }
-    }
-
-    fn identifier(&mut self, metadata: &Metadata) {
-        let Some(name) = metadata.text.strip_prefix("rust:identifier:") else {
-            return;
-        };
-        if syn::parse_str::<syn::Ident>(name).is_err() {
-            let message = format!("expected a Rust identifier that is no keyword, got `{name}`");
-            self.findings
-                .push(Diagnostic::new(Code::BadName, metadata.span, message));
-        }
-    }
-
-    fn members(&mut self, members: &[Member]) {
-        for member in members {
-            self.tag(member.tag, member.span);
-            self.supported(member.r#type, member.span);
-        }
-    }
-
-    fn interface(&mut self, definition: &Definition, of: &Interface) {
-        if !of.is_complete {
-            let scoped = &definition.scoped;
-            self.findings.push(
-                Diagnostic::new(
-                    Code::IncompleteType,
-                    definition.span,
-                    format!("interface `{scoped}` is declared but never defined"),
-                )
-                .help(
-                    "include the file that defines it, or take it from existing Rust as external",
-                ),
-            );
-        }
-        for operation in &of.operations {
-            self.operation(operation);
-        }
-    }
-
-    fn operation(&mut self, operation: &Operation) {
-        for parameter in &operation.parameters {
-            self.tag(parameter.tag, parameter.span);
-            self.supported(parameter.r#type, parameter.span);
-        }
-        if let Some(returned) = &operation.returns {
-            self.tag(returned.tag, operation.span);
-            self.supported(returned.r#type, operation.span);
-        }
-    }
-
-    fn tag(&mut self, tag: Option<i32>, span: Span) {
-        if let Some(tag) = tag {
-            let message = format!("`optional({tag})` cannot be generated: optional values are");
-            self.unsupported(span, message);
-        }
-    }
-
-    fn supported(&mut self, r#type: Type, span: Span) {
-        let class = match r#type {
-            Type::Named(id) | Type::Proxy(id) => {
-                let definition = self.model.definition(id);
-                let is_class = matches!(definition.kind, DefinitionKind::Class(_));
-                let is_by_value = matches!(
-                    (r#type, &definition.kind),
-                    (Type::Named(_), DefinitionKind::Interface(_))
-                );
-                (is_class || is_by_value).then_some(definition.scoped.as_str())
-            }
-            Type::Primitive(_) | Type::ObjectProxy => None,
-            _ => Some("::Ice::Object"),
-        };
-        if let Some(class) = class {
-            let message = format!("a value of class `{class}` cannot be generated: classes are");
-            self.unsupported(span, message);
-        }
-    }
-
-    fn unsupported(&mut self, span: Span, what: String) {
-        let message = format!("{what} not yet supported");
-        self.findings
-            .push(Diagnostic::new(Code::NotYetSupported, span, message));
     }
 
     /// Members, enumerators, operations and parameters.
@@ -190,17 +99,24 @@ impl Check<'_> {
         let definition = model.definition(id);
         match &definition.kind {
             DefinitionKind::Struct(of) => self.clashes("member", &members(&of.members)),
+            DefinitionKind::Class(of) => {
+                self.clashes("member", &members(&of.members));
+                self.operations(id);
+            }
             DefinitionKind::Exception(_) => {
                 self.clashes("member", &members(all_members(model, id)));
             }
             DefinitionKind::Enum(of) => self.clashes("enumerator", &enumerators(of)),
-            DefinitionKind::Interface(of) => {
-                self.clashes("operation", &operations(model, id));
-                for operation in &of.operations {
-                    self.clashes("parameter", &parameters(operation));
-                }
-            }
+            DefinitionKind::Interface(_) => self.operations(id),
             _ => {}
+        }
+    }
+
+    fn operations(&mut self, id: DefinitionId) {
+        let model = self.model;
+        self.clashes("operation", &operations(model, id));
+        for operation in model.own_operations(id) {
+            self.clashes("parameter", &parameters(operation));
         }
     }
 
@@ -212,7 +128,9 @@ impl Check<'_> {
             let definition = self.model.definition(*id);
             let modules = definition.modules.as_slice();
             let named = |name| (name, definition.scoped.clone(), definition.span);
-            let names = type_names(definition).into_iter().map(named);
+            let names = type_names(definition, self.facts.objects.contains(id))
+                .into_iter()
+                .map(named);
             types.entry(modules).or_default().extend(names);
             if matches!(definition.kind, DefinitionKind::Const(_)) {
                 let name = named(const_ident(definition).to_string());

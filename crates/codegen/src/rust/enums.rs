@@ -5,6 +5,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::constants::integer;
+use super::derive;
 use super::docs::{deprecated, docs};
 use super::scope::{Scope, spelled, type_name};
 use crate::names;
@@ -54,6 +55,9 @@ pub(super) fn enumeration(scope: &Scope<'_>, definition: &Definition, of: &Enum)
                 })
             }
         }
+        impl #root::Tagged for #name {
+            const FORMAT: #root::TagFormat = #root::TagFormat::Size;
+        }
     }
 }
 
@@ -65,10 +69,11 @@ fn declaration(definition: &Definition, of: &Enum) -> TokenStream {
     );
     let deprecated = deprecated(&definition.metadata);
     let variants = of.enumerators.iter().enumerate().map(variant);
+    let derives = derive::with_own(&DERIVES, &definition.metadata);
     quote! {
         #docs
         #deprecated
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+        #[derive(#derives)]
         #[repr(i32)]
         pub enum #name { #(#variants)* }
     }
@@ -93,3 +98,15 @@ pub(super) fn variant_ident(enumerator: &Enumerator) -> Ident {
         names::upper_camel,
     ))
 }
+
+const DERIVES: [&str; 9] = [
+    "Debug",
+    "Clone",
+    "Copy",
+    "PartialEq",
+    "Eq",
+    "Hash",
+    "PartialOrd",
+    "Ord",
+    "Default",
+];

@@ -4,8 +4,8 @@ use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Exception, Mem
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
+use super::members::{Fields, declaration, gets, member_ident, puts};
 use super::scope::{Scope, type_name};
-use super::structs::{declaration, member_ident};
 use crate::names;
 
 /// The struct, its text, and its slices.
@@ -13,7 +13,11 @@ pub(super) fn exception(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     let definition = scope.model.definition(id);
     let name = names::ident(&type_name(definition));
     let members = all_members(scope.model, id);
-    let declaration = declaration(scope, definition, "exception", &members);
+    let fields = Fields {
+        members: members.clone(),
+        base: None,
+    };
+    let declaration = declaration(scope, definition, "exception", &fields);
     let display = display(definition, &name, &members);
     let slices = slices(scope, id, &name);
     quote! {
@@ -73,10 +77,16 @@ fn slices(scope: &Scope<'_>, id: DefinitionId, name: &Ident) -> TokenStream {
         .iter()
         .enumerate()
         .map(|(depth, level)| write_slice(scope.model, *level, depth == last));
-    let reads = chain
-        .iter()
-        .enumerate()
-        .map(|(depth, level)| read_slice(scope.model, *level, depth));
+    let writes = match has_instances(scope.model, id) {
+        false => quote!(#(#writes)*),
+        true => quote!(writer.with_classes(|writer| { #(#writes)* });),
+    };
+    let know = scope.know_classes(uses_classes(scope.model, id), quote!(reader));
+    let reads = chain.iter().enumerate().map(|(depth, level)| {
+        let members = &level_of(scope.model, *level).members;
+        let read = |read| quote!(reader.members(#read));
+        gets(members, |index| local(depth, index), read)
+    });
     let fields = chain.iter().enumerate().rev().flat_map(|(depth, level)| {
         let members = &level_of(scope.model, *level).members;
         members.iter().enumerate().map(move |(index, member)| {
@@ -88,11 +98,12 @@ fn slices(scope: &Scope<'_>, id: DefinitionId, name: &Ident) -> TokenStream {
         impl #root::UserException for #name {
             const TYPE_ID: &'static str = #scoped;
             fn encode_slices(&self, writer: &mut #root::ExceptionWriter<'_, '_>) {
-                #(#writes)*
+                #writes
             }
             fn decode_slices(
                 reader: &mut #root::ExceptionReader<'_>,
             ) -> #result<Self, #root::DecodeError> {
+                #know
                 #(#reads)*
                 Ok(Self { #(#fields)* })
             }
@@ -100,37 +111,30 @@ fn slices(scope: &Scope<'_>, id: DefinitionId, name: &Ident) -> TokenStream {
     }
 }
 
+/// Whether any member may hold a class instance.
+fn uses_classes(model: &Model, id: DefinitionId) -> bool {
+    let mut members = all_members(model, id).into_iter();
+    members.any(|member| model.uses_classes(member.r#type))
+}
+
+/// Whether encoding 1.0 has instances behind the exception: tagged members are not written there.
+fn has_instances(model: &Model, id: DefinitionId) -> bool {
+    let members = all_members(model, id).into_iter();
+    let mut required = members.filter(|member| member.tag.is_none());
+    required.any(|member| model.uses_classes(member.r#type))
+}
+
 fn write_slice(model: &Model, level: DefinitionId, is_last: bool) -> TokenStream {
     let scoped = &model.definition(level).scoped;
-    let idents: Vec<Ident> = level_of(model, level)
-        .members
-        .iter()
-        .map(member_ident)
-        .collect();
-    match idents.as_slice() {
-        [] => quote!(writer.slice(#scoped, #is_last, |_| {});),
-        _ => quote! {
-            writer.slice(#scoped, #is_last, |encoder| { #(encoder.put(&self.#idents);)* });
-        },
+    let members = &level_of(model, level).members;
+    if members.is_empty() {
+        return quote!(writer.slice(#scoped, #is_last, |_| {}););
     }
+    let puts = puts(members);
+    quote!(writer.slice(#scoped, #is_last, |encoder| { #puts });)
 }
 
-/// Reads the members of one level into locals; the names of members stay free for nothing else.
-fn read_slice(model: &Model, level: DefinitionId, depth: usize) -> TokenStream {
-    let count = level_of(model, level).members.len();
-    let locals: Vec<Ident> = (0..count).map(|index| local(depth, index)).collect();
-    match locals.as_slice() {
-        [] => quote!(reader.members(|_| Ok(()))?;),
-        [one] => quote!(let #one = reader.members(|decoder| decoder.get())?;),
-        several => {
-            let gets = several.iter().map(|_| quote!(decoder.get()?));
-            quote! {
-                let (#(#several),*) = reader.members(|decoder| Ok((#(#gets),*)))?;
-            }
-        }
-    }
-}
-
+/// A local for a member; the names of members stay free for nothing else.
 fn local(depth: usize, index: usize) -> Ident {
     format_ident!("member_{depth}_{index}")
 }

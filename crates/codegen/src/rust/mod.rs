@@ -4,18 +4,22 @@
 //! through `super`, and `floe` through the path that the options give.
 
 mod check;
+mod classes;
 mod collections;
 mod constants;
+mod containers;
+mod derive;
 mod docs;
 mod enums;
 mod exceptions;
+mod facts;
 mod interface;
+mod members;
 mod options;
+mod own_metadata;
 mod scope;
 mod structs;
 mod types;
-
-use std::collections::BTreeSet;
 
 use floe_slice::diagnostic::Diagnostic;
 use floe_slice::model::{DefinitionId, DefinitionKind, Model};
@@ -25,30 +29,26 @@ use quote::quote;
 pub use options::RustOptions;
 
 use crate::writer;
-use scope::{Scope, is_external, module_ident, type_names};
+use facts::Facts;
+use scope::{Scope, is_external, module_ident};
 
 /// Rust source text for all definitions of a model but those that the options call external.
 ///
 /// The same model and options always give the same text.
 ///
 /// # Errors
-/// Diagnostics about definitions that cannot be Rust: features of Slice that are not supported yet,
-/// interfaces that were only declared, and names that become one in Rust.
+/// Diagnostics about names that become one in Rust, and metadata for Rust that are malformed or in
+/// the wrong place.
 pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec<Diagnostic>> {
-    let findings = check::check(model, options);
+    let facts = Facts::of(model, options);
+    let findings = check::check(model, options, &facts);
     if !findings.is_empty() {
         return Err(findings);
     }
-    let type_names = model
-        .iter()
-        .filter(|(_, definition)| !is_external(options, definition))
-        .flat_map(|(_, definition)| type_names(definition))
-        .collect();
     let generator = Generator {
         model,
         options,
-        type_names,
-        inexact: types::inexact_definitions(model),
+        facts,
     };
     let root = options.root();
     let mut text = writer::Text::new(&header(model, &root));
@@ -59,14 +59,14 @@ pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec
 struct Generator<'a> {
     model: &'a Model,
     options: &'a RustOptions,
-    type_names: BTreeSet<String>,
-    inexact: BTreeSet<DefinitionId>,
+    facts: Facts,
 }
 
 impl Generator<'_> {
     /// Writes the content of a module: its definitions, then the modules in it. Each definition is
     /// laid out alone: one tree of a large contract would cost far more memory, and time with it.
     fn module(&self, modules: &[String], text: &mut writer::Text) {
+        text.items(classes::table(&self.scope(modules)).unwrap_or_default());
         for id in self.generated() {
             if self.model.definition(id).modules == modules {
                 text.items(self.definition(modules, id));
@@ -140,14 +140,17 @@ impl Generator<'_> {
             .map(|(id, _)| id)
     }
 
-    fn definition(&self, modules: &[String], id: DefinitionId) -> TokenStream {
-        let scope = Scope {
+    fn scope<'s>(&'s self, modules: &'s [String]) -> Scope<'s> {
+        Scope {
             model: self.model,
             options: self.options,
             modules,
-            type_names: &self.type_names,
-            inexact: &self.inexact,
-        };
+            facts: &self.facts,
+        }
+    }
+
+    fn definition(&self, modules: &[String], id: DefinitionId) -> TokenStream {
+        let scope = self.scope(modules);
         let definition = self.model.definition(id);
         match &definition.kind {
             DefinitionKind::Const(of) => constants::constant(&scope, definition, of),
@@ -156,8 +159,14 @@ impl Generator<'_> {
             DefinitionKind::Sequence(of) => collections::sequence(&scope, definition, of),
             DefinitionKind::Dictionary(of) => collections::dictionary(&scope, definition, of),
             DefinitionKind::Exception(_) => exceptions::exception(&scope, id),
-            DefinitionKind::Interface(of) => interface::interface(&scope, id, of),
-            _ => unreachable!("check.rs refuses other definitions"),
+            DefinitionKind::Interface(of) => interface::interface(&scope, id, of.is_complete),
+            DefinitionKind::Class(of) => {
+                let class = of.is_complete.then(|| classes::class(&scope, id, of));
+                let is_object = self.facts.objects.contains(&id);
+                let object = is_object.then(|| interface::interface(&scope, id, of.is_complete));
+                quote!(#class #object)
+            }
+            _ => unreachable!("there are no other definitions"),
         }
     }
 }

@@ -1,12 +1,11 @@
 //! Where generated code stands, and how it names what stands elsewhere.
 
-use std::collections::BTreeSet;
-
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Metadata, Model};
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Metadata, Model, Operation};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::RustOptions;
+use super::facts::Facts;
 use crate::names;
 
 /// What the code of one module sees.
@@ -15,10 +14,8 @@ pub(super) struct Scope<'a> {
     pub(super) options: &'a RustOptions,
     /// Slice names of the modules around the code, outermost first.
     pub(super) modules: &'a [String],
-    /// All type names that the model gives rise to: they may hide names of the prelude.
-    pub(super) type_names: &'a BTreeSet<String>,
-    /// The definitions whose values cannot be compared exactly.
-    pub(super) inexact: &'a BTreeSet<DefinitionId>,
+    /// What is known of the whole model.
+    pub(super) facts: &'a Facts,
 }
 
 impl Scope<'_> {
@@ -45,6 +42,22 @@ impl Scope<'_> {
         self.relative(&definition.modules, &name)
     }
 
+    /// The path to the trait that a servant of an interface or class implements.
+    pub(super) fn servant(&self, id: DefinitionId) -> TokenStream {
+        self.path(id, servant_suffix(self.model.definition(id)))
+    }
+
+    /// Whether there is Rust for a definition that may be declared only.
+    pub(super) fn is_known(&self, id: DefinitionId, is_complete: bool) -> bool {
+        is_complete || is_external(self.options, self.model.definition(id))
+    }
+
+    /// The path to the table of classes, if there is one.
+    pub(super) fn class_table(&self) -> Option<TokenStream> {
+        let table = self.facts.table.as_ref()?;
+        Some(self.relative(&table.modules, &names::ident(&table.name)))
+    }
+
     /// A path through `super` and down again: the file may be included at any depth.
     fn relative(&self, modules: &[String], name: &Ident) -> TokenStream {
         let common = self
@@ -63,7 +76,7 @@ impl Scope<'_> {
 
     /// A name of the prelude, by its whole path only where a definition hides it.
     pub(super) fn prelude(&self, name: &str) -> TokenStream {
-        if !self.type_names.contains(name) {
+        if !self.facts.type_names.contains(name) {
             let name = names::ident(name);
             return quote!(#name);
         }
@@ -74,7 +87,7 @@ impl Scope<'_> {
     /// A name for a type parameter that no definition has.
     pub(super) fn type_parameter(&self) -> Ident {
         let mut name = "S".to_owned();
-        while self.type_names.contains(&name) {
+        while self.facts.type_names.contains(&name) {
             name.push('_');
         }
         names::ident(&name)
@@ -90,23 +103,54 @@ pub(super) fn is_external(options: &RustOptions, definition: &Definition) -> boo
         })
 }
 
-/// The Rust names of the types that a definition becomes.
-pub(super) fn type_names(definition: &Definition) -> Vec<String> {
+/// The Rust names of the types that a definition becomes; `is_object` says of a class that it has
+/// proxies.
+pub(super) fn type_names(definition: &Definition, is_object: bool) -> Vec<String> {
     let name = type_name(definition);
+    let proxy = format!("{name}Proxy");
+    let dispatcher = format!("{name}Dispatcher");
     match &definition.kind {
         DefinitionKind::Const(_) => Vec::new(),
-        DefinitionKind::Interface(interface) => {
-            let errors = interface
-                .operations
-                .iter()
-                .filter(|operation| !operation.throws.is_empty())
-                .map(|operation| error_name(definition, &operation.name, &operation.metadata));
-            [format!("{name}Proxy"), format!("{name}Dispatcher"), name]
-                .into_iter()
-                .chain(errors)
-                .collect()
+        DefinitionKind::Interface(interface) if !interface.is_complete => vec![proxy],
+        DefinitionKind::Interface(interface) => [proxy, dispatcher, servant_name(definition)]
+            .into_iter()
+            .chain(error_names(definition, &interface.operations))
+            .collect(),
+        DefinitionKind::Class(class) => {
+            let mut names = Vec::new();
+            if class.is_complete {
+                names.push(name);
+            }
+            if is_object {
+                names.push(proxy);
+            }
+            if is_object && class.is_complete {
+                names.extend([dispatcher, servant_name(definition)]);
+                names.extend(error_names(definition, &class.operations));
+            }
+            names
         }
         _ => vec![name],
+    }
+}
+
+fn error_names(definition: &Definition, operations: &[Operation]) -> Vec<String> {
+    operations
+        .iter()
+        .filter(|operation| !operation.throws.is_empty())
+        .map(|operation| error_name(definition, &operation.name, &operation.metadata))
+        .collect()
+}
+
+/// The name of the trait that a servant implements: for a class the struct has the plain name.
+pub(super) fn servant_name(definition: &Definition) -> String {
+    format!("{}{}", type_name(definition), servant_suffix(definition))
+}
+
+fn servant_suffix(definition: &Definition) -> &'static str {
+    match definition.kind {
+        DefinitionKind::Class(_) => "Servant",
+        _ => "",
     }
 }
 

@@ -1,108 +1,133 @@
 //! Slice types as Rust types: owned, and as parameters of a proxy's method.
 
-use std::collections::BTreeSet;
-
-use floe_slice::model::{DefinitionId, DefinitionKind, Model, Primitive, Type};
+use floe_slice::model::{DefinitionId, DefinitionKind, Primitive, Type};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use super::containers::Container;
+use super::members::tag_literal;
 use super::scope::Scope;
+
+/// What a Slice type is in Rust.
+enum Shape {
+    /// A number or truth value.
+    Number(TokenStream),
+    /// An enumeration.
+    Enumeration(TokenStream),
+    Text,
+    /// The proxy of an interface, or any proxy.
+    Proxy(TokenStream),
+    /// A link to an instance of this class.
+    Link(TokenStream),
+    /// A sequence as it is usual, with its elements.
+    Elements(TokenStream, TokenStream),
+    /// Any other definition.
+    Named(TokenStream),
+}
 
 impl Scope<'_> {
     /// The type of a member, a result, or a parameter of a servant.
     pub(super) fn owned(&self, r#type: Type) -> TokenStream {
-        match r#type {
-            Type::Primitive(Primitive::String) => self.prelude("String"),
-            Type::Primitive(primitive) => number(primitive),
-            Type::ObjectProxy => {
-                let (option, root) = (self.prelude("Option"), self.root());
-                quote!(#option<#root::Proxy>)
-            }
-            Type::Proxy(interface) => {
-                let (option, proxy) = (self.prelude("Option"), self.path(interface, "Proxy"));
-                quote!(#option<#proxy>)
-            }
-            Type::Named(id) => self.path(id, ""),
-            _ => unsupported(),
+        let (root, option) = (self.root(), self.prelude("Option"));
+        match self.shape(r#type) {
+            Shape::Text => self.prelude("String"),
+            Shape::Proxy(proxy) => quote!(#option<#proxy>),
+            Shape::Link(class) => quote!(#root::Link<#class>),
+            Shape::Number(path)
+            | Shape::Enumeration(path)
+            | Shape::Elements(path, _)
+            | Shape::Named(path) => path,
         }
+    }
+
+    /// As [`owned`](Self::owned), or an option of it if it has a tag. An optional proxy is an option
+    /// of an option: it may be unset, or set to nil.
+    pub(super) fn owned_or_unset(&self, r#type: Type, tag: Option<i32>) -> TokenStream {
+        self.or_unset(self.owned(r#type), tag)
     }
 
     /// The type of a parameter of a proxy's method: borrowed, unless it is a number or enumerator.
-    pub(super) fn borrowed(&self, r#type: Type) -> TokenStream {
-        match r#type {
-            Type::Primitive(Primitive::String) => quote!(&str),
-            Type::Primitive(primitive) => number(primitive),
-            Type::ObjectProxy => {
-                let (option, root) = (self.prelude("Option"), self.root());
-                quote!(#option<&#root::Proxy>)
-            }
-            Type::Proxy(interface) => {
-                let (option, proxy) = (self.prelude("Option"), self.path(interface, "Proxy"));
-                quote!(#option<&#proxy>)
-            }
-            Type::Named(id) => match &self.model.definition(id).kind {
-                DefinitionKind::Enum(_) => self.path(id, ""),
-                DefinitionKind::Sequence(sequence) => {
-                    let element = self.owned(sequence.element);
-                    quote!(&[#element])
-                }
-                _ => {
-                    let path = self.path(id, "");
-                    quote!(&#path)
-                }
-            },
-            _ => unsupported(),
-        }
+    pub(super) fn borrowed(&self, r#type: Type, tag: Option<i32>) -> TokenStream {
+        let (root, option) = (self.root(), self.prelude("Option"));
+        let borrowed = match self.shape(r#type) {
+            Shape::Number(path) | Shape::Enumeration(path) => path,
+            Shape::Text => quote!(&str),
+            Shape::Proxy(proxy) => quote!(#option<&#proxy>),
+            Shape::Link(class) => quote!(&#root::Link<#class>),
+            Shape::Elements(_, element) => quote!(&[#element]),
+            Shape::Named(path) => quote!(&#path),
+        };
+        self.or_unset(borrowed, tag)
     }
 
     /// The statement that encodes a parameter of the type that [`borrowed`](Self::borrowed) gives.
-    pub(super) fn put_borrowed(&self, r#type: Type, encoder: &Ident, name: &Ident) -> TokenStream {
+    pub(super) fn put_borrowed(
+        &self,
+        r#type: Type,
+        tag: Option<i32>,
+        encoder: &Ident,
+        name: &Ident,
+    ) -> TokenStream {
+        let root = self.root();
+        match (self.shape(r#type), tag.map(tag_literal)) {
+            (Shape::Proxy(_), None) => quote!(#root::Nilable::encode_nilable(#name, #encoder);),
+            (Shape::Proxy(_), Some(tag)) => quote!(#encoder.tagged_proxy(#tag, #name);),
+            (Shape::Number(_) | Shape::Enumeration(_), None) => quote!(#encoder.put(&#name);),
+            (Shape::Number(_) | Shape::Enumeration(_), Some(tag)) => {
+                quote!(#encoder.tagged(#tag, #name.as_ref());)
+            }
+            (_, None) => quote!(#encoder.put(#name);),
+            (_, Some(tag)) => quote!(#encoder.tagged(#tag, #name);),
+        }
+    }
+
+    /// The statement that lets `reader` know the classes of the contract, if it `uses` any.
+    pub(super) fn know_classes(&self, uses: bool, reader: TokenStream) -> Option<TokenStream> {
+        let table = self.class_table().filter(|_| uses)?;
+        Some(quote!(#reader.know_classes(&#table);))
+    }
+
+    fn or_unset(&self, r#type: TokenStream, tag: Option<i32>) -> TokenStream {
+        let option = self.prelude("Option");
+        match tag {
+            Some(_) => quote!(#option<#r#type>),
+            None => r#type,
+        }
+    }
+
+    fn shape(&self, r#type: Type) -> Shape {
         let root = self.root();
         match r#type {
-            Type::ObjectProxy | Type::Proxy(_) => {
-                quote!(#root::Nilable::encode_nilable(#name, #encoder);)
-            }
-            Type::Primitive(Primitive::String) => quote!(#encoder.put(#name);),
-            Type::Primitive(_) => quote!(#encoder.put(&#name);),
-            Type::Named(id) => match &self.model.definition(id).kind {
-                DefinitionKind::Enum(_) => quote!(#encoder.put(&#name);),
-                _ => quote!(#encoder.put(#name);),
+            Type::Primitive(Primitive::String) => Shape::Text,
+            Type::Primitive(primitive) => Shape::Number(number(primitive)),
+            Type::ObjectProxy => Shape::Proxy(quote!(#root::Proxy)),
+            Type::Proxy(interface) => Shape::Proxy(self.path(interface, "Proxy")),
+            Type::Named(id) => self.named(id),
+            _ => Shape::Link(quote!(dyn #root::AnyClass)),
+        }
+    }
+
+    fn named(&self, id: DefinitionId) -> Shape {
+        let definition = self.model.definition(id);
+        let path = self.path(id, "");
+        match &definition.kind {
+            DefinitionKind::Enum(_) => Shape::Enumeration(path),
+            DefinitionKind::Sequence(sequence) => match Container::of(definition) {
+                Container::Usual | Container::Bytes => {
+                    Shape::Elements(path, self.owned(sequence.element))
+                }
+                Container::Named(_) => Shape::Named(path),
             },
-            _ => unsupported(),
-        }
-    }
-}
-
-/// The definitions whose values cannot be compared exactly: a `float` or `double` is inside.
-///
-/// What a definition uses stands before it in the model, so one pass is enough.
-pub(super) fn inexact_definitions(model: &Model) -> BTreeSet<DefinitionId> {
-    let mut inexact = BTreeSet::new();
-    for (id, definition) in model.iter() {
-        let has_inexact = match &definition.kind {
-            DefinitionKind::Sequence(sequence) => is_inexact(&inexact, sequence.element),
-            DefinitionKind::Dictionary(dictionary) => {
-                is_inexact(&inexact, dictionary.key) || is_inexact(&inexact, dictionary.value)
+            DefinitionKind::Class(class) if self.is_known(id, class.is_complete) => {
+                Shape::Link(path)
             }
-            DefinitionKind::Struct(definition) => {
-                let mut members = definition.members.iter();
-                members.any(|member| is_inexact(&inexact, member.r#type))
+            // A class of which only the name is known can be any.
+            DefinitionKind::Class(_) | DefinitionKind::Interface(_) => {
+                let root = self.root();
+                Shape::Link(quote!(dyn #root::AnyClass))
             }
-            _ => false,
-        };
-        if has_inexact {
-            inexact.insert(id);
+            _ => Shape::Named(path),
         }
-    }
-    inexact
-}
-
-/// Whether values of the type cannot be compared exactly.
-pub(super) fn is_inexact(inexact: &BTreeSet<DefinitionId>, r#type: Type) -> bool {
-    match r#type {
-        Type::Primitive(primitive) => matches!(primitive, Primitive::Float | Primitive::Double),
-        Type::Named(id) => inexact.contains(&id),
-        _ => false,
     }
 }
 
@@ -117,8 +142,4 @@ fn number(primitive: Primitive) -> TokenStream {
         Primitive::Double => quote!(f64),
         Primitive::String => quote!(str),
     }
-}
-
-fn unsupported() -> ! {
-    unreachable!("check.rs refuses a model with classes before any code is made")
 }

@@ -6,7 +6,6 @@ mod clashes;
 mod committed;
 mod html;
 mod snapshot;
-mod unsupported;
 
 use std::path::PathBuf;
 

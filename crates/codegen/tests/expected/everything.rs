@@ -105,6 +105,10 @@ pub mod everything {
         }
     }
 
+    impl ::floe::Tagged for Volume {
+        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
+    }
+
     /// The largest value decides the width in encoding 1.0.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     #[repr(i32)]
@@ -152,6 +156,10 @@ pub mod everything {
                     decoder.error("::Everything::wide_one", kind)
                 })
         }
+    }
+
+    impl ::floe::Tagged for WideOne {
+        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
     }
 
     /// Slice enumeration `::Everything::Huge`.
@@ -203,6 +211,10 @@ pub mod everything {
         }
     }
 
+    impl ::floe::Tagged for Huge {
+        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
+    }
+
     /// Slice constant `::Everything::usual`.
     pub const USUAL: Volume = Volume::Normal;
 
@@ -252,6 +264,14 @@ pub mod everything {
                 kind: decoder.get()?,
             })
         }
+    }
+
+    impl ::floe::Tagged for Key {
+        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+        const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
+            ::floe::TagFormat::sum(Some(0), <i32 as ::floe::Tagged>::FIXED_LEN),
+            <WideOne as ::floe::Tagged>::FIXED_LEN,
+        );
     }
 
     /// Slice dictionary `::Everything::Weights`.
@@ -395,6 +415,65 @@ pub mod everything {
         }
     }
 
+    impl ::floe::Tagged for Item {
+        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+        const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
+            ::floe::TagFormat::sum(
+                ::floe::TagFormat::sum(
+                    ::floe::TagFormat::sum(
+                        ::floe::TagFormat::sum(
+                            ::floe::TagFormat::sum(
+                                ::floe::TagFormat::sum(
+                                    ::floe::TagFormat::sum(
+                                        ::floe::TagFormat::sum(
+                                            ::floe::TagFormat::sum(
+                                                ::floe::TagFormat::sum(
+                                                    ::floe::TagFormat::sum(
+                                                        ::floe::TagFormat::sum(
+                                                            ::floe::TagFormat::sum(
+                                                                ::floe::TagFormat::sum(
+                                                                    ::floe::TagFormat::sum(
+                                                                        ::floe::TagFormat::sum(
+                                                                            ::floe::TagFormat::sum(
+                                                                                Some(0),
+                                                                                <bool as ::floe::Tagged>::FIXED_LEN,
+                                                                            ),
+                                                                            <u8 as ::floe::Tagged>::FIXED_LEN,
+                                                                        ),
+                                                                        <i16 as ::floe::Tagged>::FIXED_LEN,
+                                                                    ),
+                                                                    <i32 as ::floe::Tagged>::FIXED_LEN,
+                                                                ),
+                                                                <i64 as ::floe::Tagged>::FIXED_LEN,
+                                                            ),
+                                                            <f32 as ::floe::Tagged>::FIXED_LEN,
+                                                        ),
+                                                        <f64 as ::floe::Tagged>::FIXED_LEN,
+                                                    ),
+                                                    <String as ::floe::Tagged>::FIXED_LEN,
+                                                ),
+                                                <Volume as ::floe::Tagged>::FIXED_LEN,
+                                            ),
+                                            <Key as ::floe::Tagged>::FIXED_LEN,
+                                        ),
+                                        <Bytes as ::floe::Tagged>::FIXED_LEN,
+                                    ),
+                                    <Weights as ::floe::Tagged>::FIXED_LEN,
+                                ),
+                                <Volumes as ::floe::Tagged>::FIXED_LEN,
+                            ),
+                            <::floe::Identity as ::floe::Tagged>::FIXED_LEN,
+                        ),
+                        <::floe::EncodingVersion as ::floe::Tagged>::FIXED_LEN,
+                    ),
+                    <::std::option::Option<::floe::Proxy> as ::floe::Tagged>::FIXED_LEN,
+                ),
+                <String as ::floe::Tagged>::FIXED_LEN,
+            ),
+            <i32 as ::floe::Tagged>::FIXED_LEN,
+        );
+    }
+
     /// Its name hides one of the prelude.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     pub struct Option {
@@ -416,6 +495,14 @@ pub mod everything {
         ) -> Result<Self, ::floe::DecodeError> {
             Ok(Self { result: decoder.get()? })
         }
+    }
+
+    impl ::floe::Tagged for Option {
+        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+        const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
+            Some(0),
+            <Bytes as ::floe::Tagged>::FIXED_LEN,
+        );
     }
 
     /// Slice sequence `::Everything::Vec`.
@@ -2750,6 +2837,19 @@ pub mod everything {
             }
         }
 
+        impl ::floe::Tagged for Pair {
+            const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(
+                Self::FIXED_LEN,
+            );
+            const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
+                ::floe::TagFormat::sum(
+                    Some(0),
+                    <super::Item as ::floe::Tagged>::FIXED_LEN,
+                ),
+                <::std::option::Option<super::LaterProxy> as ::floe::Tagged>::FIXED_LEN,
+            );
+        }
+
         /// What a call of `work` of `::Everything::Inner::Worker` fails with.
         #[derive(Debug)]
         #[non_exhaustive]
@@ -3095,6 +3195,21 @@ pub mod everything {
                     worker: decoder.get()?,
                 })
             }
+        }
+
+        impl ::floe::Tagged for Keeper {
+            const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(
+                Self::FIXED_LEN,
+            );
+            const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
+                ::floe::TagFormat::sum(
+                    Some(0),
+                    <super::inner::Pair as ::floe::Tagged>::FIXED_LEN,
+                ),
+                <::std::option::Option<
+                    super::inner::WorkerProxy,
+                > as ::floe::Tagged>::FIXED_LEN,
+            );
         }
     }
 

@@ -39,6 +39,20 @@ impl ::floe::Decode for Losses {
     }
 }
 
+impl ::floe::Tagged for Losses {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = ::floe::TagFormat::sum(
+        ::floe::TagFormat::sum(
+            ::floe::TagFormat::sum(
+                ::floe::TagFormat::sum(Some(0), <i64 as ::floe::Tagged>::FIXED_LEN),
+                <i64 as ::floe::Tagged>::FIXED_LEN,
+            ),
+            <i64 as ::floe::Tagged>::FIXED_LEN,
+        ),
+        <i64 as ::floe::Tagged>::FIXED_LEN,
+    );
+}
+
 /// How a subscriber is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(i32)]
@@ -87,6 +101,10 @@ impl ::floe::Decode for SubscriberState {
                 decoder.error("::Floe::SubscriberState", kind)
             })
     }
+}
+
+impl ::floe::Tagged for SubscriberState {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
 }
 
 /// A subscriber. Each event is in exactly one place:
@@ -152,6 +170,38 @@ impl ::floe::Decode for SubscriberInfo {
     }
 }
 
+impl ::floe::Tagged for SubscriberInfo {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = ::floe::TagFormat::sum(
+        ::floe::TagFormat::sum(
+            ::floe::TagFormat::sum(
+                ::floe::TagFormat::sum(
+                    ::floe::TagFormat::sum(
+                        ::floe::TagFormat::sum(
+                            ::floe::TagFormat::sum(
+                                ::floe::TagFormat::sum(
+                                    ::floe::TagFormat::sum(
+                                        Some(0),
+                                        <Option<::floe::Proxy> as ::floe::Tagged>::FIXED_LEN,
+                                    ),
+                                    <::floe::contracts::ice_storm::QoS as ::floe::Tagged>::FIXED_LEN,
+                                ),
+                                <SubscriberState as ::floe::Tagged>::FIXED_LEN,
+                            ),
+                            <i64 as ::floe::Tagged>::FIXED_LEN,
+                        ),
+                        <i64 as ::floe::Tagged>::FIXED_LEN,
+                    ),
+                    <Losses as ::floe::Tagged>::FIXED_LEN,
+                ),
+                <i64 as ::floe::Tagged>::FIXED_LEN,
+            ),
+            <i64 as ::floe::Tagged>::FIXED_LEN,
+        ),
+        <i64 as ::floe::Tagged>::FIXED_LEN,
+    );
+}
+
 /// The subscribers of a topic, in the order of subscription.
 pub type SubscriberInfoSeq = Vec<SubscriberInfo>;
 
@@ -195,6 +245,26 @@ impl ::floe::Decode for TopicInfo {
             subscribers: decoder.get()?,
         })
     }
+}
+
+impl ::floe::Tagged for TopicInfo {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = ::floe::TagFormat::sum(
+        ::floe::TagFormat::sum(
+            ::floe::TagFormat::sum(
+                ::floe::TagFormat::sum(
+                    ::floe::TagFormat::sum(
+                        Some(0),
+                        <String as ::floe::Tagged>::FIXED_LEN,
+                    ),
+                    <i64 as ::floe::Tagged>::FIXED_LEN,
+                ),
+                <i64 as ::floe::Tagged>::FIXED_LEN,
+            ),
+            <Losses as ::floe::Tagged>::FIXED_LEN,
+        ),
+        <SubscriberInfoSeq as ::floe::Tagged>::FIXED_LEN,
+    );
 }
 
 /// What a call of `topicInfo` of `::Floe::HubAdmin` fails with.

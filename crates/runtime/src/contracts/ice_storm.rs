@@ -35,6 +35,20 @@ impl crate::Decode for LinkInfo {
     }
 }
 
+impl crate::Tagged for LinkInfo {
+    const FORMAT: crate::TagFormat = crate::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = crate::TagFormat::sum(
+        crate::TagFormat::sum(
+            crate::TagFormat::sum(
+                Some(0),
+                <Option<TopicProxy> as crate::Tagged>::FIXED_LEN,
+            ),
+            <String as crate::Tagged>::FIXED_LEN,
+        ),
+        <i32 as crate::Tagged>::FIXED_LEN,
+    );
+}
+
 /// The links of a topic.
 pub type LinkInfoSeq = Vec<LinkInfo>;
 
@@ -1862,6 +1876,20 @@ impl crate::Decode for EventData {
             context: decoder.get()?,
         })
     }
+}
+
+impl crate::Tagged for EventData {
+    const FORMAT: crate::TagFormat = crate::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = crate::TagFormat::sum(
+        crate::TagFormat::sum(
+            crate::TagFormat::sum(
+                crate::TagFormat::sum(Some(0), <String as crate::Tagged>::FIXED_LEN),
+                <crate::OperationMode as crate::Tagged>::FIXED_LEN,
+            ),
+            <crate::contracts::ice::ByteSeq as crate::Tagged>::FIXED_LEN,
+        ),
+        <crate::Context as crate::Tagged>::FIXED_LEN,
+    );
 }
 
 /// Events in the order of their publication.

@@ -1,13 +1,14 @@
 //! The dispatcher of an interface: from a request to the servant's method and back.
 
-use floe_slice::model::{DefinitionId, DefinitionKind, Operation};
+use floe_slice::model::{DefinitionId, Operation};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::{Results, input_idents, operation_ident, operation_mode, parameter_names, tuple};
+use super::values::Values;
+use super::{format, is_sliced, operation_ident, operation_mode, parameter_names, tuple};
 use crate::names;
 use crate::rust::docs::docs;
-use crate::rust::scope::{Scope, type_name};
+use crate::rust::scope::{Scope, servant_name, type_name};
 
 /// The dispatcher type; it answers all operations, inherited ones included.
 pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
@@ -21,7 +22,10 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             definition.scoped
         ),
     );
-    let (servant, interface) = (scope.type_parameter(), names::ident(&type_name(definition)));
+    let (servant, interface) = (
+        scope.type_parameter(),
+        names::ident(&servant_name(definition)),
+    );
     let operations = scope.model.all_operations(id);
     let taken: Vec<String> = operations
         .iter()
@@ -74,12 +78,14 @@ fn arm(
     request: &Ident,
 ) -> TokenStream {
     let (name, method) = (&operation.name, operation_ident(operation));
-    let interface = scope.path(declaring, "");
+    let interface = scope.servant(declaring);
     let mode = operation_mode(scope, operation);
-    let inputs = input_idents(operation);
-    let arguments = decode(scope, operation, &inputs, request, &mode);
-    let format = exception_format(scope, declaring, operation);
-    let encode = encode(operation);
+    let values = Values::inputs(operation);
+    let inputs = values.names();
+    let arguments = decode(scope, &values, request, &mode);
+    let exception_format = exception_format(scope, declaring, operation);
+    let is_sliced = is_sliced(scope, declaring, operation);
+    let encode = Values::results(operation).encode_owned(scope, is_sliced);
     let result = names::fresh("result", &parameter_names(operation));
     quote! {
         #name => {
@@ -90,49 +96,25 @@ fn arm(
                 #request.current(),
             )
             .await;
-            #request.reply(#result, #format, #encode)
+            #request.reply(#result, #exception_format, #encode)
         }
     }
 }
 
 /// Decodes the in-parameters into locals of their names.
-fn decode(
-    scope: &Scope<'_>,
-    operation: &Operation,
-    inputs: &[Ident],
-    request: &Ident,
-    mode: &TokenStream,
-) -> TokenStream {
-    let types: Vec<TokenStream> = operation
-        .inputs()
-        .map(|parameter| scope.owned(parameter.r#type))
-        .collect();
-    match (inputs, types.as_slice()) {
-        ([], _) => quote!(#request.decode(#mode, |_| Ok(()))?;),
-        ([input], [r#type]) => {
-            quote!(let #input: #r#type = #request.decode(#mode, |decoder| decoder.get())?;)
+fn decode(scope: &Scope<'_>, values: &Values, request: &Ident, mode: &TokenStream) -> TokenStream {
+    let decode = values.decode(scope);
+    match values.as_written.as_slice() {
+        [] => quote!(#request.decode(#mode, #decode)?;),
+        [value] => {
+            let (name, r#type) = (&value.name, value.owned(scope));
+            quote!(let #name: #r#type = #request.decode(#mode, #decode)?;)
         }
         _ => {
-            let decoder = names::fresh("decoder", &parameter_names(operation));
-            quote! {
-                let (#(#inputs),*) = #request.decode(#mode, |#decoder| {
-                    #(let #inputs: #types = #decoder.get()?;)*
-                    Ok((#(#inputs),*))
-                })?;
-            }
+            let pattern = tuple(&values.names());
+            quote!(let #pattern = #request.decode(#mode, #decode)?;)
         }
     }
-}
-
-/// The closure that encodes the results.
-fn encode(operation: &Operation) -> TokenStream {
-    let results = Results::of(operation);
-    if results.as_encoded.is_empty() {
-        return quote!(|_, _| {});
-    }
-    let encoder = names::fresh("encoder", &parameter_names(operation));
-    let (pattern, values) = (tuple(&results.as_returned), &results.as_encoded);
-    quote!(|#pattern, #encoder| { #(#encoder.put(#values);)* })
 }
 
 /// Compact if the operation or its interface says so; only then must a receiver know all types.
@@ -142,15 +124,8 @@ fn exception_format(
     operation: &Operation,
 ) -> TokenStream {
     let root = scope.root();
-    let definition = scope.model.definition(declaring);
-    debug_assert!(matches!(definition.kind, DefinitionKind::Interface(_)));
-    let format = operation
-        .metadata
-        .iter()
-        .chain(&definition.metadata)
-        .find_map(|directive| directive.text.strip_prefix("format:"));
-    match format {
-        Some("compact") => quote!(#root::ExceptionFormat::Compact),
+    match format(scope, declaring, operation) {
+        "compact" => quote!(#root::ExceptionFormat::Compact),
         _ => quote!(#root::ExceptionFormat::Sliced),
     }
 }

@@ -146,11 +146,13 @@ fn operation_error(
             Self::#variant(exception) => #root::UserException::encode_slices(exception, writer),
         }
     });
+    let know = scope.know_classes(true, quote!(reader));
     quote! {
         impl #root::OperationError for #name {
             fn decode(
                 reader: &mut #root::ExceptionReader<'_>,
             ) -> #result<#option<Self>, #root::DecodeError> {
+                #know
                 match reader.type_id() {
                     #(#decodes)*
                     _ => Ok(None),

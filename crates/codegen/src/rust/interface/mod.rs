@@ -5,26 +5,29 @@ mod dispatcher;
 mod error;
 mod proxy;
 mod servant;
+mod values;
 
-use floe_slice::model::{Definition, DefinitionId, Interface, Operation};
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::docs::{self, deprecated};
 use super::scope::{Scope, error_name, snake_ident};
-use crate::names;
+use values::Values;
 
-/// Everything that an interface becomes.
-pub(super) fn interface(scope: &Scope<'_>, id: DefinitionId, of: &Interface) -> TokenStream {
+/// Everything that an interface becomes, or a class of Ice 3.7 besides its struct. One that is only
+/// declared has proxies, which call nothing.
+pub(super) fn interface(scope: &Scope<'_>, id: DefinitionId, is_complete: bool) -> TokenStream {
     let definition = scope.model.definition(id);
-    let errors = of
-        .operations
+    let errors = scope
+        .model
+        .own_operations(id)
         .iter()
         .filter(|operation| !operation.throws.is_empty())
         .map(|operation| error::error(scope, definition, operation));
-    let proxy = proxy::proxy(scope, id, of);
-    let servant = servant::servant(scope, id, of);
-    let dispatcher = dispatcher::dispatcher(scope, id);
+    let proxy = proxy::proxy(scope, id);
+    let servant = is_complete.then(|| servant::servant(scope, id));
+    let dispatcher = is_complete.then(|| dispatcher::dispatcher(scope, id));
     quote! {
         #(#errors)*
         #proxy
@@ -33,20 +36,19 @@ pub(super) fn interface(scope: &Scope<'_>, id: DefinitionId, of: &Interface) -> 
     }
 }
 
-/// The identifiers of the in-parameters.
-fn input_idents(operation: &Operation) -> Vec<Ident> {
-    operation
-        .inputs()
-        .map(|parameter| snake_ident(&parameter.name, &parameter.metadata))
-        .collect()
+/// The bases that have proxies and servants: of a class that may be fewer than it extends.
+fn bases(scope: &Scope<'_>, id: DefinitionId) -> Vec<DefinitionId> {
+    let mut bases = scope.model.own_bases(id);
+    bases.retain(|base| is_object(scope, *base));
+    bases
 }
 
-/// The identifiers of the out-parameters.
-fn output_idents(operation: &Operation) -> Vec<Ident> {
-    operation
-        .outputs()
-        .map(|parameter| snake_ident(&parameter.name, &parameter.metadata))
-        .collect()
+/// Whether there are proxies and servants of an interface or class.
+fn is_object(scope: &Scope<'_>, id: DefinitionId) -> bool {
+    match scope.model.definition(id).kind {
+        DefinitionKind::Class(_) => scope.facts.objects.contains(&id),
+        _ => true,
+    }
 }
 
 /// The names that locals of generated code have to avoid.
@@ -60,14 +62,8 @@ fn parameter_names(operation: &Operation) -> Vec<String> {
 
 /// What a call gives: the return value and the out-parameters, in this order, as one type.
 fn result_type(scope: &Scope<'_>, operation: &Operation) -> TokenStream {
-    let returned = operation
-        .returns
-        .iter()
-        .map(|returned| scope.owned(returned.r#type));
-    let outputs = operation
-        .outputs()
-        .map(|parameter| scope.owned(parameter.r#type));
-    let types: Vec<TokenStream> = returned.chain(outputs).collect();
+    let results = Values::results(operation).as_written;
+    let types: Vec<TokenStream> = results.iter().map(|value| value.owned(scope)).collect();
     tuple(&types)
 }
 
@@ -77,39 +73,6 @@ fn tuple<T: quote::ToTokens>(items: &[T]) -> TokenStream {
         [one] => quote!(#one),
         several => quote!((#(#several),*)),
     }
-}
-
-/// The results in the order of [`result_type`], and in that of the wire: the return value last.
-struct Results {
-    as_returned: Vec<Ident>,
-    as_encoded: Vec<Ident>,
-}
-
-impl Results {
-    fn of(operation: &Operation) -> Self {
-        let outputs = output_idents(operation);
-        let returned = operation
-            .returns
-            .iter()
-            .map(|_| names::fresh("returned", &parameter_names(operation)));
-        let returned: Vec<Ident> = returned.collect();
-        Self {
-            as_returned: returned.iter().chain(&outputs).cloned().collect(),
-            as_encoded: outputs.iter().chain(&returned).cloned().collect(),
-        }
-    }
-}
-
-/// The types of the results in the order of the wire.
-fn encoded_types(scope: &Scope<'_>, operation: &Operation) -> Vec<TokenStream> {
-    let outputs = operation
-        .outputs()
-        .map(|parameter| scope.owned(parameter.r#type));
-    let returned = operation
-        .returns
-        .iter()
-        .map(|returned| scope.owned(returned.r#type));
-    outputs.chain(returned).collect()
 }
 
 /// The error type of an operation that `interface` declares.
@@ -145,4 +108,18 @@ fn operation_mode(scope: &Scope<'_>, operation: &Operation) -> TokenStream {
     } else {
         quote!(#root::OperationMode::Normal)
     }
+}
+
+/// What `["format:..."]` says of an operation or, if it does not, of its interface.
+fn format<'m>(scope: &Scope<'m>, declaring: DefinitionId, operation: &'m Operation) -> &'m str {
+    let definition = scope.model.definition(declaring);
+    let mut metadata = operation.metadata.iter().chain(&definition.metadata);
+    metadata
+        .find_map(|directive| directive.text.strip_prefix("format:"))
+        .unwrap_or("default")
+}
+
+/// Whether class instances are sent with the sizes of their slices; compact is the default.
+fn is_sliced(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> bool {
+    format(scope, declaring, operation) == "sliced"
 }

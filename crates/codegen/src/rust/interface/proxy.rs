@@ -1,19 +1,20 @@
 //! The proxy of an interface: an async method for every operation, inherited ones included.
 
-use floe_slice::model::{DefinitionId, Interface, Operation};
+use floe_slice::model::{DefinitionId, Operation};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use super::values::Values;
 use super::{
-    Results, encoded_types, error_type, input_idents, operation_docs, operation_ident,
-    operation_mode, parameter_names, result_type, tuple,
+    bases, error_type, is_object, is_sliced, operation_docs, operation_ident, operation_mode,
+    result_type,
 };
 use crate::names;
 use crate::rust::docs::{deprecated, docs};
 use crate::rust::scope::{Scope, type_name};
 
 /// The proxy type, its methods, and its conversions.
-pub(super) fn proxy(scope: &Scope<'_>, id: DefinitionId, of: &Interface) -> TokenStream {
+pub(super) fn proxy(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     let definition = scope.model.definition(id);
     let root = scope.root();
     let name = names::ident(&format!("{}Proxy", type_name(definition)));
@@ -32,7 +33,7 @@ pub(super) fn proxy(scope: &Scope<'_>, id: DefinitionId, of: &Interface) -> Toke
     let scoped = &definition.scoped;
     let typed = typed_proxy(&root, &name, scoped);
     let nilable = nilable(scope, &name);
-    let upcasts = upcasts(scope, id, of, &name);
+    let upcasts = upcasts(scope, id, &name);
     quote! {
         #summary
         #about
@@ -54,12 +55,11 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     let returns_data = operation.returns_data();
     let results = result_type(scope, operation);
     let error = error_type(scope, declaring, operation);
-    let inputs = input_idents(operation);
-    let types = operation
-        .inputs()
-        .map(|parameter| scope.borrowed(parameter.r#type));
-    let encode = encode(scope, operation, &inputs);
-    let decode = decode(scope, operation);
+    let values = Values::inputs(operation);
+    let inputs = values.names();
+    let types = values.as_written.iter().map(|value| value.borrowed(scope));
+    let encode = values.encode_borrowed(scope, is_sliced(scope, declaring, operation));
+    let decode = Values::results(operation).decode(scope);
     quote! {
         #docs
         pub async fn #method(&self, #(#inputs: #types),*) -> #result<#results, #error> {
@@ -69,40 +69,6 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
                 returns_data: #returns_data,
             };
             self.0.call(&OPERATION, #encode, #decode).await
-        }
-    }
-}
-
-/// The closure that encodes the in-parameters.
-fn encode(scope: &Scope<'_>, operation: &Operation, inputs: &[Ident]) -> TokenStream {
-    if inputs.is_empty() {
-        return quote!(|_| {});
-    }
-    let encoder = names::fresh("encoder", &parameter_names(operation));
-    let puts = operation
-        .inputs()
-        .zip(inputs)
-        .map(|(parameter, name)| scope.put_borrowed(parameter.r#type, &encoder, name));
-    quote!(|#encoder| { #(#puts)* })
-}
-
-/// The closure that decodes the results.
-fn decode(scope: &Scope<'_>, operation: &Operation) -> TokenStream {
-    let results = Results::of(operation);
-    let types = encoded_types(scope, operation);
-    let idents = &results.as_encoded;
-    match idents.as_slice() {
-        [] => quote!(|_| Ok(())),
-        [_] => quote!(|decoder| decoder.get()),
-        _ => {
-            let decoder = names::fresh("decoder", &parameter_names(operation));
-            let tuple = tuple(&results.as_returned);
-            quote! {
-                |#decoder| {
-                    #(let #idents: #types = #decoder.get()?;)*
-                    Ok(#tuple)
-                }
-            }
         }
     }
 }
@@ -149,14 +115,15 @@ fn nilable(scope: &Scope<'_>, name: &Ident) -> TokenStream {
 }
 
 /// Conversions to the untyped proxy and to that of every base.
-fn upcasts(scope: &Scope<'_>, id: DefinitionId, of: &Interface, name: &Ident) -> TokenStream {
+fn upcasts(scope: &Scope<'_>, id: DefinitionId, name: &Ident) -> TokenStream {
     let root = scope.root();
-    let bases = if of.bases.is_empty() {
+    let bases = if bases(scope, id).is_empty() {
         Vec::new()
     } else {
         scope.model.linearized(id)
     };
-    let bases = bases.into_iter().filter(|base| *base != id).map(|base| {
+    let is_base = |base: &DefinitionId| *base != id && is_object(scope, *base);
+    let bases = bases.into_iter().filter(is_base).map(|base| {
         let base = scope.path(base, "Proxy");
         quote! {
             impl ::std::convert::From<#name> for #base {

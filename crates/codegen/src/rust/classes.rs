@@ -1,0 +1,153 @@
+//! Classes: a struct that embeds its base, and the table by which a decoder finds classes.
+
+use floe_slice::model::{Class, DefinitionId};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::facts::is_complete_class;
+use super::members::{Fields, declaration, gets, member_ident, puts};
+use super::scope::{Scope, is_external, type_name};
+use crate::names;
+
+/// The struct, and what makes it a class.
+pub(super) fn class(scope: &Scope<'_>, id: DefinitionId, of: &Class) -> TokenStream {
+    let definition = scope.model.definition(id);
+    let name = names::ident(&type_name(definition));
+    let base = of.base.map(|base| base_field(scope, of, base));
+    let fields = Fields {
+        members: of.members.iter().collect(),
+        base: base.clone(),
+    };
+    let declaration = declaration(scope, definition, "class", &fields);
+    let class = class_trait(scope, id, of, &name, base.as_ref());
+    let inherits = base.map(|(field, base, _)| inherits(scope, id, &name, &field, &base));
+    quote! {
+        #declaration
+        #class
+        #inherits
+    }
+}
+
+/// Name, type and text of the field for the base; no member of the class has its name.
+fn base_field(scope: &Scope<'_>, of: &Class, base: DefinitionId) -> (Ident, TokenStream, String) {
+    let members = of.members.iter();
+    let taken: Vec<String> = members
+        .map(|member| member_ident(member).to_string())
+        .collect();
+    let doc = format!(
+        " What the base `{}` declares.",
+        scope.model.definition(base).scoped
+    );
+    (names::fresh("base", &taken), scope.path(base, ""), doc)
+}
+
+fn class_trait(
+    scope: &Scope<'_>,
+    id: DefinitionId,
+    of: &Class,
+    name: &Ident,
+    base: Option<&(Ident, TokenStream, String)>,
+) -> TokenStream {
+    let (root, option, result) = (
+        scope.root(),
+        scope.prelude("Option"),
+        scope.prelude("Result"),
+    );
+    let scoped = &scope.model.definition(id).scoped;
+    let table = scope.class_table();
+    let compact_id = of.compact_id.map(|id| {
+        let id = super::constants::integer(id.into());
+        quote!(const COMPACT_ID: #option<i32> = Some(#id);)
+    });
+    let base_part = base.map(|(field, ..)| {
+        quote! {
+            fn base(&self) -> #option<&dyn #root::AnyClass> {
+                Some(&self.#field)
+            }
+        }
+    });
+    let encoder = if of.members.is_empty() {
+        quote!(_)
+    } else {
+        quote!(encoder)
+    };
+    let puts = puts(&of.members);
+    let local = |index| format_ident!("member_{index}");
+    let gets = gets(
+        &of.members,
+        local,
+        |read| quote!(reader.slice(#scoped, #read)),
+    );
+    let base_read = base
+        .map(|(field, base, _)| quote!(#field: <#base as #root::Class>::decode_slices(reader)?,));
+    let members = of.members.iter().enumerate().map(|(index, member)| {
+        let (field, local) = (member_ident(member), local(index));
+        quote!(#field: #local,)
+    });
+    quote! {
+        impl #root::Class for #name {
+            const TYPE_ID: &'static str = #scoped;
+            #compact_id
+            fn classes() -> &'static dyn #root::Classes {
+                &#table
+            }
+            #base_part
+            fn encode_members(&self, #encoder: &mut #root::Encoder<'_>) {
+                #puts
+            }
+            fn decode_slices(
+                reader: &mut #root::ClassReader<'_, '_>,
+            ) -> #result<Self, #root::DecodeError> {
+                #gets
+                Ok(Self { #base_read #(#members)* })
+            }
+        }
+    }
+}
+
+/// The members of the base can be read in place, and a link to any base can hold the class.
+fn inherits(
+    scope: &Scope<'_>,
+    id: DefinitionId,
+    name: &Ident,
+    field: &Ident,
+    base: &TokenStream,
+) -> TokenStream {
+    let root = scope.root();
+    let chain = scope.model.class_chain(id);
+    let ancestors = chain[1..].iter().map(|ancestor| scope.path(*ancestor, ""));
+    quote! {
+        impl ::std::ops::Deref for #name {
+            type Target = #base;
+            fn deref(&self) -> &Self::Target {
+                &self.#field
+            }
+        }
+        #(impl #root::Extends<#ancestors> for #name {})*
+    }
+}
+
+/// The table, if it stands in the module of this scope.
+pub(super) fn table(scope: &Scope<'_>) -> Option<TokenStream> {
+    let table = scope.facts.table.as_ref()?;
+    if table.modules != scope.modules {
+        return None;
+    }
+    let root = scope.root();
+    let name = names::ident(&table.name);
+    let classes = scope
+        .model
+        .iter()
+        .filter(|(_, definition)| is_complete_class(definition));
+    let (others, own): (Vec<_>, Vec<_>) =
+        classes.partition(|(_, definition)| is_external(scope.options, definition));
+    let own = own.iter().map(|(id, _)| scope.path(*id, ""));
+    let others = others.iter().map(|(id, _)| scope.path(*id, ""));
+    Some(quote! {
+        /// The classes of the contract, and of those that it uses.
+        pub static #name: #root::ClassTable = #root::ClassTable::new(
+            &[#(#root::ClassInfo::of::<#own>()),*],
+            &[#(&#root::ClassesOf::<#others>::NEW),*],
+        );
+    })
+}

@@ -1,0 +1,173 @@
+//! What is found out of a model once, before code is made.
+
+use std::collections::BTreeSet;
+
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Model, Primitive, Type};
+
+use super::RustOptions;
+use super::containers::Container;
+use super::scope::{is_external, spelled, type_names};
+use crate::names;
+
+/// Facts about a model that many places need.
+pub(super) struct Facts {
+    /// All type names that the model gives rise to: they may hide names of the prelude.
+    pub(super) type_names: BTreeSet<String>,
+    /// The classes of Ice 3.7 that have proxies and servants.
+    pub(super) objects: BTreeSet<DefinitionId>,
+    /// The definitions whose values cannot be compared exactly.
+    inexact: BTreeSet<DefinitionId>,
+    /// Where the table of the classes stands; `None` if there is no class.
+    pub(super) table: Option<Table>,
+}
+
+/// The place of the static table of classes.
+pub(super) struct Table {
+    /// Slice names of the modules around it.
+    pub(super) modules: Vec<String>,
+    /// Its name.
+    pub(super) name: String,
+}
+
+impl Facts {
+    pub(super) fn of(model: &Model, options: &RustOptions) -> Self {
+        let objects = objects(model);
+        let generated = || {
+            model
+                .iter()
+                .filter(|(_, definition)| !is_external(options, definition))
+        };
+        let type_names = generated()
+            .flat_map(|(id, definition)| type_names(definition, objects.contains(&id)))
+            .collect();
+        Self {
+            type_names,
+            inexact: inexact(model),
+            objects,
+            table: table(
+                model,
+                options,
+                generated().map(|(_, definition)| definition),
+            ),
+        }
+    }
+
+    /// Whether values of the type cannot be compared exactly.
+    pub(super) fn is_inexact(&self, r#type: Type) -> bool {
+        is_inexact(&self.inexact, r#type)
+    }
+}
+
+/// Whether a definition is a class whose members are known.
+pub(super) fn is_complete_class(definition: &Definition) -> bool {
+    matches!(&definition.kind, DefinitionKind::Class(class) if class.is_complete)
+}
+
+/// A class has proxies if it, or a class that it extends, has operations, or if the contract uses
+/// one.
+fn objects(model: &Model) -> BTreeSet<DefinitionId> {
+    let mut objects: BTreeSet<DefinitionId> = all_types(model)
+        .filter_map(|r#type| match r#type {
+            Type::Proxy(id) => Some(id),
+            _ => None,
+        })
+        .filter(|id| matches!(model.definition(*id).kind, DefinitionKind::Class(_)))
+        .collect();
+    // The base of a class stands before it.
+    for (id, definition) in model.iter() {
+        if let DefinitionKind::Class(class) = &definition.kind {
+            let has_own = !class.operations.is_empty() || !class.implements.is_empty();
+            if has_own || class.base.is_some_and(|base| objects.contains(&base)) {
+                objects.insert(id);
+            }
+        }
+    }
+    objects
+}
+
+/// Every type that a definition of the model uses.
+fn all_types(model: &Model) -> impl Iterator<Item = Type> {
+    model.iter().flat_map(|(id, definition)| {
+        let members = match &definition.kind {
+            DefinitionKind::Struct(of) => of.members.as_slice(),
+            DefinitionKind::Exception(of) => of.members.as_slice(),
+            DefinitionKind::Class(of) => of.members.as_slice(),
+            _ => &[],
+        };
+        let elements = match &definition.kind {
+            DefinitionKind::Sequence(of) => vec![of.element],
+            DefinitionKind::Dictionary(of) => vec![of.key, of.value],
+            _ => Vec::new(),
+        };
+        let operations = model.own_operations(id).iter().flat_map(|operation| {
+            let returned = operation.returns.iter().map(|returned| returned.r#type);
+            returned.chain(operation.parameters.iter().map(|one| one.r#type))
+        });
+        let members = members.iter().map(|member| member.r#type);
+        members.chain(elements).chain(operations)
+    })
+}
+
+fn table<'m>(
+    model: &Model,
+    options: &RustOptions,
+    mut generated: impl Iterator<Item = &'m Definition>,
+) -> Option<Table> {
+    model
+        .iter()
+        .find(|(_, definition)| is_complete_class(definition))?;
+    let mut modules = options.root();
+    if modules.is_empty() {
+        modules.extend(generated.next()?.modules.first().cloned());
+    }
+    let constants = model.iter().filter_map(|(_, definition)| {
+        let is_constant = matches!(definition.kind, DefinitionKind::Const(_));
+        is_constant.then(|| {
+            let spelling = names::screaming_snake;
+            spelled(&definition.name, &definition.metadata, spelling)
+        })
+    });
+    let taken: Vec<String> = constants.collect();
+    let name = names::fresh("CLASSES", &taken).to_string();
+    Some(Table { modules, name })
+}
+
+/// The definitions whose values cannot be compared exactly: a `float` or `double` is inside, a
+/// class instance, or a container without an order.
+///
+/// What a definition uses stands before it in the model, so one pass is enough.
+fn inexact(model: &Model) -> BTreeSet<DefinitionId> {
+    let is_class = |definition: &Definition| matches!(definition.kind, DefinitionKind::Class(_));
+    let classes = model.iter().filter(|(_, definition)| is_class(definition));
+    let mut inexact: BTreeSet<DefinitionId> = classes.map(|(id, _)| id).collect();
+    for (id, definition) in model.iter() {
+        let has_inexact = match &definition.kind {
+            DefinitionKind::Sequence(sequence) => {
+                is_inexact(&inexact, sequence.element) || !Container::of(definition).has_order()
+            }
+            DefinitionKind::Dictionary(dictionary) => {
+                is_inexact(&inexact, dictionary.key)
+                    || is_inexact(&inexact, dictionary.value)
+                    || !Container::of(definition).has_order()
+            }
+            DefinitionKind::Struct(definition) => {
+                let mut members = definition.members.iter();
+                members.any(|member| is_inexact(&inexact, member.r#type))
+            }
+            _ => false,
+        };
+        if has_inexact {
+            inexact.insert(id);
+        }
+    }
+    inexact
+}
+
+fn is_inexact(inexact: &BTreeSet<DefinitionId>, r#type: Type) -> bool {
+    match r#type {
+        Type::Primitive(primitive) => matches!(primitive, Primitive::Float | Primitive::Double),
+        Type::Named(id) => inexact.contains(&id),
+        Type::AnyClass => true,
+        _ => false,
+    }
+}

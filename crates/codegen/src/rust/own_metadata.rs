@@ -1,0 +1,82 @@
+//! Metadata for Rust alone: `rust:identifier`, `rust:derive`, `rust:type` and `rust:bytes`.
+//!
+//! The Slice compiler warns of those that stand where they mean nothing; here is what would give
+//! Rust that does not compile.
+
+use floe_slice::diagnostic::{Code, Diagnostic};
+use floe_slice::model::{
+    Definition, DefinitionId, DefinitionKind, Metadata, Model, Primitive, Type,
+};
+use quote::quote;
+
+use super::check::inner_metadata;
+use super::containers::applied;
+use super::derive;
+
+/// Adds what is wrong with the metadata of a definition.
+pub(super) fn check(model: &Model, id: DefinitionId, findings: &mut Vec<Diagnostic>) {
+    let definition = model.definition(id);
+    for metadata in definition.metadata.iter().chain(inner_metadata(model, id)) {
+        findings.extend(identifier(metadata));
+    }
+    for metadata in &definition.metadata {
+        findings.extend(derives(metadata));
+        findings.extend(container(metadata, definition));
+        findings.extend(bytes(metadata, definition));
+    }
+}
+
+fn identifier(metadata: &Metadata) -> Option<Diagnostic> {
+    let name = metadata.text.strip_prefix("rust:identifier:")?;
+    if syn::parse_str::<syn::Ident>(name).is_ok() {
+        return None;
+    }
+    let message = format!("expected a Rust identifier that is no keyword, got `{name}`");
+    Some(Diagnostic::new(Code::BadName, metadata.span, message))
+}
+
+fn derives(metadata: &Metadata) -> Option<Diagnostic> {
+    let mut paths = derive::paths(metadata);
+    let bad = paths.find(|path| !is_plain_path(path))?;
+    let message = format!("expected the path of a derive macro, got `{bad}`");
+    let help = "write `rust:derive:serde::Serialize`, several with commas between them";
+    Some(Diagnostic::new(Code::BadName, metadata.span, message).help(help))
+}
+
+fn is_plain_path(path: &str) -> bool {
+    syn::parse_str::<syn::Path>(path).is_ok_and(|path| {
+        path.segments
+            .iter()
+            .all(|segment| segment.arguments.is_none())
+    })
+}
+
+fn container(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic> {
+    let written = metadata.text.strip_prefix("rust:type:")?;
+    let parameters = match definition.kind {
+        DefinitionKind::Sequence(_) => vec![quote!(u8)],
+        DefinitionKind::Dictionary(_) => vec![quote!(u8), quote!(u8)],
+        _ => return None,
+    };
+    if applied(written, &parameters).is_some() {
+        return None;
+    }
+    let message = format!("expected the path of a Rust container, got `{written}`");
+    let help = "write `rust:type:std::collections::HashMap`; its parameters are filled in";
+    Some(Diagnostic::new(Code::BadName, metadata.span, message).help(help))
+}
+
+fn bytes(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic> {
+    let DefinitionKind::Sequence(sequence) = &definition.kind else {
+        return None;
+    };
+    if metadata.text != "rust:bytes" || sequence.element == Type::Primitive(Primitive::Byte) {
+        return None;
+    }
+    let message = format!(
+        "`rust:bytes` on `{}`, which is no sequence of bytes",
+        definition.scoped
+    );
+    let help = "remove it, or make the sequence one of `byte`";
+    Some(Diagnostic::new(Code::WrongKind, metadata.span, message).help(help))
+}
