@@ -3,7 +3,11 @@
 use floe_codegen::Build;
 
 fn main() {
-    for contract in ["contracts/Everything.ice", "interop/ice/Interop.ice"] {
+    for contract in [
+        "contracts/Everything.ice",
+        "contracts/Classes.ice",
+        "interop/ice/Interop.ice",
+    ] {
         let build = Build::new().file(contract);
         build.compile().unwrap_or_else(|error| error.exit());
     }

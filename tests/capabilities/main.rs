@@ -7,4 +7,5 @@ mod generated;
 /// A contract that uses everything, as a user's crate has it: below a private module of a program.
 mod contract {
     floe::include_contract!("Everything");
+    floe::include_contract!("Classes");
 }
