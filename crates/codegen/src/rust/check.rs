@@ -51,10 +51,7 @@ fn all_metadata(model: &Model) -> impl Iterator<Item = &Metadata> {
 }
 
 /// The metadata within a definition.
-pub(super) fn inner_metadata<'m>(
-    model: &'m Model,
-    id: DefinitionId,
-) -> impl Iterator<Item = &'m Metadata> {
+pub(super) fn inner_metadata(model: &Model, id: DefinitionId) -> impl Iterator<Item = &Metadata> {
     let kind = &model.definition(id).kind;
     let members = match kind {
         DefinitionKind::Struct(of) => of.members.as_slice(),

@@ -1,0 +1,538 @@
+//! Generated classes, optional values and exceptions with both, called through the runtime in both
+//! encodings.
+
+use floe::{
+    Adapter, AnyClass, Communicator, Current, EncodingVersion, InvokeError, Link, Proxy, Ref,
+    TypedProxy,
+};
+
+use crate::contract::classes::{
+    AtNode, Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterNextError,
+    CounterProxy, CounterServant, Counting, CountingDispatcher, CountingProxy, Deeper, Drawing,
+    DrawingDispatcher, DrawingFailCompactError, DrawingFailError, DrawingProxy, Failed, Held,
+    Hostile, Index, LaterProxy, Lonely, Node, NodeProxy, Nodes, Nothing, Point, Points, Ring,
+    Shape, SubCounter, SubCounterProxy, UnknownProxy, Uses,
+};
+
+type Any = Link<dyn AnyClass>;
+
+/// Gives back what it gets.
+struct Echo;
+
+impl Drawing for Echo {
+    async fn echo(&self, shape: Link<Shape>, _: &Current) -> Result<Link<Shape>, InvokeError> {
+        Ok(shape)
+    }
+
+    async fn echo_any(&self, any: Any, _: &Current) -> Result<(Any, Any), InvokeError> {
+        Ok((any.clone(), any))
+    }
+
+    async fn link(&self, nodes: Nodes, _: &Current) -> Result<(Link<Node>, Index), InvokeError> {
+        let named = |node: &Link<Node>| {
+            (
+                node.get().map_or_else(String::new, |it| it.name.clone()),
+                node.clone(),
+            )
+        };
+        let index: Index = nodes.iter().map(named).collect();
+        Ok((nodes.first().cloned().unwrap_or_default(), index))
+    }
+
+    async fn hold(&self, held: Held, _: &Current) -> Result<Held, InvokeError> {
+        Ok(held)
+    }
+
+    async fn r#use(&self, uses: Link<Uses>, _: &Current) -> Result<Link<Uses>, InvokeError> {
+        Ok(uses)
+    }
+
+    async fn optionals(
+        &self,
+        nine: Option<i32>,
+        required: String,
+        one: Option<String>,
+        shape: Option<Link<Shape>>,
+        proxy: Option<Option<Proxy>>,
+        color: Option<Color>,
+        points: Option<Points>,
+        _: &Current,
+    ) -> Result<
+        (
+            Option<String>,
+            i32,
+            Option<Option<Proxy>>,
+            Option<Link<Shape>>,
+            Option<Points>,
+        ),
+        InvokeError,
+    > {
+        let told = format!("{nine:?} {required} {one:?} {color:?}");
+        let count = nine.map_or(-1, |nine| nine + 1);
+        Ok((one.map(|_| told), count, proxy, shape, points))
+    }
+
+    async fn only(&self, it: Option<i32>, _: &Current) -> Result<Option<i32>, InvokeError> {
+        Ok(it)
+    }
+
+    async fn only_class(
+        &self,
+        it: Option<Link<Shape>>,
+        _: &Current,
+    ) -> Result<Option<Link<Shape>>, InvokeError> {
+        Ok(it)
+    }
+
+    async fn encoder(
+        &self,
+        decoder: Link<Node>,
+        reader: Option<Link<Node>>,
+        _: &Current,
+    ) -> Result<(Link<Node>, Link<Node>, Option<i32>), InvokeError> {
+        Ok((
+            reader.clone().unwrap_or_default(),
+            decoder,
+            reader.map(|_| 2),
+        ))
+    }
+
+    async fn fail(
+        &self,
+        how: String,
+        node: Link<Node>,
+        _: &Current,
+    ) -> Result<(), DrawingFailError> {
+        match how.as_str() {
+            "failed" => Err(Failed::default().into()),
+            "unset" => Err(Failed {
+                why: how,
+                code: None,
+            }
+            .into()),
+            "node" => Err(at_node(node).into()),
+            "deeper" => {
+                let AtNode {
+                    why,
+                    code,
+                    node,
+                    shape,
+                } = at_node(node);
+                let more = Some("more".to_owned());
+                Err(Deeper {
+                    why,
+                    code,
+                    node,
+                    shape,
+                    more,
+                }
+                .into())
+            }
+            "lonely" => Err(Lonely { node: Some(node) }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn fail_compact(
+        &self,
+        node: Link<Node>,
+        _: &Current,
+    ) -> Result<(), DrawingFailCompactError> {
+        Err(at_node(node).into())
+    }
+
+    async fn anything(
+        &self,
+        it: Any,
+        _later: Option<LaterProxy>,
+        _: &Current,
+    ) -> Result<Any, InvokeError> {
+        Ok(it)
+    }
+}
+
+impl CounterServant for Echo {
+    async fn next(
+        &self,
+        by: i32,
+        shape: Link<Shape>,
+        _: &Current,
+    ) -> Result<i32, CounterNextError> {
+        match shape.get() {
+            Some(shape) => Ok(by + shape.id),
+            None => Err(Failed::default().into()),
+        }
+    }
+}
+
+impl Counting for Echo {
+    async fn count(
+        &self,
+        sub: Option<SubCounterProxy>,
+        _node: Option<NodeProxy>,
+        _unknown: Option<UnknownProxy>,
+        _: &Current,
+    ) -> Result<Option<CounterProxy>, InvokeError> {
+        Ok(sub.map(CounterProxy::from))
+    }
+
+    async fn by_value(
+        &self,
+        drawing: Any,
+        maybe: Option<Any>,
+        _: &Current,
+    ) -> Result<Any, InvokeError> {
+        Ok(maybe.unwrap_or(drawing))
+    }
+}
+
+#[tokio::test]
+async fn an_instance_keeps_its_class_and_all_members() {
+    let (_adapter, proxy) = served().await;
+    for proxy in in_both_encodings(&proxy) {
+        let ring = proxy.echo(&Link::new(ring())).await.unwrap();
+        let got = ring.get().unwrap().cast::<Ring>().expect("not sliced");
+        let mut expected = self::ring();
+        if proxy.as_proxy().reference().encoding == EncodingVersion::V1_0 {
+            // What encoding 1.0 cannot carry.
+            expected.base.base.note = None;
+            expected.base.base.zero = None;
+            expected.base.base.color = None;
+            expected.base.center = None;
+            expected.base.inner = None;
+        }
+        assert_eq!(*got, expected);
+        assert_eq!((got.id, got.radius, got.at.y), (4, 0.5, 2));
+        assert!(proxy.echo(&Link::nil()).await.unwrap().is_nil());
+    }
+}
+
+#[tokio::test]
+async fn optional_members_with_a_default_are_set_at_first() {
+    let shape = Shape::default();
+    assert_eq!(shape.note.as_deref(), Some("set"));
+    assert_eq!((shape.id, shape.zero, shape.color), (1, Some(0), None));
+    assert_eq!(Failed::default().code, Some(7));
+    let (_adapter, proxy) = served().await;
+    let unset = Shape {
+        note: None,
+        ..Shape::default()
+    };
+    let got = proxy.echo(&Link::new(unset.clone())).await.unwrap();
+    assert_eq!(*got.get().unwrap(), unset);
+}
+
+#[tokio::test]
+async fn any_class_of_the_contract_is_known_where_any_is_asked_for() {
+    let (_adapter, proxy) = served().await;
+    for proxy in in_both_encodings(&proxy) {
+        let any: Any = Link::new(Circle::default());
+        let (one, same) = proxy.echo_any(&any).await.unwrap();
+        let (one, same) = (one.get().unwrap(), same.get().unwrap());
+        assert!(one.ptr_eq(&same), "one instance came twice");
+        assert!(one.cast::<Circle>().is_some());
+        let nothing = proxy.echo_any(&Link::new(Nothing {})).await.unwrap().0;
+        assert!(nothing.cast::<Nothing>().is_some());
+        let unknown = proxy.anything(&any, None).await.unwrap();
+        assert!(unknown.get().unwrap().cast::<Shape>().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_cycle_and_what_is_shared_arrive_as_they_were() {
+    let (_adapter, proxy) = served().await;
+    for proxy in in_both_encodings(&proxy) {
+        let first = Ref::new_cyclic(|back| Node {
+            name: "first".to_owned(),
+            next: Link::new(Node {
+                name: "second".to_owned(),
+                next: back.clone(),
+                ..Node::default()
+            }),
+            ..Node::default()
+        });
+        let nodes = vec![Link::to(&first), Link::nil(), Link::to(&first)];
+        let (node, index) = proxy.link(&nodes).await.unwrap();
+        let node = node.get().unwrap();
+        let second = node.next.get().unwrap();
+        assert_eq!(second.name, "second");
+        assert!(second.next.get().unwrap().ptr_eq(&node));
+        assert!(index["first"].get().unwrap().ptr_eq(&node));
+        assert!(index[""].is_nil());
+    }
+}
+
+#[tokio::test]
+async fn a_structure_carries_instances() {
+    let (_adapter, proxy) = served().await;
+    for proxy in in_both_encodings(&proxy) {
+        let held = Held {
+            before: 3,
+            shape: Link::new(Shape {
+                note: None,
+                zero: None,
+                ..Shape::default()
+            }),
+            any: Link::new(Node::default()),
+            value: Link::nil(),
+            nodes: vec![Link::new(Node::default())],
+        };
+        assert_eq!(proxy.hold(&held).await.unwrap(), held);
+    }
+}
+
+#[tokio::test]
+async fn optional_members_of_every_type_arrive_set_and_unset() {
+    let (_adapter, proxy) = served().await;
+    let uses = uses(&proxy);
+    let got = proxy.r#use(&Link::new(uses.clone())).await.unwrap();
+    assert_eq!(*got.get().unwrap(), uses);
+    let nil_and_unset = Uses {
+        any: Some(None),
+        maybe: None,
+        ..Uses::default()
+    };
+    let got = proxy
+        .r#use(&Link::new(nil_and_unset.clone()))
+        .await
+        .unwrap();
+    assert_eq!(*got.get().unwrap(), nil_and_unset);
+}
+
+#[tokio::test]
+async fn optional_parameters_and_results_arrive_set_and_unset() {
+    let (_adapter, proxy) = served().await;
+    let shape: Link<Shape> = Link::new(Circle::default());
+    let points = [Point { x: 1, y: 2 }];
+    let (told, count, same_proxy, same_shape, same_points) = proxy
+        .optionals(
+            Some(9),
+            "text",
+            Some("one"),
+            Some(&shape),
+            Some(Some(proxy.as_proxy())),
+            Some(Color::Green),
+            Some(&points),
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        told.as_deref(),
+        Some("Some(9) text Some(\"one\") Some(Green)")
+    );
+    assert_eq!(count, 10);
+    assert_eq!(same_proxy, Some(Some(proxy.as_proxy().clone())));
+    assert_eq!(same_shape, Some(shape));
+    assert_eq!(same_points.as_deref(), Some(&points[..]));
+    let none = proxy
+        .optionals(None, "", None, None, Some(None), None, None)
+        .await
+        .unwrap();
+    assert_eq!(none, (None, -1, Some(None), None, None));
+    assert_eq!(proxy.only(Some(3)).await.unwrap(), Some(3));
+    assert_eq!(proxy.only(None).await.unwrap(), None);
+    assert_eq!(
+        proxy.only_class(Some(&Link::nil())).await.unwrap(),
+        Some(Link::nil())
+    );
+    assert_eq!(proxy.only_class(None).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn encoding_1_0_leaves_optional_values_out() {
+    let (_adapter, proxy) = served().await;
+    let proxy = proxy.ice_encoding(EncodingVersion::V1_0);
+    assert_eq!(proxy.only(Some(3)).await.unwrap(), None);
+    let shape = Link::new(Shape::default());
+    assert_eq!(proxy.only_class(Some(&shape)).await.unwrap(), None);
+    let node = Link::new(Node::default());
+    let (nil, returned, number) = proxy.encoder(&node, Some(&node)).await.unwrap();
+    assert_eq!((nil.is_nil(), returned, number), (true, node, None));
+}
+
+#[tokio::test]
+async fn a_shared_instance_of_a_required_and_an_optional_parameter_stays_one() {
+    let (_adapter, proxy) = served().await;
+    let node = Link::new(Node::default());
+    let (one, other, number) = proxy.encoder(&node, Some(&node)).await.unwrap();
+    assert!(one.get().unwrap().ptr_eq(&other.get().unwrap()));
+    assert_eq!(number, Some(2));
+}
+
+#[tokio::test]
+async fn exceptions_carry_instances_and_optional_values() {
+    let (_adapter, proxy) = served().await;
+    for proxy in in_both_encodings(&proxy) {
+        let is_1_0 = proxy.as_proxy().reference().encoding == EncodingVersion::V1_0;
+        let set = |value: i32| (!is_1_0).then_some(value);
+        let node = Link::new(Node {
+            name: "here".to_owned(),
+            ..Node::default()
+        });
+        let fail = async |how| proxy.fail(how, &node).await.expect_err("it fails");
+        assert!(matches!(fail("failed").await, DrawingFailError::Failed(it) if it.code == set(7)));
+        assert!(matches!(fail("unset").await, DrawingFailError::Failed(it) if it.code.is_none()));
+        let DrawingFailError::AtNode(thrown) = fail("node").await else {
+            panic!("sliced");
+        };
+        assert_eq!(
+            (&thrown.node, thrown.code, thrown.shape.is_some()),
+            (&node, set(5), !is_1_0)
+        );
+        let DrawingFailError::Deeper(thrown) = fail("deeper").await else {
+            panic!("sliced");
+        };
+        assert_eq!(thrown.node.get().unwrap().name, "here");
+        assert_eq!(thrown.more.is_some(), !is_1_0);
+        let DrawingFailError::Lonely(thrown) = fail("lonely").await else {
+            panic!("sliced");
+        };
+        assert_eq!(thrown.node, (!is_1_0).then(|| node.clone()));
+        let DrawingFailCompactError::AtNode(thrown) = proxy.fail_compact(&node).await.unwrap_err()
+        else {
+            panic!("sliced");
+        };
+        assert_eq!(thrown.node, node);
+    }
+}
+
+#[tokio::test]
+async fn a_class_with_operations_has_data_proxies_and_servants() {
+    let communicator = Communicator::new();
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+    let proxy = adapter
+        .add("counter", CounterDispatcher::new(Echo))
+        .unwrap();
+    let counting = adapter
+        .add("counting", CountingDispatcher::new(Echo))
+        .unwrap();
+    adapter.activate();
+    let counter = CounterProxy::from_proxy(proxy.clone());
+    assert_eq!(
+        counter
+            .next(3, &Link::new(Circle::default()))
+            .await
+            .unwrap(),
+        4
+    );
+    let error = counter.next(3, &Link::nil()).await.unwrap_err();
+    assert!(matches!(error, CounterNextError::Failed(_)));
+    assert_eq!(
+        counter.only(Some(1)).await.unwrap(),
+        Some(1),
+        "of the interface"
+    );
+    let ids = counter.ice_ids().await.unwrap();
+    assert_eq!(
+        ids,
+        [
+            "::Classes::Counter",
+            "::Classes::Drawing",
+            "::Classes::Shape",
+            "::Ice::Object"
+        ]
+    );
+    let counting = CountingProxy::from_proxy(counting);
+    let sub = SubCounterProxy::from_proxy(proxy);
+    assert_eq!(
+        counting.count(Some(&sub), None, None).await.unwrap(),
+        Some(counter)
+    );
+    let data = SubCounter {
+        base: Counter {
+            count: 2,
+            ..Counter::default()
+        },
+        more: None,
+    };
+    let any: Any = Link::new(data);
+    let got = counting.by_value(&Link::nil(), Some(&any)).await.unwrap();
+    assert_eq!(got.get().unwrap().cast::<Counter>().unwrap().count, 2);
+}
+
+#[tokio::test]
+async fn members_may_be_named_like_what_generated_code_has() {
+    let (_adapter, proxy) = served().await;
+    let hostile = Hostile {
+        base: Link::new(Shape::default()),
+        deref: Some(1),
+        target: Some(Link::nil()),
+        type_id: 5,
+        ..Hostile::default()
+    };
+    let based = Based {
+        base: hostile,
+        base2: 9,
+    };
+    let got = proxy.echo(&Link::new(based.clone())).await.unwrap();
+    assert_eq!(*got.get().unwrap().cast::<Based>().unwrap(), based);
+}
+
+async fn served() -> (Adapter, DrawingProxy) {
+    let communicator = Communicator::new();
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+    let proxy = adapter
+        .add("drawing", DrawingDispatcher::new(Echo))
+        .unwrap();
+    adapter.activate();
+    (adapter, DrawingProxy::from_proxy(proxy))
+}
+
+fn in_both_encodings(proxy: &DrawingProxy) -> [DrawingProxy; 2] {
+    [EncodingVersion::V1_1, EncodingVersion::V1_0].map(|encoding| proxy.ice_encoding(encoding))
+}
+
+fn ring() -> Ring {
+    let shape = Shape {
+        id: 4,
+        color: Some(Color::Blue),
+        ..Shape::default()
+    };
+    let circle = Circle {
+        base: shape,
+        radius: 0.5,
+        center: Some(Point { x: 1, y: -1 }),
+        inner: Some(Link::new(Shape::default())),
+    };
+    Ring {
+        base: circle,
+        width: 2.5,
+    }
+}
+
+fn at_node(node: Link<Node>) -> AtNode {
+    AtNode {
+        why: "there".to_owned(),
+        code: Some(5),
+        node,
+        shape: Some(Link::new(Circle::default())),
+    }
+}
+
+fn uses(proxy: &DrawingProxy) -> Uses {
+    let bytes: Bytes = (0..=255).chain(0..=255).collect();
+    Uses {
+        unknown: Link::new(Nothing {}),
+        later: None,
+        any: Some(Some(proxy.as_proxy().clone())),
+        maybe: Some(Some(LaterProxy::from_proxy(proxy.as_proxy().clone()))),
+        bytes: Some(bytes),
+        numbers: Some(vec![1; 70]),
+        points: Some(vec![Point::default(); 3]),
+        table: Some([(1, 0.5), (2, -0.0)].into()),
+        colors: Some([("red".to_owned(), Color::Red)].into()),
+        text: Some(Class {
+            text: "t".to_owned(),
+        }),
+        id: Some("c/n".parse().unwrap()),
+        encoding: Some(EncodingVersion::V1_0),
+        nodes: Some(vec![Link::nil(), Link::new(Node::default())]),
+        flag: Some(true),
+        octet: Some(255),
+        small: Some(-1),
+        large: Some(i64::MIN),
+        ratio: Some(1.5),
+        exact: Some(f64::MAX),
+        name: Some("name".to_owned()),
+    }
+}
