@@ -69,8 +69,10 @@ impl Vector {
 
 /// Reads all vectors of `tests/vectors/<name>.json`.
 pub(crate) fn load(name: &str) -> Vec<Vector> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
-    let path = folder.join(name).with_extension("json");
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut paths = folders.map(|it| it.join("tests/vectors").join(name).with_extension("json"));
+    let path = paths.find(|path| path.is_file());
+    let path = path.unwrap_or_else(|| panic!("no file {name}.json of vectors"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let mut file: Value = serde_json::from_str(&text).expect("a vector file is JSON");
     let Value::Array(vectors) = file["vectors"].take() else {

@@ -1,5 +1,7 @@
 //! Compiles the contracts that the tests of this package speak.
 
+mod vectors;
+
 use floe_codegen::Build;
 
 fn main() {
@@ -8,7 +10,11 @@ fn main() {
         "contracts/Classes.ice",
         "interop/ice/Interop.ice",
     ] {
-        let build = Build::new().file(contract);
-        build.compile().unwrap_or_else(|error| error.exit());
+        compile(Build::new().file(contract));
     }
+    vectors::compile_all();
+}
+
+fn compile(build: Build) {
+    build.compile().unwrap_or_else(|error| error.exit());
 }

@@ -1,0 +1,40 @@
+//! Generated code against the published vectors, both ways; and everything that is legal compiles.
+//!
+//! The contracts are the Slice texts that stand in the vectors (`build/vectors.rs`).
+
+#![deny(warnings)]
+
+mod build;
+mod exceptions;
+#[path = "../../crates/wire/tests/vectors/file.rs"]
+#[allow(dead_code)]
+mod file;
+#[path = "../../crates/wire/tests/vectors/json.rs"]
+#[allow(dead_code)]
+mod json;
+mod slicing;
+mod values;
+
+/// What the sender of the slicing vectors knows, and all other definitions of vectors.
+mod contract {
+    floe::include_contract!("Values");
+    floe::include_contract!("Exceptions");
+    floe::include_contract!("Slicing");
+}
+
+/// What the receiver of the slicing vectors knows.
+mod receiver {
+    floe::include_contract!("Receiver");
+}
+
+/// Every contract of the corpus that is legal.
+mod accepted {
+    include!(concat!(env!("OUT_DIR"), "/accepted.rs"));
+}
+
+/// They are compiled with this test.
+#[test]
+fn every_legal_contract_of_the_corpus_compiles() {
+    assert_eq!(accepted::REFUSED, [""; 0]);
+    assert_eq!(accepted::COUNT, 88);
+}
