@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Makes `Values`, `Exceptions`, `Slicing` (what the sender knows), `Receiver` (what the receiver
 /// of the slicing vectors knows) and `accepted.rs`.
-pub fn compile_all() {
+pub(crate) fn compile_all() {
     let values = [
         "primitives",
         "sequences",
