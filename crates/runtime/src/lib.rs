@@ -55,11 +55,13 @@ pub use event::Event;
 pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::Settings;
 
+pub use bytes::Bytes;
 pub use floe_wire::encoding::{
     AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, ClassType, Classes,
-    ClassesOf, Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode, EncodeError,
-    Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader, ExceptionWriter,
-    Extends, Link, Nilable, ProtocolVersion, Ref, TagFormat, Tagged, UserException,
+    ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode,
+    EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
+    ExceptionWriter, Extends, Link, Nilable, ProtocolVersion, Ref, TagFormat, Tagged,
+    UserException,
 };
 pub use floe_wire::message::{
     Context, OperationMode, Outcome, ProtocolError, RequestFailed, RequestId, SystemException,

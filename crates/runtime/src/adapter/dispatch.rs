@@ -186,6 +186,7 @@ impl Request {
         let encapsulation = self.current.request.encapsulation();
         let mut decoder = encapsulation
             .decoder()?
+            .with_owner(self.current.request.message())
             .with_context(&self.current.communicator);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;

@@ -1,5 +1,6 @@
 //! Typed invocations, as generated proxies make them.
 
+use bytes::Bytes;
 use floe_wire::encoding::{
     DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader,
 };
@@ -78,13 +79,13 @@ impl Proxy {
         }
     }
 
-    fn user_exception<E: OperationError>(&self, bytes: &[u8]) -> E {
+    fn user_exception<E: OperationError>(&self, bytes: &Bytes) -> E {
         self.try_user_exception(bytes)
             .unwrap_or_else(|error| bad_reply(error).into())
     }
 
     /// The exception as the nearest type that the operation declares.
-    fn try_user_exception<E: OperationError>(&self, bytes: &[u8]) -> Result<E, DecodeError> {
+    fn try_user_exception<E: OperationError>(&self, bytes: &Bytes) -> Result<E, DecodeError> {
         let mut reader = ExceptionReader::new(self.decoder(bytes)?)?;
         let type_id = reader.type_id().to_owned();
         loop {
@@ -98,8 +99,10 @@ impl Proxy {
         }
     }
 
-    fn decoder<'a>(&'a self, encapsulation: &'a [u8]) -> Result<Decoder<'a>, DecodeError> {
-        let decoder = Encapsulation::parse(encapsulation)?.decoder()?;
+    fn decoder<'a>(&'a self, encapsulation: &'a Bytes) -> Result<Decoder<'a>, DecodeError> {
+        let decoder = Encapsulation::parse(encapsulation)?
+            .decoder()?
+            .with_owner(encapsulation);
         Ok(match self.communicator() {
             Some(communicator) => decoder.with_context(communicator),
             None => decoder,

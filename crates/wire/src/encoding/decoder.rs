@@ -2,6 +2,8 @@
 
 use std::any::Any;
 
+use bytes::Bytes;
+
 use super::class::GraphReader;
 use super::slice::TagScope;
 use super::{Decode, DecodeError, DecodeErrorKind, Encapsulation, EncodingVersion};
@@ -17,6 +19,8 @@ pub struct Decoder<'a> {
     origin: usize,
     encoding: EncodingVersion,
     context: Option<&'a (dyn Any + Send + Sync)>,
+    /// What `bytes` are a part of, if it can be shared.
+    owner: Option<&'a Bytes>,
     pub(super) tag_scope: TagScope,
     /// Class instances; made when it is needed.
     graph: Option<Box<GraphReader<'a>>>,
@@ -31,6 +35,7 @@ impl<'a> Decoder<'a> {
             origin: 0,
             encoding,
             context: None,
+            owner: None,
             tag_scope: TagScope::Parameters,
             graph: None,
         }
@@ -47,6 +52,14 @@ impl<'a> Decoder<'a> {
     /// The context given by [`Decoder::with_context`].
     pub fn context(&self) -> Option<&'a (dyn Any + Send + Sync)> {
         self.context
+    }
+
+    /// The same decoder with the shared bytes, a message say, that it reads a part of: `Bytes` are
+    /// decoded as slices of it, and keep all of it in memory as long as they live.
+    #[must_use]
+    pub fn with_owner(mut self, owner: &'a Bytes) -> Self {
+        self.owner = Some(owner);
+        self
     }
 
     /// The encoding of the encapsulation that is being read.
@@ -87,6 +100,20 @@ impl<'a> Decoder<'a> {
         };
         self.position += len;
         Ok(taken)
+    }
+
+    /// Reads `len` raw bytes as a slice of the owner, or as a copy if there is none.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::EndOfData`].
+    pub fn shared_bytes(&mut self, len: usize, what: &'static str) -> Result<Bytes, DecodeError> {
+        let bytes = self.bytes(len, what)?;
+        let shared = self.owner.and_then(|owner| {
+            let start = bytes.as_ptr().addr().checked_sub(owner.as_ptr().addr())?;
+            let is_within = owner.len().checked_sub(start)? >= len;
+            is_within.then(|| owner.slice(start..start + len))
+        });
+        Ok(shared.unwrap_or_else(|| Bytes::copy_from_slice(bytes)))
     }
 
     /// Reads a fixed number of bytes.
@@ -188,12 +215,13 @@ impl<'a> Decoder<'a> {
     /// # Errors
     /// As [`Decoder::encapsulation`], and [`DecodeErrorKind::UnsupportedEncoding`].
     pub fn open_encapsulation(&mut self) -> Result<Decoder<'a>, DecodeError> {
-        let context = self.context;
+        let (context, owner) = (self.context, self.owner);
         let start = self.origin + self.position;
         let encapsulation = self.encapsulation()?;
         let mut inner = encapsulation.decoder()?;
         inner.origin = start + super::ENCAPSULATION_HEADER_LEN;
         inner.context = context;
+        inner.owner = owner;
         Ok(inner)
     }
 
@@ -288,6 +316,7 @@ impl Clone for Decoder<'_> {
             origin: self.origin,
             encoding: self.encoding,
             context: self.context,
+            owner: self.owner,
             tag_scope: self.tag_scope,
             graph: None,
         }

@@ -5,6 +5,7 @@
 //! aligned. Messages and what surrounds a value on the wire live in `message/`.
 
 mod class;
+mod collection;
 mod decoder;
 mod encapsulation;
 mod encoder;
@@ -23,6 +24,7 @@ pub use class::{
     ClassReader, ClassTable, ClassType, Classes, ClassesOf, Extends, GRAPH_DEPTH_MAX, Link, Ref,
     SliceId, UnknownClass, UnknownSlice,
 };
+pub use collection::Collected;
 pub use decoder::Decoder;
 pub use encapsulation::{ENCAPSULATION_HEADER_LEN, Encapsulation};
 pub use encoder::Encoder;

@@ -259,7 +259,7 @@ impl<T: ClassType + ?Sized> Tagged for Link<T> {
 }
 
 /// The number of bytes of a size and so many elements.
-fn elements_len(count: usize, element_len: Option<usize>) -> usize {
+pub(super) fn elements_len(count: usize, element_len: Option<usize>) -> usize {
     let size_len = if count < 255 { 1 } else { 5 };
     size_len + count * element_len.unwrap_or_default()
 }

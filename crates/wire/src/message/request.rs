@@ -255,6 +255,11 @@ impl IncomingRequest {
         Context::decode(&mut decoder).expect("the context was checked when the request was parsed")
     }
 
+    /// The whole message: what the parameters are a part of.
+    pub fn message(&self) -> &Bytes {
+        &self.bytes
+    }
+
     /// The parameters with their encapsulation header, sharing the message's bytes.
     pub fn parameters(&self) -> Bytes {
         self.bytes.slice(self.parameters.range())
