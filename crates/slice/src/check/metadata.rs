@@ -59,17 +59,75 @@ const LANGUAGES: &[&str] = &[
     "icegrid",
 ];
 
-/// The language of our own generated code, and what a directive for it may say.
-const OURS: (&str, &[&str]) = ("rust", &["identifier"]);
+/// The prefix of the directives for our own generated code.
+const OUR_PREFIX: &str = "rust:";
 
-/// Whether a directive is one of ours and known.
-fn is_ours(text: &str) -> bool {
-    let mut parts = text.splitn(3, ':');
-    parts.next() == Some(OURS.0)
-        && parts
-            .next()
-            .is_some_and(|directive| OURS.1.contains(&directive))
-        && parts.next().is_some_and(|argument| !argument.is_empty())
+/// Our own directive: its name, what it takes, and where it has a meaning (anywhere if nothing is
+/// listed). `docs/guides/metadata.md` explains them.
+struct Ours {
+    name: &'static str,
+    argument: Option<&'static str>,
+    places: &'static [Place],
+}
+
+const OURS: &[Ours] = &[
+    Ours {
+        name: "identifier",
+        argument: Some("name"),
+        places: &[],
+    },
+    Ours {
+        name: "derive",
+        argument: Some("path::of::Derive,Another"),
+        places: &[Place::Class, Place::Exception, Place::Struct, Place::Enum],
+    },
+    Ours {
+        name: "type",
+        argument: Some("path::of::Container"),
+        places: &[Place::Sequence, Place::Dictionary],
+    },
+    Ours {
+        name: "bytes",
+        argument: None,
+        places: &[Place::Sequence],
+    },
+];
+
+/// What is wrong with one of our own directives, and what to do.
+fn ours(text: &str, directive: &str, place: Place) -> Option<(String, String)> {
+    let (name, argument) = match directive.split_once(':') {
+        Some((name, argument)) => (name, Some(argument)),
+        None => (directive, None),
+    };
+    let Some(known) = OURS.iter().find(|ours| ours.name == name) else {
+        let names: Vec<String> = OURS
+            .iter()
+            .map(|ours| format!("`rust:{}`", ours.name))
+            .collect();
+        let help = match nearest(name, OURS.iter().map(|ours| ours.name)) {
+            Some(meant) => format!("did you mean `rust:{meant}`?"),
+            None => format!("for Rust there are {}", names.join(", ")),
+        };
+        return Some((
+            format!("the metadata `{text}` is unknown and has no effect"),
+            help,
+        ));
+    };
+    if !known.places.is_empty() && !known.places.contains(&place) {
+        let message = format!("the metadata `{text}` has no effect here");
+        return Some((message, where_it_belongs(known.places)));
+    }
+    match (known.argument, argument.unwrap_or_default()) {
+        (Some(wanted), "") => Some((
+            format!("the metadata `{text}` lacks its argument"),
+            format!("write `rust:{name}:{wanted}`"),
+        )),
+        (None, argument) if !argument.is_empty() => Some((
+            format!("the metadata `{text}` takes no argument"),
+            format!("write `rust:{name}`"),
+        )),
+        _ => None,
+    }
 }
 
 /// Directives without a language: the name before the colon, and where it has a meaning (anywhere
@@ -127,7 +185,14 @@ impl Checker {
             None => (text, None),
         };
         let is_foreign = argument.is_some() && LANGUAGES.contains(&name);
-        if is_foreign || is_ours(text) || self.is_suppressed(metadata.span, "invalid-metadata") {
+        if is_foreign || self.is_suppressed(metadata.span, "invalid-metadata") {
+            return;
+        }
+        if let Some(directive) = text.strip_prefix(OUR_PREFIX) {
+            if let Some((message, help)) = ours(text, directive, place) {
+                let diagnostic = Diagnostic::new(Code::UnknownMetadata, metadata.span, message);
+                self.report(diagnostic.help(help));
+            }
             return;
         }
         let known = DIRECTIVES.iter().find(|(known, _)| *known == name);
@@ -152,8 +217,8 @@ impl Checker {
 }
 
 fn suggestion(name: &str) -> String {
-    if name == OURS.0 {
-        return "for Rust there is `rust:identifier:name`".to_owned();
+    if name == "rust" {
+        return "for Rust it begins with `rust:`, as `rust:identifier:name`".to_owned();
     }
     let names = DIRECTIVES.iter().map(|(name, _)| *name);
     match nearest(name, names.chain(LANGUAGES.iter().copied())) {
