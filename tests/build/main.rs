@@ -1,5 +1,6 @@
 //! Compiles the contracts that the tests of this package speak.
 
+mod guide;
 mod vectors;
 
 use floe_codegen::Build;
@@ -12,6 +13,7 @@ fn main() {
     ] {
         compile(Build::new().file(contract));
     }
+    guide::compile_examples();
     vectors::compile_all();
 }
 

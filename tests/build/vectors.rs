@@ -125,6 +125,6 @@ fn accepted() {
     std::fs::write(path, modules).expect("a writable directory");
 }
 
-fn out_dir() -> PathBuf {
+pub(crate) fn out_dir() -> PathBuf {
     std::env::var_os("OUT_DIR").expect("Cargo sets it").into()
 }

@@ -9,6 +9,7 @@ mod exceptions;
 #[path = "../../crates/wire/tests/vectors/file.rs"]
 #[allow(dead_code)]
 mod file;
+mod guide;
 #[path = "../../crates/wire/tests/vectors/json.rs"]
 #[allow(dead_code)]
 mod json;
