@@ -13,6 +13,8 @@ fn main() {
     ] {
         compile(Build::new().file(contract));
     }
+    let extra = Build::new().file("contracts/Extra.ice");
+    compile(extra.external("::Classes", "crate::contract::classes"));
     guide::compile_examples();
     vectors::compile_all();
 }

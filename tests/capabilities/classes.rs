@@ -3,7 +3,7 @@
 
 use floe::{
     Adapter, AnyClass, Communicator, Current, EncodingVersion, InvokeError, Link, Proxy, Ref,
-    TypedProxy,
+    Settings, TypedProxy,
 };
 
 use crate::contract::classes::{
@@ -13,6 +13,7 @@ use crate::contract::classes::{
     Hostile, Index, LaterProxy, Lonely, Node, NodeProxy, Nodes, Nothing, Point, Points, Ring,
     Shape, SubCounter, SubCounterProxy, UnknownProxy, Uses,
 };
+use crate::contract::extra::{self, Shot, Sky, SkyDispatcher, SkyFindError, SkyProxy, Star};
 
 type Any = Link<dyn AnyClass>;
 
@@ -466,6 +467,64 @@ async fn members_may_be_named_like_what_generated_code_has() {
     };
     let got = proxy.echo(&Link::new(based.clone())).await.unwrap();
     assert_eq!(*got.get().unwrap().cast::<Based>().unwrap(), based);
+}
+
+#[tokio::test]
+async fn classes_of_another_contract_are_known_if_they_are_added() {
+    let star = Link::<Shape>::new(Star::default());
+    let with = async |is_added: bool| {
+        let mut settings = Settings::default();
+        if is_added {
+            settings.classes.push(&extra::CLASSES);
+        }
+        let communicator = Communicator::with_settings(settings);
+        let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+        let proxy = adapter
+            .add("drawing", DrawingDispatcher::new(Echo))
+            .unwrap();
+        adapter.activate();
+        DrawingProxy::from_proxy(proxy).echo(&star).await
+    };
+    let error = with(false).await.unwrap_err().to_string();
+    assert!(error.contains("::Extra::Star"), "{error}");
+    let got = with(true).await.unwrap().get().unwrap();
+    assert_eq!(got.cast::<Star>().unwrap().points, 5);
+}
+
+#[tokio::test]
+async fn a_contract_knows_the_classes_of_the_one_that_it_includes() {
+    let communicator = Communicator::new();
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+    let proxy = adapter.add("sky", SkyDispatcher::new(Echo)).unwrap();
+    let proxy = SkyProxy::from_proxy(proxy);
+    adapter.activate();
+    for encoding in [EncodingVersion::V1_1, EncodingVersion::V1_0] {
+        let sky = proxy.ice_encoding(encoding);
+        let node = Link::new(Node::default());
+        let star = Star {
+            node,
+            ..Star::default()
+        };
+        let found = sky.find(&Link::new(star.clone())).await.unwrap();
+        assert!(found.get().unwrap().cast::<Ring>().is_some());
+        let SkyFindError::Shot(shot) = sky.find(&Link::nil()).await.unwrap_err() else {
+            panic!("sliced");
+        };
+        assert_eq!(shot.star.get().unwrap().points, 5);
+    }
+}
+
+impl Sky for Echo {
+    async fn find(&self, star: Link<Star>, _: &Current) -> Result<Link<Shape>, SkyFindError> {
+        match star.get() {
+            Some(_) => Ok(Link::new(ring())),
+            None => Err(Shot {
+                star: Link::new(Star::default()),
+                ..Shot::default()
+            }
+            .into()),
+        }
+    }
 }
 
 async fn served() -> (Adapter, DrawingProxy) {

@@ -9,4 +9,5 @@ mod generated;
 mod contract {
     floe::include_contract!("Everything");
     floe::include_contract!("Classes");
+    floe::include_contract!("Extra");
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use floe_wire::encoding::{ClassTable, Decoder};
+
 /// Limits and waits of a communicator and of everything that belongs to it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -34,6 +36,11 @@ pub struct Settings {
     /// waits for ever. Default 60 s, as in Ice: an Ice or Floe peer that is alive sends heartbeats.
     #[doc(alias = "Ice.ACM.Timeout")]
     pub idle_timeout: Option<Duration>,
+    /// Tables of classes that may arrive where another contract declares a base of theirs, or
+    /// `Object`. The classes of a contract and of those that it includes are known without it; none
+    /// by default.
+    #[doc(alias = "ValueFactory")]
+    pub classes: Vec<&'static ClassTable>,
 }
 
 impl Default for Settings {
@@ -48,6 +55,16 @@ impl Default for Settings {
             batch_size_max: 1024 * 1024,
             heartbeat_interval: Duration::from_secs(20),
             idle_timeout: Some(Duration::from_secs(60)),
+            classes: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Lets a decoder know the classes that were added.
+    pub(crate) fn make_known(&self, decoder: &mut Decoder<'_>) {
+        for classes in &self.classes {
+            decoder.know_classes(*classes);
         }
     }
 }

@@ -111,22 +111,19 @@ fn all_types(model: &Model) -> impl Iterator<Item = Type> {
 fn table<'m>(
     model: &Model,
     options: &RustOptions,
-    mut generated: impl Iterator<Item = &'m Definition>,
+    generated: impl Iterator<Item = &'m Definition>,
 ) -> Option<Table> {
     model
         .iter()
         .find(|(_, definition)| is_complete_class(definition))?;
     let mut modules = options.root();
+    let mut generated = generated.peekable();
     if modules.is_empty() {
-        modules.extend(generated.next()?.modules.first().cloned());
+        modules.extend(generated.peek()?.modules.first().cloned());
     }
-    let constants = model.iter().filter_map(|(_, definition)| {
-        let is_constant = matches!(definition.kind, DefinitionKind::Const(_));
-        is_constant.then(|| {
-            let spelling = names::screaming_snake;
-            spelled(&definition.name, &definition.metadata, spelling)
-        })
-    });
+    let constants = generated.filter(|definition| definition.modules == modules);
+    let constants = constants.filter(|it| matches!(it.kind, DefinitionKind::Const(_)));
+    let constants = constants.map(|it| spelled(&it.name, &it.metadata, names::screaming_snake));
     let taken: Vec<String> = constants.collect();
     let name = names::fresh("CLASSES", &taken).to_string();
     Some(Table { modules, name })

@@ -47,9 +47,11 @@ impl Scope<'_> {
         self.path(id, servant_suffix(self.model.definition(id)))
     }
 
-    /// Whether there is Rust for a definition that may be declared only.
+    /// Whether there is Rust for a definition that may be declared only: a module that is taken from
+    /// elsewhere may not have it either.
     pub(super) fn is_known(&self, id: DefinitionId, is_complete: bool) -> bool {
-        is_complete || is_external(self.options, self.model.definition(id))
+        let scoped = &self.model.definition(id).scoped;
+        is_complete || self.options.external_path(scoped).is_some()
     }
 
     /// The path to the table of classes, if there is one.

@@ -188,6 +188,8 @@ impl Request {
             .decoder()?
             .with_owner(self.current.request.message())
             .with_context(&self.current.communicator);
+        let settings = self.current.communicator.settings();
+        settings.make_known(&mut decoder);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
         Ok(parameters)

@@ -100,13 +100,14 @@ impl Proxy {
     }
 
     fn decoder<'a>(&'a self, encapsulation: &'a Bytes) -> Result<Decoder<'a>, DecodeError> {
-        let decoder = Encapsulation::parse(encapsulation)?
+        let mut decoder = Encapsulation::parse(encapsulation)?
             .decoder()?
             .with_owner(encapsulation);
-        Ok(match self.communicator() {
-            Some(communicator) => decoder.with_context(communicator),
-            None => decoder,
-        })
+        let Some(communicator) = self.communicator() else {
+            return Ok(decoder);
+        };
+        communicator.settings().make_known(&mut decoder);
+        Ok(decoder.with_context(communicator))
     }
 }
 
