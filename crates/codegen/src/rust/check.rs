@@ -85,6 +85,8 @@ impl Check<'_> {
     fn definition(&mut self, id: DefinitionId) {
         let before = self.findings.len();
         own_metadata::check(self.model, id, &mut self.findings);
+        self.findings
+            .extend(own_metadata::key(self.model, id, self.facts));
         if self.findings.len() == before {
             self.names_within(id);
         }

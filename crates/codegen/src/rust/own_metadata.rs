@@ -10,8 +10,9 @@ use floe_slice::model::{
 use quote::quote;
 
 use super::check::inner_metadata;
-use super::containers::applied;
+use super::containers::{Container, applied};
 use super::derive;
+use super::facts::Facts;
 
 /// Adds what is wrong with the metadata of a definition.
 pub(super) fn check(model: &Model, id: DefinitionId, findings: &mut Vec<Diagnostic>) {
@@ -64,6 +65,21 @@ fn container(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic>
     let message = format!("expected the path of a Rust container, got `{written}`");
     let help = "write `rust:type:std::collections::HashMap`; its parameters are filled in";
     Some(Diagnostic::new(Code::BadName, metadata.span, message).help(help))
+}
+
+/// A key without an order, which `BTreeMap` needs: only a container that was chosen makes one.
+pub(super) fn key(model: &Model, id: DefinitionId, facts: &Facts) -> Option<Diagnostic> {
+    let definition = model.definition(id);
+    let DefinitionKind::Dictionary(dictionary) = &definition.kind else {
+        return None;
+    };
+    if !facts.is_inexact(dictionary.key) || Container::of(definition) != Container::Usual {
+        return None;
+    }
+    let scoped = &definition.scoped;
+    let message = format!("the keys of `{scoped}` hold a container that has no order");
+    let help = "choose another `rust:type` for the keys, or one for the dictionary";
+    Some(Diagnostic::new(Code::WrongKind, definition.span, message).help(help))
 }
 
 fn bytes(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic> {

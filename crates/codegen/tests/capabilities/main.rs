@@ -5,6 +5,7 @@ mod build;
 mod clashes;
 mod committed;
 mod html;
+mod metadata;
 mod snapshot;
 
 use std::path::PathBuf;

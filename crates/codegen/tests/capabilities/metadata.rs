@@ -1,0 +1,139 @@
+//! Metadata for Rust: what they make of a contract, and what is wrong with them.
+
+use floe_codegen::{RustOptions, generate_rust};
+use floe_slice::check_source;
+
+use crate::findings;
+
+/// The Rust of a module with these definitions.
+fn rust(definitions: &str) -> String {
+    let compilation = check_source(format!("module M {{ {definitions} }}").as_bytes());
+    assert_eq!(compilation.render(), "");
+    let text = generate_rust(&compilation.model, &RustOptions::new());
+    text.unwrap_or_else(|findings| panic!("{findings:?}"))
+}
+
+#[test]
+fn derives_are_added_to_those_that_a_type_has() {
+    let cases = [
+        (
+            "[\"rust:derive:serde::Serialize, my::Other\"] struct S { double d; }",
+            "#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, my::Other)]\n    pub struct S",
+        ),
+        (
+            "[\"rust:derive:Eq\", \"rust:derive:Clone\"] class C { int i; }",
+            "#[derive(Debug, Clone, PartialEq, Default, Eq)]\n    pub struct C",
+        ),
+        (
+            "[\"rust:derive:A\"] exception E { int i = 1; }",
+            "#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, A)]\n    pub struct E",
+        ),
+    ];
+    for (contract, expected) in cases {
+        let text = rust(contract);
+        assert!(text.contains(expected), "{text}");
+    }
+    let text = rust("[\"rust:derive:A\"] enum E { a }");
+    assert!(
+        text.contains("    A,\n") || text.contains(", A)]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_deprecated_is_so_in_rust_with_its_text() {
+    let text = rust(
+        "[\"deprecated:a\"] class C { [\"deprecate:b\"] int i; }
+         [\"deprecated:c\"] interface I { [\"deprecated\"] void op(); }
+         enum E { x, [\"deprecated:d\"] y }
+         [\"deprecated:e\"] sequence<int> Q;
+         [\"deprecated:f\"] const int n = 1;
+         [\"deprecated:g\"] exception X { }",
+    );
+    for note in ["a", "b", "d", "e", "f", "g"] {
+        let attribute = format!("#[deprecated(note = \"{note}\")]");
+        assert_eq!(text.matches(&attribute).count(), 1, "{note}: {text}");
+    }
+    assert_eq!(
+        text.matches("(note = \"c\")").count(),
+        2,
+        "proxy and servant: {text}"
+    );
+    assert_eq!(
+        text.matches("#[deprecated]").count(),
+        2,
+        "proxy and servant: {text}"
+    );
+    assert!(
+        text.contains("deprecated,\n"),
+        "the generated code itself may use it"
+    );
+}
+
+#[test]
+fn a_parameter_in_a_chosen_container_is_borrowed_as_it_is() {
+    let text = rust(
+        "[\"rust:type:std::collections::VecDeque\"] sequence<int> Window;
+         [\"rust:bytes\"] sequence<byte> Data;
+         interface I { void op(Window window, optional(1) Data data); }",
+    );
+    assert!(
+        text.contains("pub type Window = std::collections::VecDeque<i32>;"),
+        "{text}"
+    );
+    assert!(text.contains("pub type Data = ::floe::Bytes;"), "{text}");
+    let parameters = "op(&self, window: &Window, data: Option<&[u8]>)";
+    let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.replace("( ", "(")
+            .replace(", )", ")")
+            .contains(parameters),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_unordered_container_takes_the_order_of_what_holds_it() {
+    let text = rust(
+        "[\"rust:type:std::collections::HashMap\"] dictionary<int, int> Map;
+         struct Holds { Map map; } struct Plain { int i; }",
+    );
+    assert!(text.contains("#[derive(Debug, Clone, PartialEq, Default)]\n    pub struct Holds"));
+    assert!(text.contains("Ord, Default)]\n    pub struct Plain"));
+}
+
+#[test]
+fn what_would_not_compile_is_refused_with_its_place() {
+    let cases = [
+        (
+            "[\"rust:derive:1\"] struct S { int i; }",
+            "expected the path of a derive macro, got `1`",
+        ),
+        (
+            "[\"rust:derive:A,,B\"] struct S { int i; }",
+            "expected the path of a derive macro, got ``",
+        ),
+        (
+            "[\"rust:derive:A<B>\"] enum E { a }",
+            "expected the path of a derive macro, got `A<B>`",
+        ),
+        (
+            "[\"rust:type:a b\"] sequence<int> S;",
+            "expected the path of a Rust container, got `a b`",
+        ),
+        (
+            "[\"rust:bytes\"] sequence<int> S;",
+            "`rust:bytes` on `::M::S`, which is no sequence of bytes",
+        ),
+        (
+            "[\"rust:type:std::collections::HashSet\"] sequence<int> S; dictionary<S, int> D;",
+            "the keys of `::M::D` hold a container that has no order",
+        ),
+    ];
+    for (contract, expected) in cases {
+        let text = findings(&format!("module M {{ {contract} }}"));
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("input.ice:1:"), "{text}");
+        assert!(text.contains("help: "), "{text}");
+    }
+}
