@@ -19,7 +19,8 @@ use serde_json::{Map, Value, json};
 /// sequence           "element": TYPE
 /// dictionary         "key": TYPE, "value": TYPE
 /// exception, class   "base": "::Demo::Base" or null, "members": [ MEMBER ];
-///                    class: "compactId" if it has one, "complete"
+///                    class: "compactId" if it has one, "complete"; of Ice 3.7 also "implements"
+///                    (a list of names) and "operations" if there are any
 /// interface          "bases": [ "::Demo::Base" ], "complete": true,
 ///                    "operations": [ { "name", "idempotent", "returns": TYPE or null, "returnTag",
 ///                                      "parameters": [ { "name", "type", "out", "tag" } ],
@@ -121,6 +122,13 @@ impl Shape<'_> {
         object.insert("base".into(), self.base(of.base));
         object.insert("complete".into(), json!(of.is_complete));
         object.insert("members".into(), json!(self.members(&of.members)));
+        if !of.implements.is_empty() {
+            object.insert("implements".into(), json!(self.names(&of.implements)));
+        }
+        if !of.operations.is_empty() {
+            let operations = of.operations.iter().map(|it| self.operation(it));
+            object.insert("operations".into(), operations.collect());
+        }
         Value::Object(object)
     }
 
@@ -233,7 +241,7 @@ fn annotate(object: &mut Map<String, Value>, metadata: &[Metadata], doc: Option<
 #[cfg(test)]
 mod tests {
     use floe_slice::check_source;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::model_json;
 
@@ -247,6 +255,14 @@ mod tests {
                 exception Base { }
                 exception Rejected extends Base { string reason; }
                 interface Shop { idempotent Item find(string name, out Object* seller) throws Rejected; }
+                class Root { Object any; }
+                class Later;
+                class Node(3) extends Root implements Shop
+                {
+                    Later later;
+                    optional(7) int size = 2;
+                    optional(4) Node next(optional(5) Node after);
+                }
             }",
         );
         let value: Value = serde_json::from_str(&model_json(&compilation.model)).unwrap();
@@ -258,6 +274,19 @@ mod tests {
                 .unwrap()
                 .clone()
         };
+        let node = named("::Demo::Node");
+        assert_eq!(node["kind"], "class");
+        assert_eq!(
+            (&node["compactId"], &node["base"]),
+            (&json!(3), &json!("::Demo::Root"))
+        );
+        assert_eq!(node["members"][1]["tag"], 7);
+        assert_eq!(node["members"][1]["default"], 2);
+        assert_eq!(node["implements"][0], "::Demo::Shop");
+        assert_eq!(node["operations"][0]["returnTag"], 4);
+        assert_eq!(node["operations"][0]["parameters"][0]["tag"], 5);
+        assert_eq!(named("::Demo::Root")["members"][0]["type"], "Object");
+        assert_eq!(named("::Demo::Later")["complete"], false);
         let item = named("::Demo::Item");
         assert_eq!(item["kind"], "struct");
         assert_eq!(item["doc"], "A thing.");

@@ -1,7 +1,7 @@
 //! One definition of the page.
 
 use floe_slice::model::{
-    Class, Definition, DefinitionId, DefinitionKind, Dictionary, Enum, Interface, Member,
+    Class, Definition, DefinitionId, DefinitionKind, Dictionary, Enum, Member,
 };
 
 use super::comment::{Comment, deprecation};
@@ -71,12 +71,17 @@ impl Page<'_> {
             }
             DefinitionKind::Class(of) => {
                 let base: Vec<DefinitionId> = of.base.into_iter().collect();
-                let text = head("class") + &compact_id(of) + &extends(&base);
-                ("class", text, self.members(definition, &of.members))
+                let mut text = head("class") + &compact_id(of) + &extends(&base);
+                if !of.implements.is_empty() {
+                    let implements = self.names(&of.implements, modules);
+                    text.push_str(&format!(" {} {implements}", keyword("implements")));
+                }
+                let members = self.members(definition, &of.members);
+                ("class", text, members + &self.operations(id, definition))
             }
             DefinitionKind::Interface(of) => {
                 let text = head("interface") + &extends(&of.bases);
-                ("interface", text, self.operations(id, definition, of))
+                ("interface", text, self.operations(id, definition))
             }
             _ => ("definition", head("definition"), String::new()),
         }
@@ -122,8 +127,8 @@ impl Page<'_> {
         }
     }
 
-    fn operations(&self, id: DefinitionId, definition: &Definition, of: &Interface) -> String {
-        let own = of.operations.iter();
+    fn operations(&self, id: DefinitionId, definition: &Definition) -> String {
+        let own = self.model.own_operations(id).iter();
         let mut html: String = own.map(|it| self.operation(definition, it)).collect();
         let inherited = self.model.all_operations(id);
         let inherited = inherited.iter().filter(|(owner, _)| *owner != id);
@@ -149,10 +154,8 @@ impl Page<'_> {
         let mut derived = Vec::new();
         for (other, candidate) in self.model.iter() {
             let is_derived = match &candidate.kind {
-                DefinitionKind::Interface(of) => of.bases.contains(&id),
                 DefinitionKind::Exception(of) => of.base == Some(id),
-                DefinitionKind::Class(of) => of.base == Some(id),
-                _ => false,
+                _ => self.model.own_bases(other).contains(&id),
             };
             if is_derived && self.links.is_shown(other) {
                 derived.push(self.name(other, &definition.modules));

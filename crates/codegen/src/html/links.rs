@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use floe_slice::Model;
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Type};
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation, Type};
 
 /// The names that the page can link to.
 pub(super) struct Links<'m> {
@@ -87,21 +87,26 @@ impl<'m> Links<'m> {
                 self.add_type(scoped, of.value);
             }
             DefinitionKind::Exception(of) => self.add_members(scoped, &of.members),
-            DefinitionKind::Class(of) => self.add_members(scoped, &of.members),
-            DefinitionKind::Interface(of) => {
-                for operation in &of.operations {
-                    let user = format!("{scoped}::{}", operation.name);
-                    let parameters = operation.parameters.iter().map(|it| it.r#type);
-                    let returned = operation.returns.iter().map(|it| it.r#type);
-                    parameters
-                        .chain(returned)
-                        .for_each(|r#type| self.add_type(&user, r#type));
-                    for id in &operation.throws {
-                        self.add(&user, *id);
-                    }
-                }
+            DefinitionKind::Class(of) => {
+                self.add_members(scoped, &of.members);
+                self.add_operations(scoped, &of.operations);
             }
+            DefinitionKind::Interface(of) => self.add_operations(scoped, &of.operations),
             _ => {}
+        }
+    }
+
+    fn add_operations(&mut self, scoped: &str, operations: &[Operation]) {
+        for operation in operations {
+            let user = format!("{scoped}::{}", operation.name);
+            let parameters = operation.parameters.iter().map(|it| it.r#type);
+            let returned = operation.returns.iter().map(|it| it.r#type);
+            parameters
+                .chain(returned)
+                .for_each(|r#type| self.add_type(&user, r#type));
+            for id in &operation.throws {
+                self.add(&user, *id);
+            }
         }
     }
 
@@ -132,7 +137,11 @@ fn parts(definition: &Definition) -> Vec<&str> {
     let members = match &definition.kind {
         DefinitionKind::Struct(of) => &of.members,
         DefinitionKind::Exception(of) => &of.members,
-        DefinitionKind::Class(of) => &of.members,
+        DefinitionKind::Class(of) => {
+            let members = of.members.iter().map(|it| it.name.as_str());
+            let operations = of.operations.iter().map(|it| it.name.as_str());
+            return members.chain(operations).collect();
+        }
         DefinitionKind::Enum(of) => {
             return of.enumerators.iter().map(|it| it.name.as_str()).collect();
         }

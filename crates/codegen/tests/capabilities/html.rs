@@ -163,6 +163,7 @@ fn every_kind_of_definition_is_shown() {
             class C(7) { Object any; C next; }
             interface I { [\"amd\"] void op(Object* o, I* i, out optional(1) D d) throws Y; }
             interface J extends I { }
+            class K extends C implements I { C next2; optional(3) int count(optional(4) C c); }
         }",
     );
     assert_has(
@@ -179,6 +180,9 @@ fn every_kind_of_definition_is_shown() {
             "[&quot;amd&quot;]",
             "<a href=\"#M.I\">I</a>* i",
             "<b>Inherits</b> <a href=\"#M.I.op\">I::op</a>",
+            "<span class=\"kw\">implements</span> <a href=\"#M.I\">I</a>",
+            "id=\"M.K.count\"",
+            "<span class=\"kw\">optional</span>(4) <a href=\"#M.C\">C</a>",
         ],
     );
 }
