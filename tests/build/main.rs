@@ -1,6 +1,7 @@
 //! Compiles the contracts that the tests of this package speak.
 
 mod guide;
+mod names;
 mod vectors;
 
 use floe_codegen::Build;
@@ -15,6 +16,7 @@ fn main() {
     }
     let extra = Build::new().file("contracts/Extra.ice");
     compile(extra.external("::Classes", "crate::contract::classes"));
+    names::compile_hostile();
     guide::compile_examples();
     vectors::compile_all();
 }

@@ -28,6 +28,11 @@ mod receiver {
     floe::include_contract!("Receiver");
 }
 
+/// Names that are something else in Rust, wherever a name can stand.
+mod names {
+    floe::include_contract!("Names");
+}
+
 /// Every contract of the corpus that is legal.
 mod accepted {
     include!(concat!(env!("OUT_DIR"), "/accepted.rs"));
