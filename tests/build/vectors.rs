@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use floe_codegen::{Build, RustOptions, generate_rust};
+use floe_codegen::{Build, RustOptions, compile_files, generate_rust};
 use serde_json::Value;
 
 /// Makes `Values`, `Exceptions`, `Slicing` (what the sender knows), `Receiver` (what the receiver
@@ -101,11 +101,15 @@ fn compile(name: &str, text: &str) {
 
 /// Every contract of the corpus that is legal and stands alone, in a module of its own.
 fn accepted() {
+    let folder = out_dir().join("accepted");
+    std::fs::create_dir_all(&folder).expect("a writable directory");
     let mut modules = String::new();
     let (mut count, mut refused) = (0, Vec::new());
     for case in read("slice-accept", "cases") {
         let field = |name: &str| case[name].as_str().expect("a text").to_owned();
-        let compilation = floe_slice::check_source(field("source").as_bytes());
+        let path = folder.join(field("name")).with_extension("ice");
+        std::fs::write(&path, field("source")).expect("a writable directory");
+        let compilation = compile_files(&Default::default(), &[path]);
         if compilation.has_errors() {
             continue;
         }

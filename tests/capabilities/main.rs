@@ -3,6 +3,7 @@
 #![deny(warnings)]
 
 mod classes;
+mod echo;
 mod generated;
 
 /// A contract that uses everything, as a user's crate has it: below a private module of a program.

@@ -21,14 +21,27 @@
 //! | `enum`, `struct` | `enum`, `struct`, with `Default` as the contract says |
 //! | `const int maxCost = 5` | `const MAX_COST: i32 = 5` |
 //! | `Greeter*`, `Object*` | `Option<GreeterProxy>`, `Option<floe::Proxy>`; nil is `None` |
+//! | `class Node` | `struct Node`, with a field `base` for what it extends, to which it derefs |
+//! | `Node` as a type; `Object`, `Value` | `floe::Link<Node>`; `floe::Link<dyn floe::AnyClass>` |
+//! | `optional(1) int size` | `Option<i32>`; a declared default makes it `Some` at first |
+//! | `optional(1) Greeter*` | `Option<Option<GreeterProxy>>`: unset, or set, perhaps to nil |
 //! | `exception Rejected` | `struct Rejected` that holds the members of its bases too |
 //! | `throws` of operation `greet` | `enum GreeterGreetError`, a variant for each exception that can come, and `Invoke` |
 //! | `interface Greeter` | `GreeterProxy` to call it, trait `Greeter` to serve it, `GreeterDispatcher` for an adapter |
 //! | an operation | an `async` method; results are the return value, then the out-parameters |
 //!
 //! Names take the case that Rust wants; keywords become `r#type` or `self_`. Metadata
-//! `["rust:identifier:name"]` chooses a name, `["deprecated:why"]` becomes `#[deprecated]`, and
-//! `["format:compact"]` chooses the format of exceptions. Doc comments become documentation.
+//! `["rust:identifier:name"]` chooses a name, `["rust:type:path"]` a container, `["rust:bytes"]` bytes
+//! that are not copied, `["rust:derive:path"]` more derives; `["deprecated:why"]` becomes
+//! `#[deprecated]`, and `["format:sliced"]` chooses the format of class instances and exceptions: see
+//! `docs/guides/metadata.md`. Doc comments become documentation.
+//!
+//! Each contract has a static `CLASSES`, in its first module: the classes that a decoder makes
+//! instances of. Those that only another contract knows are added with `floe::Settings::classes`.
+//!
+//! What Ice 3.8 has removed from the language becomes Rust too. The operations of a class give
+//! `NodeProxy`, `NodeServant` and `NodeDispatcher`; an interface without `*`, and a class that is
+//! declared and never defined, are links to any class; `local` definitions become nothing.
 
 mod build_script;
 mod files;
