@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use floe_codegen::compile_files;
 use floe_dynamic::Contract;
-use floe_slice::{Code, Compilation, Diagnostic, Language, Options, SourceMap, check_source};
+use floe_slice::{Compilation, Diagnostic, Language, Options, SourceMap, check_source};
 
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -38,8 +38,7 @@ pub(crate) struct PreprocessorArguments {
 }
 
 impl ContractArguments {
-    /// The contract; nothing if no Slice file was given. What Floe does not support yet is no
-    /// error here: an operation that needs it is refused when it is looked up, and the others work.
+    /// The contract; nothing if no Slice file was given.
     ///
     /// # Errors
     /// Files that cannot be read, or that have errors; these are written on standard error.
@@ -48,9 +47,7 @@ impl ContractArguments {
             return Ok(None);
         }
         let compilation = self.preprocessor.compile(&self.files, Language::Any)?;
-        let is_wrong =
-            |finding: &Diagnostic| finding.is_error() && finding.code != Code::NotYetSupported;
-        if compilation.diagnostics.iter().any(is_wrong) {
+        if compilation.has_errors() {
             talk_findings(&compilation.diagnostics, &compilation.sources);
             return Err(found_errors(&compilation));
         }

@@ -2,7 +2,7 @@
 //! text.
 
 use clap::{Args, ValueEnum};
-use floe::{EncodingVersion, ExceptionFormat};
+use floe::{ClassFormat, EncodingVersion};
 use floe_dynamic::{Contract, LookupError, Operation, PayloadType};
 
 use crate::command::call::{Encoding, EncodingParser, no_operation};
@@ -12,7 +12,7 @@ use crate::exit::Failure;
 /// What a payload holds, and how it is encoded.
 #[derive(Debug, Args)]
 pub(crate) struct PayloadArguments {
-    /// The type of the value: built in (int, string, Object*), ::Module::Type, a proxy
+    /// The type of the value: built in (int, string, Object*, Value), ::Module::Type, a proxy
     /// '::Module::Interface*', or an exception
     #[arg(
         long = "type",
@@ -22,7 +22,12 @@ pub(crate) struct PayloadArguments {
     type_name: Option<String>,
 
     /// The value is an optional one with this tag
-    #[arg(long, value_name = "N", requires = "type_name")]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "type_name",
+        value_parser = clap::value_parser!(i32).range(0..)
+    )]
     tag: Option<i32>,
 
     /// The operation whose parameters or results these are; ::Module::Interface::name where several
@@ -49,8 +54,8 @@ pub(crate) struct PayloadArguments {
     #[arg(long, value_parser = EncodingParser)]
     encoding: Option<Encoding>,
 
-    /// How user exceptions are encoded in 1.1 [default: as the metadata of the operation says, else
-    /// sliced]; decoding sees it by itself
+    /// How class instances and user exceptions are encoded in 1.1 [default: as the metadata of the
+    /// operation says, else instances compact and exceptions sliced]; decoding sees it by itself
     #[arg(long, value_enum)]
     format: Option<Format>,
 
@@ -78,7 +83,7 @@ impl PayloadArguments {
         let contract = self.contract.load_or_empty()?;
         if let Some(name) = &self.type_name {
             let found = PayloadType::named(&contract, name, self.tag);
-            return found.map_err(|error| self.no_type(&contract, name, &error));
+            return found.map_err(|error| self.no_type(&error));
         }
         let Some(operation) = self.operation_in(&contract)? else {
             let message = "expected what the bytes stand for, got nothing";
@@ -121,10 +126,10 @@ impl PayloadArguments {
     }
 
     /// The format that was asked for.
-    pub(crate) fn format(&self) -> Option<ExceptionFormat> {
+    pub(crate) fn format(&self) -> Option<ClassFormat> {
         self.format.map(|format| match format {
-            Format::Compact => ExceptionFormat::Compact,
-            Format::Sliced => ExceptionFormat::Sliced,
+            Format::Compact => ClassFormat::Compact,
+            Format::Sliced => ClassFormat::Sliced,
         })
     }
 
@@ -133,15 +138,11 @@ impl PayloadArguments {
         self.binary
     }
 
-    fn no_type(&self, contract: &Contract, name: &str, error: &LookupError) -> Failure {
+    fn no_type(&self, error: &LookupError) -> Failure {
         let failure = Failure::usage(error);
-        let proxy = format!("{name}*");
         match error {
             LookupError::NoSuchType { .. } if !self.contract.is_given() => {
                 failure.help("add --slice FILE; only built-in types need none")
-            }
-            LookupError::Unsupported(_) if contract.data_type(&proxy).is_ok() => {
-                failure.help(format_args!("a proxy to it is '{proxy}'"))
             }
             _ => failure,
         }

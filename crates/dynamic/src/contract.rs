@@ -1,10 +1,11 @@
 //! A contract: a checked model, ready for values, and the search for what it defines.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use floe_slice::model::{DefinitionId, DefinitionKind, Model, Primitive, Type};
 use floe_wire::{Decoder, Encoder};
 
+use crate::class::ClassIndex;
 use crate::layout::{Layout, Layouts};
 use crate::{DecodeValueError, EncodeValueError, LookupError, Operation, Unsupported, Value};
 use crate::{builtin, decode, encode};
@@ -16,9 +17,10 @@ pub struct Contract {
 }
 
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
     model: Model,
     layouts: Layouts,
+    classes: ClassIndex,
 }
 
 /// A type of a [`Contract`] that is known to be supported.
@@ -36,9 +38,21 @@ impl Contract {
     /// Prepares a model.
     pub fn new(model: Model) -> Self {
         let layouts = Layouts::new(&model);
-        Self {
-            inner: Arc::new(Inner { model, layouts }),
-        }
+        let inner = Arc::new_cyclic(|inner: &Weak<Inner>| Inner {
+            classes: ClassIndex::new(&model, inner),
+            layouts,
+            model,
+        });
+        Self { inner }
+    }
+
+    /// Whether both are the same contract.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    pub(crate) fn from_inner(inner: Arc<Inner>) -> Self {
+        Self { inner }
     }
 
     /// The model.
@@ -76,23 +90,27 @@ impl Contract {
         self.layout(r#type).map(|_| DataType(r#type))
     }
 
-    /// Reads a value.
+    /// Reads a value, as the only one: of encoding 1.0 also the class instances that follow.
     ///
     /// # Errors
     /// [`DecodeValueError`] with the path to the part whose bytes make no sense.
     ///
     /// # Panics
     /// If the type comes from another contract.
-    pub fn decode(
-        &self,
+    pub fn decode<'a>(
+        &'a self,
         r#type: DataType,
-        decoder: &mut Decoder<'_>,
+        decoder: &mut Decoder<'a>,
     ) -> Result<Value, DecodeValueError> {
-        decode::decode(self, r#type.get(), decoder)
+        decoder.know_classes(self.classes());
+        decode::only(self, r#type.get(), decoder)
             .map_err(|located| DecodeValueError::located(*located, "value"))
     }
 
-    /// Appends a value. After an error the bytes in the encoder have no meaning.
+    /// Appends a value, as the only one: in encoding 1.0 also the class instances that follow. After
+    /// an error the bytes in the encoder have no meaning.
+    ///
+    /// Instances are written in the format that [`Encoder::set_class_format`] sets.
     ///
     /// # Errors
     /// [`EncodeValueError`] if the value is of another type.
@@ -105,7 +123,7 @@ impl Contract {
         value: &Value,
         encoder: &mut Encoder<'_>,
     ) -> Result<(), EncodeValueError> {
-        encode::encode(self, r#type.get(), value, encoder)
+        encode::only(self, r#type.get(), value, encoder)
             .map_err(|located| EncodeValueError::located(*located, "value"))
     }
 
@@ -172,6 +190,17 @@ impl Contract {
 
     pub(crate) fn layout(&self, r#type: Type) -> Result<Layout, Unsupported> {
         self.inner.layouts.of(r#type)
+    }
+
+    /// The classes that a decoder can make instances of.
+    pub(crate) fn classes(&self) -> &ClassIndex {
+        &self.inner.classes
+    }
+
+    /// Whether encoding 1.0 has class instances behind values of these types.
+    pub(crate) fn has_classes(&self, types: impl IntoIterator<Item = Type>) -> bool {
+        let mut layouts = types.into_iter().map(|r#type| self.layout(r#type));
+        layouts.any(|layout| layout.is_ok_and(|layout| layout.has_classes))
     }
 
     fn parse_type(&self, name: &str) -> Option<Type> {

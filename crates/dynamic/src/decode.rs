@@ -1,22 +1,31 @@
 //! Bytes to values.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Mutex;
 
-use floe_slice::model::{DefinitionKind, Dictionary, Enum, Primitive, Struct, Type};
-use floe_wire::encoding::EnumWidth;
+use floe_slice::model::{DefinitionId, DefinitionKind, Dictionary, Enum, Primitive, Struct, Type};
+use floe_wire::encoding::{CLASS_MEMORY_PER_BYTE, EnumWidth};
 use floe_wire::reference::Reference;
 use floe_wire::{Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation};
 
 use crate::path::{Located, Path, Segment, Within};
-use crate::slot::Slot;
-use crate::{Contract, MAX_DEPTH, Value};
+use crate::slot::{Slot, wire_order};
+use crate::{Contract, Instance, MAX_DEPTH, Value};
 
 /// The most memory that decoding takes for each byte of input, whatever the bytes say.
 ///
-/// Each level of a type holds at most one [`Value`] for each byte; strings and byte sequences are
-/// no longer than their bytes, which the last level pays for. What a type takes by itself, as the
-/// members of a struct, comes on top: that is the contract's doing and not the sender's.
-pub const MAX_MEMORY_PER_BYTE: usize = size_of::<Value>() * (MAX_DEPTH + 1);
+/// Each level of a type holds at most one [`Value`] for each byte, in a list that grows as values
+/// come (so it is at most three times as long while it grows); strings and byte sequences are no
+/// longer than their bytes, which the last level pays for; a class instance takes at least a byte.
+/// What a type takes by itself, as the members of a struct or class, comes on top: that is the
+/// contract's doing and not the sender's.
+pub const MAX_MEMORY_PER_BYTE: usize =
+    3 * size_of::<Value>() * (MAX_DEPTH + 1) + CLASS_MEMORY_PER_BYTE + size_of::<Instance>();
+
+/// Elements for which room is made before they come. A peer can announce any number, again and
+/// again inside one another.
+const CAPACITY_MAX: usize = 64;
 
 /// Bytes that are no value of the expected type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +55,13 @@ impl DecodeValueError {
         Self { path, error }
     }
 
+    /// An error whose path begins with its first member, which stands for the root.
+    pub(crate) fn without_root(located: Located<DecodeError>) -> Self {
+        let mut located = Self::located(located, "");
+        located.path.remove(0);
+        located
+    }
+
     pub(crate) fn located(located: Located<DecodeError>, root: &'static str) -> Self {
         let (path, error) = located.resolve(root);
         let path = path.to_string();
@@ -55,28 +71,93 @@ impl DecodeValueError {
 
 pub(crate) type Failure = Box<Located<DecodeError>>;
 
-/// Reads a value of a type that the contract supports.
-pub(crate) fn decode(
+/// Reads a value, and the class instances that follow it in encoding 1.0.
+pub(crate) fn only(
     contract: &Contract,
     r#type: Type,
     decoder: &mut Decoder<'_>,
 ) -> Result<Value, Failure> {
-    ValueDecoder { contract, decoder }.value(r#type)
+    let value = ValueDecoder { contract, decoder }.value(r#type)?;
+    finish_classes(contract, [r#type], decoder)?;
+    Ok(value)
 }
 
-/// Reads the values of members or parameters, one after the other.
+/// Reads the values of the members of one slice, or of a struct.
 pub(crate) fn slots(
     contract: &Contract,
     slots: &[Slot<'_>],
     decoder: &mut Decoder<'_>,
 ) -> Result<Vec<Value>, Failure> {
-    let mut values = Vec::with_capacity(slots.len());
-    for slot in slots {
-        let value = decode(contract, slot.r#type, decoder)
+    let mut values = vec![Value::Unset; slots.len()];
+    for index in wire_order(slots) {
+        let slot = &slots[index];
+        let mut decoder = ValueDecoder { contract, decoder };
+        values[index] = decoder
+            .slot(slot)
             .within(|| Segment::Member(slot.name.to_owned()))?;
-        values.push(value);
     }
     Ok(values)
+}
+
+/// Reads the values of parameters or results, and the class instances that follow them in encoding
+/// 1.0.
+pub(crate) fn parameters(
+    contract: &Contract,
+    parameters: &[Slot<'_>],
+    decoder: &mut Decoder<'_>,
+) -> Result<Vec<Value>, Failure> {
+    let values = slots(contract, parameters, decoder)?;
+    let untagged = parameters.iter().filter(|slot| slot.tag.is_none());
+    finish_classes(contract, untagged.map(|slot| slot.r#type), decoder)?;
+    Ok(values)
+}
+
+fn finish_classes(
+    contract: &Contract,
+    types: impl IntoIterator<Item = Type>,
+    decoder: &mut Decoder<'_>,
+) -> Result<(), Failure> {
+    if contract.has_classes(types) {
+        let finished = decoder.finish_classes();
+        finished.map_err(|error| Trail::follow(decoder.context(), error))?;
+    }
+    Ok(())
+}
+
+/// Takes the path of an error through functions that know only a [`DecodeError`].
+pub(crate) fn carried<T>(
+    run: impl FnOnce(&mut Option<Failure>) -> Result<T, DecodeError>,
+) -> Result<T, Failure> {
+    let mut failure = None;
+    run(&mut failure).map_err(|error| failure.unwrap_or_else(|| Located::new(error)))
+}
+
+/// Where in a class instance decoding failed: the path from there to the reference that led to the
+/// instance, which the decoder between them does not carry. It is the context of a decoder.
+#[derive(Debug, Default)]
+pub(crate) struct Trail(Mutex<Vec<Segment>>);
+
+impl Trail {
+    /// Leaves the path behind.
+    pub(crate) fn leave(
+        context: Option<&(dyn Any + Send + Sync)>,
+        located: Located<DecodeError>,
+    ) -> DecodeError {
+        let (error, segments) = located.into_parts();
+        if let Some(Self(trail)) = context.and_then(|context| context.downcast_ref())
+            && let Ok(mut trail) = trail.lock()
+        {
+            *trail = segments;
+        }
+        error
+    }
+
+    /// Takes up the path that was left, if any was.
+    pub(crate) fn follow(context: Option<&(dyn Any + Send + Sync)>, error: DecodeError) -> Failure {
+        let trail = context.and_then(|context| context.downcast_ref());
+        let segments = trail.and_then(|Self(trail)| Some(std::mem::take(&mut *trail.lock().ok()?)));
+        Located::from_parts(error, segments.unwrap_or_default())
+    }
 }
 
 /// A decoder for the payload of an encapsulation, unless the header of that makes no sense.
@@ -93,6 +174,22 @@ struct ValueDecoder<'c, 'd, 'b> {
 }
 
 impl ValueDecoder<'_, '_, '_> {
+    fn slot(&mut self, slot: &Slot<'_>) -> Result<Value, Failure> {
+        let Some(tag) = slot.tag else {
+            return self.value(slot.r#type);
+        };
+        let shape = self.contract.tag_shape(slot.r#type);
+        let contract = self.contract;
+        let value = carried(|failure| {
+            let (format, has_len) = (shape.format, shape.has_len_in_front);
+            self.decoder.tagged_with(tag, format, has_len, |decoder| {
+                let value = ValueDecoder { contract, decoder }.value(slot.r#type);
+                value.map_err(|located| failure.insert(located).error.clone())
+            })
+        });
+        value.map(|value| value.unwrap_or(Value::Unset))
+    }
+
     fn value(&mut self, r#type: Type) -> Result<Value, Failure> {
         match r#type {
             Type::Primitive(primitive) => self.primitive(primitive),
@@ -105,10 +202,21 @@ impl ValueDecoder<'_, '_, '_> {
                 DefinitionKind::Struct(structure) => self.structure(structure),
                 DefinitionKind::Sequence(sequence) => self.sequence(sequence.element),
                 DefinitionKind::Dictionary(dictionary) => self.dictionary(dictionary),
+                DefinitionKind::Class(_) | DefinitionKind::Interface(_) => self.instance(Some(id)),
                 _ => Err(self.unsupported()),
             },
-            _ => Err(self.unsupported()),
+            _ => self.instance(None),
         }
+    }
+
+    fn instance(&mut self, class: Option<DefinitionId>) -> Result<Value, Failure> {
+        let type_id = class.and_then(|class| self.contract.classes().type_id(class));
+        let link = match type_id {
+            Some(type_id) => self.decoder.class_link(type_id),
+            None => self.decoder.get(),
+        };
+        link.map(Value::Instance)
+            .map_err(|error| Trail::follow(self.decoder.context(), error))
     }
 
     fn primitive(&mut self, primitive: Primitive) -> Result<Value, Failure> {
@@ -155,9 +263,8 @@ impl ValueDecoder<'_, '_, '_> {
         if element == Type::Primitive(Primitive::Byte) {
             return self.get().map(Value::Bytes);
         }
-        // The count is checked against the bytes that remain, so the capacity is earned.
         let count = self.count(&[element], "sequence")?;
-        let mut elements = Vec::with_capacity(count);
+        let mut elements = Vec::with_capacity(count.min(CAPACITY_MAX));
         for index in 0..count {
             elements.push(self.value(element).within(|| Segment::Index(index))?);
         }
@@ -166,7 +273,7 @@ impl ValueDecoder<'_, '_, '_> {
 
     fn dictionary(&mut self, dictionary: &Dictionary) -> Result<Value, Failure> {
         let count = self.count(&[dictionary.key, dictionary.value], "dictionary")?;
-        let mut entries = Vec::with_capacity(count);
+        let mut entries = Vec::with_capacity(count.min(CAPACITY_MAX));
         for index in 0..count {
             let key = self
                 .value(dictionary.key)
@@ -196,7 +303,7 @@ impl ValueDecoder<'_, '_, '_> {
 
     /// A [`DataType`] is supported, so that only a model that nobody checked ends here.
     fn unsupported(&self) -> Failure {
-        let kind = DecodeErrorKind::NotSupported("classes");
+        let kind = DecodeErrorKind::NotSupported("values of this type");
         Located::new(self.decoder.error("value", kind))
     }
 }

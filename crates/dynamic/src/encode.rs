@@ -3,11 +3,11 @@
 use std::fmt;
 
 use floe_slice::model::{DefinitionKind, Dictionary, Enum, Primitive, Struct, Type};
-use floe_wire::encoding::{EnumWidth, Nilable};
+use floe_wire::encoding::{AnyClass, ClassFormat, EnumWidth, Link, Nilable};
 use floe_wire::{Encode, EncodeError, Encoder, EncodingVersion};
 
 use crate::path::{Located, Segment, Within};
-use crate::slot::Slot;
+use crate::slot::{Slot, wire_order};
 use crate::{Contract, Value};
 
 /// A value that does not fit the type as which it is to be encoded.
@@ -27,8 +27,8 @@ pub enum EncodeValueErrorKind {
     Mismatch {
         /// The type, as written in Slice.
         expected: String,
-        /// The kind of the value.
-        found: &'static str,
+        /// The kind of the value, or the class of an instance.
+        found: String,
     },
     /// The value has no encoding.
     Encode(EncodeError),
@@ -61,27 +61,52 @@ impl EncodeValueError {
 
 pub(crate) type Failure = Box<Located<EncodeValueErrorKind>>;
 
-/// Appends a value as the encoding of a type. After an error the bytes have no meaning.
-pub(crate) fn encode(
+/// Appends a value, and the class instances that follow it in encoding 1.0. After an error the
+/// bytes have no meaning.
+pub(crate) fn only(
     contract: &Contract,
     r#type: Type,
     value: &Value,
     encoder: &mut Encoder<'_>,
 ) -> Result<(), Failure> {
-    ValueEncoder { contract, encoder }.value(r#type, value)
+    ValueEncoder { contract, encoder }.value(r#type, value)?;
+    if contract.has_classes([r#type]) {
+        encoder.finish_classes();
+    }
+    Ok(())
 }
 
-/// Appends the values of members or parameters, one after the other.
+/// Appends the values of the members of one slice, or of a struct.
 pub(crate) fn slots(
     contract: &Contract,
     slots: &[Slot<'_>],
     values: &[Value],
     encoder: &mut Encoder<'_>,
 ) -> Result<(), Failure> {
-    slots.iter().zip(values).try_for_each(|(slot, value)| {
-        encode(contract, slot.r#type, value, encoder)
+    wire_order(slots).into_iter().try_for_each(|index| {
+        let (slot, value) = (&slots[index], &values[index]);
+        ValueEncoder { contract, encoder }
+            .slot(slot, value)
             .within(|| Segment::Member(slot.name.to_owned()))
     })
+}
+
+/// Appends the values of parameters or results, and the class instances that follow them in
+/// encoding 1.0.
+pub(crate) fn parameters(
+    contract: &Contract,
+    parameters: &[Slot<'_>],
+    values: &[Value],
+    format: ClassFormat,
+    encoder: &mut Encoder<'_>,
+) -> Result<(), Failure> {
+    encoder.set_class_format(format);
+    slots(contract, parameters, values, encoder)?;
+    let untagged = parameters.iter().filter(|slot| slot.tag.is_none());
+    if contract.has_classes(untagged.map(|slot| slot.r#type)) {
+        encoder.finish_classes();
+    }
+    Ok(())
 }
 
 /// A whole encapsulation with what `body` writes.
@@ -104,8 +129,30 @@ struct ValueEncoder<'c, 'e, 'b> {
 }
 
 impl ValueEncoder<'_, '_, '_> {
+    fn slot(&mut self, slot: &Slot<'_>, value: &Value) -> Result<(), Failure> {
+        let (contract, r#type) = (self.contract, slot.r#type);
+        let Some(tag) = slot.tag else {
+            return self.value(r#type, value);
+        };
+        if *value == Value::Unset {
+            return Ok(());
+        }
+        let shape = contract.tag_shape(r#type);
+        let len = shape
+            .has_len_in_front
+            .then(|| contract.len_in_front(r#type, value));
+        let mut result = Ok(());
+        self.encoder.tagged_with(tag, shape.format, len, |encoder| {
+            result = ValueEncoder { contract, encoder }.value(r#type, value);
+        });
+        result
+    }
+
     fn value(&mut self, r#type: Type, value: &Value) -> Result<(), Failure> {
         match (r#type, value) {
+            (r#type, Value::Instance(link)) if self.contract.is_class(r#type) => {
+                self.instance(r#type, link)
+            }
             (Type::Primitive(primitive), value) => self.primitive(primitive, value),
             (Type::ObjectProxy | Type::Proxy(_), Value::Proxy(proxy)) => {
                 Nilable::encode_nilable(proxy.as_deref(), self.encoder);
@@ -133,6 +180,23 @@ impl ValueEncoder<'_, '_, '_> {
             }
             _ => Err(self.mismatch(r#type, value)),
         }
+    }
+
+    fn instance(&mut self, r#type: Type, link: &Link<dyn AnyClass>) -> Result<(), Failure> {
+        let wanted = match r#type {
+            Type::Named(class) => self.contract.classes().type_id(class),
+            _ => None,
+        };
+        if let (Some(wanted), Some(instance)) = (wanted, link.get()) {
+            let mut levels = std::iter::successors(Some(instance.any()), |level| level.base());
+            if !levels.any(|level| level.class_type_id() == &**wanted) {
+                return Err(Located::new(EncodeValueErrorKind::Mismatch {
+                    expected: self.contract.type_name(r#type),
+                    found: format!("an instance of {}", instance.any().class_type_id()),
+                }));
+            }
+        }
+        self.put(link)
     }
 
     fn primitive(&mut self, primitive: Primitive, value: &Value) -> Result<(), Failure> {
@@ -206,7 +270,7 @@ impl ValueEncoder<'_, '_, '_> {
     fn mismatch(&self, r#type: Type, value: &Value) -> Failure {
         Located::new(EncodeValueErrorKind::Mismatch {
             expected: self.contract.type_name(r#type),
-            found: value.kind(),
+            found: value.kind().to_owned(),
         })
     }
 }

@@ -8,11 +8,11 @@
 //! `$`, so that no member can be mistaken for one of the keys here.
 
 use floe_slice::model::{DefinitionId, DefinitionKind, Member};
-use floe_wire::encoding::{ExceptionFormat, ExceptionReader, ExceptionWriter};
-use floe_wire::{DecodeErrorKind, EncodingVersion};
+use floe_wire::encoding::{ClassFormat, ExceptionFormat, ExceptionReader, ExceptionWriter};
+use floe_wire::{DecodeError, DecodeErrorKind, EncodingVersion};
 use serde_json::{Map, Value as Json};
 
-use crate::decode::Opened;
+use crate::decode::{Opened, Trail};
 use crate::json::{JsonReader, object};
 use crate::slot::{Owner, Slot};
 use crate::wording::quote;
@@ -57,15 +57,9 @@ impl Operation {
         encode_exception(self.contract(), json, encoding, self.exception_format())
     }
 
-    /// The format that the metadata asks for.
+    /// The format of its exceptions.
     pub(crate) fn exception_format(&self) -> ExceptionFormat {
-        let format = self
-            .metadata()
-            .find_map(|directive| directive.strip_prefix("format:"));
-        match format {
-            Some("compact") => ExceptionFormat::Compact,
-            _ => ExceptionFormat::Sliced,
-        }
+        self.format().map_or(ExceptionFormat::Sliced, of_classes)
     }
 
     /// Whether the operation declares an exception, by itself or by a base of it.
@@ -83,7 +77,7 @@ impl Contract {
     ///
     /// Of an exception that the contract does not know, the nearest known base is decoded, and
     /// [`THROWN_KEY`] tells what was thrown. Without a known base there is only the type id, and
-    /// [`UNKNOWN_KEY`] is true. Types with classes or optional members count as unknown.
+    /// [`UNKNOWN_KEY`] is true.
     ///
     /// # Errors
     /// [`DecodeValueError`] if the bytes are no exception, or not the one that they say.
@@ -94,14 +88,17 @@ impl Contract {
     /// As [`Contract::decode_exception`], from the payload of an encapsulation.
     pub(crate) fn decode_thrown(&self, payload: Opened<'_>) -> Result<Json, DecodeValueError> {
         let at_root = |error| DecodeValueError::at_root(ROOT, error);
-        let decoder = payload.map_err(at_root)?;
+        let trail = Trail::default();
+        let decoder = payload.map_err(at_root)?.with_context(&trail);
         let mut reader = ExceptionReader::new(decoder).map_err(at_root)?;
+        reader.know_classes(self.classes());
         let thrown = reader.type_id();
         loop {
             if let Some(chain) = supported_chain(self, reader.type_id()) {
                 let mut json = heading(self, &chain, thrown);
-                json.extend(self.members(&mut reader, &chain)?);
-                reader.finish().map_err(at_root)?;
+                let values = self.members(&mut reader, &chain, &trail)?;
+                reader.finish().map_err(|error| located(&trail, error))?;
+                json.extend(object(self, &bases_first(self, &chain), &values));
                 return Ok(Json::Object(json));
             }
             if !reader.skip().map_err(at_root)? {
@@ -119,10 +116,11 @@ impl Contract {
         &self,
         reader: &mut ExceptionReader<'_>,
         chain: &[DefinitionId],
-    ) -> Result<Map<String, Json>, DecodeValueError> {
+        trail: &Trail,
+    ) -> Result<Vec<Value>, DecodeValueError> {
         let mut slices = Vec::with_capacity(chain.len());
         for id in chain {
-            slices.push(self.slice(reader, *id)?);
+            slices.push(self.slice(reader, *id, trail)?);
         }
         Ok(slices.into_iter().rev().flatten().collect())
     }
@@ -131,7 +129,8 @@ impl Contract {
         &self,
         reader: &mut ExceptionReader<'_>,
         id: DefinitionId,
-    ) -> Result<Map<String, Json>, DecodeValueError> {
+        trail: &Trail,
+    ) -> Result<Vec<Value>, DecodeValueError> {
         let slots = own_slots(self, id);
         let expected = &self.model().definition(id).scoped;
         let type_id = reader.next_type_id();
@@ -144,14 +143,32 @@ impl Contract {
                     DecodeErrorKind::NotSupported("exceptions with other bases than declared");
                 return Err(decoder.error("exception slice", kind));
             }
-            decode::slots(self, &slots, decoder).map_err(|located| {
-                let error = DecodeValueError::located(*located, ROOT);
-                failure.insert(error).error.clone()
-            })
+            decode::slots(self, &slots, decoder)
+                .map_err(|located| failure.insert(located).error.clone())
         });
-        let values =
-            values.map_err(|error| failure.unwrap_or(DecodeValueError::at_root(ROOT, error)))?;
-        Ok(object(self, &slots, &values))
+        values.map_err(|error| match failure {
+            Some(failure) => DecodeValueError::located(*failure, ROOT),
+            None => located(trail, error),
+        })
+    }
+}
+
+/// An error in class instances, whose path was left on the trail.
+fn located(trail: &Trail, error: DecodeError) -> DecodeValueError {
+    DecodeValueError::located(*Trail::follow(Some(trail), error), ROOT)
+}
+
+/// The members of an exception and of its bases, those of bases first.
+fn bases_first<'c>(contract: &'c Contract, chain: &[DefinitionId]) -> Vec<Slot<'c>> {
+    let chain = chain.iter().rev();
+    chain.flat_map(|id| own_slots(contract, *id)).collect()
+}
+
+/// The format of exceptions that goes with a format of class instances.
+pub(crate) fn of_classes(format: ClassFormat) -> ExceptionFormat {
+    match format {
+        ClassFormat::Compact => ExceptionFormat::Compact,
+        ClassFormat::Sliced => ExceptionFormat::Sliced,
     }
 }
 
@@ -179,13 +196,21 @@ pub(crate) fn encode_exception(
     let mut result = Ok(());
     let bytes = encode::encapsulation(encoding, |encoder| {
         let mut writer = ExceptionWriter::new(encoder, format);
-        for (index, (id, values)) in slices.iter().enumerate() {
-            let type_id = &contract.model().definition(*id).scoped;
-            writer.slice(type_id, index + 1 == slices.len(), |encoder| {
-                let slots = own_slots(contract, *id);
-                let encoded = encode::slots(contract, &slots, values, encoder);
-                result = std::mem::replace(&mut result, Ok(())).and(encoded);
-            });
+        let mut write = |writer: &mut ExceptionWriter<'_, '_>| {
+            for (index, (id, values)) in slices.iter().enumerate() {
+                let type_id = &contract.model().definition(*id).scoped;
+                writer.slice(type_id, index + 1 == slices.len(), |encoder| {
+                    let slots = own_slots(contract, *id);
+                    let encoded = encode::slots(contract, &slots, values, encoder);
+                    result = std::mem::replace(&mut result, Ok(())).and(encoded);
+                });
+            }
+        };
+        let mut members = slices.iter().flat_map(|(id, _)| own_members(contract, *id));
+        let has_classes = members.any(|member| contract.has_classes([member.r#type]));
+        match has_classes {
+            true => writer.with_classes(write),
+            false => write(&mut writer),
         }
         result
     });
@@ -209,12 +234,10 @@ fn read_slices(
         let help = "the Slice files define none of this name that is supported".to_owned();
         return reader.problem("the type id of an exception", quote(type_id), Some(help));
     };
-    let bases_first = chain.iter().rev();
-    let slots: Vec<Slot<'_>> = bases_first
-        .flat_map(|id| own_slots(contract, *id))
-        .collect();
+    let slots = bases_first(contract, &chain);
     let ignored = [EXCEPTION_KEY, THROWN_KEY];
-    let mut values = reader.members(Owner::of_members(type_id), &slots, members, &ignored)?;
+    let values = reader.members(Owner::of_members(type_id), &slots, members, &ignored);
+    let mut values = reader.linked(values)?;
     let slices = chain.iter().map(|id| {
         let own = values.split_off(values.len() - own_slots(contract, *id).len());
         (*id, own)
@@ -240,11 +263,6 @@ fn supported_chain(contract: &Contract, type_id: &str) -> Option<Vec<DefinitionI
 pub(crate) fn check_members(contract: &Contract, id: DefinitionId) -> Result<(), Unsupported> {
     for id in contract.model().exception_chain(id) {
         for member in own_members(contract, id) {
-            if member.tag.is_some() {
-                let scoped = &contract.model().definition(id).scoped;
-                let name = format!("{scoped}::{}", member.name);
-                return Err(Unsupported::Optional(name));
-            }
             contract.check(member.r#type)?;
         }
     }

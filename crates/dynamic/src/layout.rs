@@ -15,10 +15,6 @@ pub const MAX_DEPTH: usize = 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unsupported {
-    /// A class, by its type id; `Value` stands for any class.
-    Class(String),
-    /// An optional member or parameter, by its name.
-    Optional(String),
     /// A type that nests deeper than [`MAX_DEPTH`].
     TooDeep(String),
     /// A definition that is no data type: an exception or a constant.
@@ -28,20 +24,13 @@ pub enum Unsupported {
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Class(name) => write!(f, "classes are not yet supported: {name}"),
-            Self::Optional(name) => {
-                write!(
-                    f,
-                    "optional members and parameters are not yet supported: {name}"
-                )
-            }
             Self::TooDeep(name) => {
                 write!(f, "{name} nests more than {MAX_DEPTH} types in one another")
             }
             Self::NoDataType(name) => {
                 write!(
                     f,
-                    "{name} is no data type: expected a built-in type, struct, enum, sequence, dictionary or proxy"
+                    "{name} is no data type: expected a built-in type, struct, class, enum, sequence, dictionary or proxy"
                 )
             }
         }
@@ -57,6 +46,36 @@ pub(crate) struct Layout {
     pub(crate) min_wire_len: usize,
     /// How many types stand in one another.
     pub(crate) depth: usize,
+    /// Whether there are class instances in it, which encoding 1.0 writes behind all values.
+    pub(crate) has_classes: bool,
+}
+
+impl Layout {
+    /// A reference to an instance. What is in the instance has a depth of its own: how many are
+    /// inside one another is known only at run time, and limited there.
+    const CLASS: Self = Self {
+        min_wire_len: 1,
+        depth: 0,
+        has_classes: true,
+    };
+
+    fn flat(min_wire_len: usize) -> Self {
+        Self {
+            min_wire_len,
+            depth: 0,
+            has_classes: false,
+        }
+    }
+
+    /// Sequences and dictionaries: at least the byte of the size.
+    fn counted(parts: &[Self]) -> Self {
+        let depths = parts.iter().map(|part| part.depth);
+        Self {
+            min_wire_len: 1,
+            depth: depths.max().unwrap_or(0) + 1,
+            has_classes: parts.iter().any(|part| part.has_classes),
+        }
+    }
 }
 
 /// The layouts of all definitions of a model.
@@ -64,12 +83,27 @@ pub(crate) struct Layout {
 pub(crate) struct Layouts(Vec<Result<Layout, Unsupported>>);
 
 impl Layouts {
-    /// Computes the layouts in the order of the model, in which what a type needs stands before it.
+    /// Computes the layouts in the order of the model, in which what a type needs stands before it;
+    /// only classes may come later.
     pub(crate) fn new(model: &Model) -> Self {
-        let mut layouts = Self(Vec::with_capacity(model.definitions.len()));
-        for definition in &model.definitions {
-            let layout = layouts.definition(definition);
-            layouts.0.push(layout);
+        let is_class = |kind: &DefinitionKind| {
+            // An interface as a type is what Ice 3.7 calls an interface by value: a class.
+            matches!(
+                kind,
+                DefinitionKind::Class(_) | DefinitionKind::Interface(_)
+            )
+        };
+        let known = model.definitions.iter().map(|definition| {
+            // Only a model that nobody checked has a type that contains itself.
+            is_class(&definition.kind)
+                .then_some(Layout::CLASS)
+                .ok_or_else(|| Unsupported::TooDeep("a type that contains itself".to_owned()))
+        });
+        let mut layouts = Self(known.collect());
+        for (index, definition) in model.definitions.iter().enumerate() {
+            if !is_class(&definition.kind) {
+                layouts.0[index] = layouts.definition(definition);
+            }
         }
         layouts
     }
@@ -77,60 +111,37 @@ impl Layouts {
     /// The layout of a type.
     pub(crate) fn of(&self, r#type: Type) -> Result<Layout, Unsupported> {
         match r#type {
-            Type::Primitive(primitive) => Ok(Layout {
-                min_wire_len: primitive_len(primitive),
-                depth: 0,
-            }),
-            Type::ObjectProxy | Type::Proxy(_) => Ok(Layout {
-                min_wire_len: NIL_PROXY_LEN,
-                depth: 0,
-            }),
+            Type::Primitive(primitive) => Ok(Layout::flat(primitive_len(primitive))),
+            Type::ObjectProxy | Type::Proxy(_) => Ok(Layout::flat(NIL_PROXY_LEN)),
             Type::Named(id) => self.named(id),
-            _ => Err(Unsupported::Class("Value".to_owned())),
+            _ => Ok(Layout::CLASS),
         }
     }
 
     fn named(&self, id: DefinitionId) -> Result<Layout, Unsupported> {
-        match self.0.get(id.0) {
-            Some(layout) => layout.clone(),
-            // Only a model that nobody checked has a type that contains itself.
-            None => Err(Unsupported::TooDeep(
-                "a type that contains itself".to_owned(),
-            )),
-        }
+        self.0[id.0].clone()
     }
 
     fn definition(&self, definition: &Definition) -> Result<Layout, Unsupported> {
         let name = || definition.scoped.clone();
         let layout = match &definition.kind {
-            DefinitionKind::Enum(_) => Layout {
-                min_wire_len: 1,
-                depth: 0,
-            },
+            DefinitionKind::Enum(_) => Layout::flat(1),
             DefinitionKind::Struct(structure) => {
                 let mut sum = Layout {
-                    min_wire_len: 0,
                     depth: 1,
+                    ..Layout::flat(0)
                 };
                 for member in &structure.members {
-                    if member.tag.is_some() {
-                        let name = format!("{}::{}", definition.scoped, member.name);
-                        return Err(Unsupported::Optional(name));
-                    }
                     let layout = self.of(member.r#type)?;
                     sum.min_wire_len = sum.min_wire_len.saturating_add(layout.min_wire_len);
                     sum.depth = sum.depth.max(layout.depth + 1);
+                    sum.has_classes |= layout.has_classes;
                 }
                 sum
             }
-            DefinitionKind::Sequence(sequence) => counted(self.of(sequence.element)?.depth),
+            DefinitionKind::Sequence(sequence) => Layout::counted(&[self.of(sequence.element)?]),
             DefinitionKind::Dictionary(dictionary) => {
-                let key = self.of(dictionary.key)?.depth;
-                counted(key.max(self.of(dictionary.value)?.depth))
-            }
-            // An interface as a type is what Ice 3.7 calls an interface by value: a class.
-            DefinitionKind::Class(_) | DefinitionKind::Interface(_) => {
-                return Err(Unsupported::Class(name()));
+                Layout::counted(&[self.of(dictionary.key)?, self.of(dictionary.value)?])
             }
             _ => return Err(Unsupported::NoDataType(name())),
         };
@@ -138,14 +149,6 @@ impl Layouts {
             return Err(Unsupported::TooDeep(name()));
         }
         Ok(layout)
-    }
-}
-
-/// Sequences and dictionaries: at least the byte of the size.
-fn counted(inner_depth: usize) -> Layout {
-    Layout {
-        min_wire_len: 1,
-        depth: inner_depth + 1,
     }
 }
 

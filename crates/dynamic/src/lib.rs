@@ -33,6 +33,7 @@
 #![doc = include_str!("../../../docs/guides/json.md")]
 
 mod builtin;
+mod class;
 mod contract;
 mod decode;
 mod encode;
@@ -47,15 +48,17 @@ mod path;
 mod payload;
 mod signature;
 mod slot;
+mod tagged;
 mod value;
 mod wording;
 
+pub use class::Instance;
 pub use contract::{Contract, DataType};
 pub use decode::{DecodeValueError, MAX_MEMORY_PER_BYTE};
 pub use encode::{EncodeValueError, EncodeValueErrorKind};
 pub use exception::{EXCEPTION_KEY, THROWN_KEY, UNKNOWN_KEY};
 pub use hex::{HexError, from_hex, to_hex};
-pub use json::{JsonError, MAX_PROBLEMS, Problem, parse_json};
+pub use json::{JSON_DEPTH_MAX, JsonError, MAX_PROBLEMS, Problem, parse_json};
 pub use layout::{MAX_DEPTH, Unsupported};
 pub use lookup::LookupError;
 pub use message::{MessageError, MessageJson, MessageReader};

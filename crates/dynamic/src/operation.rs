@@ -4,12 +4,13 @@ use std::fmt;
 
 use floe_slice::model::{self, DefinitionId, DefinitionKind};
 use floe_wire::EncodingVersion;
+use floe_wire::encoding::ClassFormat;
 use floe_wire::message::OperationMode;
 use serde_json::Value as Json;
 
-use crate::decode::Opened;
+use crate::decode::{Opened, Trail};
 use crate::json::{JsonReader, object};
-use crate::slot::{Owner, Slot, list};
+use crate::slot::{self, Owner, Slot, list};
 use crate::{Contract, DecodeValueError, JsonError, Unsupported, Value, decode, encode};
 
 /// An operation of an interface, with types that are all supported. Cheap to clone, and good for
@@ -46,13 +47,9 @@ impl Operation {
         let index = index.expect("the caller found the operation in this interface");
         let declared = &operations[index];
         let returns = declared.returns.iter();
-        let returns = returns.map(|returned| (RETURN_KEY, returned.r#type, returned.tag));
-        let parameters = declared.parameters.iter();
-        let parameters = parameters.map(|known| (known.name.as_str(), known.r#type, known.tag));
-        for (part, r#type, tag) in parameters.chain(returns) {
-            if tag.is_some() {
-                return Err(Unsupported::Optional(format!("{part} of {name}")));
-            }
+        let returns = returns.map(|returned| returned.r#type);
+        let parameters = declared.parameters.iter().map(|known| known.r#type);
+        for r#type in parameters.chain(returns) {
             contract.check(r#type)?;
         }
         Ok(Self {
@@ -94,7 +91,9 @@ impl Operation {
         &self.contract
     }
 
-    /// Encodes the in-parameters of a request: a whole encapsulation, its header included.
+    /// Encodes the in-parameters of a request: a whole encapsulation, its header included. Class
+    /// instances are compact, unless the operation or its interface has the metadata
+    /// `format:sliced`.
     ///
     /// An object gives the parameters by name, an array in order. Where there is exactly one
     /// parameter, a string, number, bool or null is its value. Where there is none, null will do.
@@ -106,8 +105,18 @@ impl Operation {
         json: &Json,
         encoding: EncodingVersion,
     ) -> Result<Vec<u8>, JsonError> {
+        self.encode_params(json, encoding, None)
+    }
+
+    /// As [`Operation::encode_request`], with another format than the metadata asks for.
+    pub(crate) fn encode_params(
+        &self,
+        json: &Json,
+        encoding: EncodingVersion,
+        format: Option<ClassFormat>,
+    ) -> Result<Vec<u8>, JsonError> {
         let values = self.read(PARAMS, &self.inputs(), json)?;
-        self.encode(PARAMS.root, &self.inputs(), &values, encoding)
+        self.encode(PARAMS.root, &self.inputs(), &values, encoding, format)
     }
 
     /// Decodes the in-parameters of a request to an object by their names.
@@ -137,6 +146,16 @@ impl Operation {
         json: &Json,
         encoding: EncodingVersion,
     ) -> Result<Vec<u8>, JsonError> {
+        self.encode_results(json, encoding, None)
+    }
+
+    /// As [`Operation::encode_reply`], with another format than the metadata asks for.
+    pub(crate) fn encode_results(
+        &self,
+        json: &Json,
+        encoding: EncodingVersion,
+        format: Option<ClassFormat>,
+    ) -> Result<Vec<u8>, JsonError> {
         let mut slots = self.outputs();
         let mut values = self.read(RESULTS, &slots, json)?;
         if self.declared().returns.is_some() {
@@ -144,7 +163,7 @@ impl Operation {
             slots.rotate_left(1);
             values.rotate_left(1);
         }
-        self.encode(RESULTS.root, &slots, &values, encoding)
+        self.encode(RESULTS.root, &slots, &values, encoding, format)
     }
 
     /// Decodes the results of a reply with status 0 to an object: the return value under
@@ -178,11 +197,16 @@ impl Operation {
         }
     }
 
-    /// The metadata of the operation, then that of its interface.
-    pub(crate) fn metadata(&self) -> impl Iterator<Item = &str> {
+    /// The format that the metadata of the operation asks for, or that of its interface.
+    pub(crate) fn format(&self) -> Option<ClassFormat> {
         let interface = self.contract.model().definition(self.interface);
-        let all = self.declared().metadata.iter().chain(&interface.metadata);
-        all.map(|metadata| metadata.text.as_str())
+        let mut all = self.declared().metadata.iter().chain(&interface.metadata);
+        let format = all.find_map(|metadata| metadata.text.strip_prefix("format:"));
+        match format {
+            Some("compact") => Some(ClassFormat::Compact),
+            Some("sliced") => Some(ClassFormat::Sliced),
+            _ => None,
+        }
     }
 
     fn inputs(&self) -> Vec<Slot<'_>> {
@@ -200,6 +224,7 @@ impl Operation {
                 RETURN_KEY
             },
             r#type: returned.r#type,
+            tag: slot::tag(returned.tag),
             default: None,
         });
         returns.chain(declared.outputs().map(Slot::from)).collect()
@@ -221,7 +246,7 @@ impl Operation {
             (Json::Array(elements), slots) if elements.len() == slots.len() => {
                 let pairs = slots.iter().zip(elements).enumerate();
                 let values: Vec<Value> = pairs
-                    .filter_map(|(index, (slot, json))| reader.element(index, slot.r#type, json))
+                    .filter_map(|(index, (slot, json))| reader.slot_at(index, slot, json))
                     .collect();
                 (values.len() == slots.len()).then_some(values)
             }
@@ -236,6 +261,7 @@ impl Operation {
                 reader.mismatch(format!("an object with {names}, or an array of them"), json)
             }
         };
+        let values = reader.linked(values);
         reader.finish(values)
     }
 
@@ -245,9 +271,11 @@ impl Operation {
         slots: &[Slot<'_>],
         values: &[Value],
         encoding: EncodingVersion,
+        format: Option<ClassFormat>,
     ) -> Result<Vec<u8>, JsonError> {
+        let format = format.or(self.format()).unwrap_or_default();
         let bytes = encode::encapsulation(encoding, |encoder| {
-            encode::slots(&self.contract, slots, values, encoder)
+            encode::parameters(&self.contract, slots, values, format, encoder)
         });
         bytes.map_err(|error| JsonError::unencodable(root, &error))
     }
@@ -259,8 +287,10 @@ impl Operation {
         payload: Opened<'_>,
     ) -> Result<Vec<Value>, DecodeValueError> {
         let at_root = |error| DecodeValueError::at_root(root, error);
-        let mut decoder = payload.map_err(at_root)?;
-        let values = decode::slots(&self.contract, slots, &mut decoder)
+        let trail = Trail::default();
+        let mut decoder = payload.map_err(at_root)?.with_context(&trail);
+        decoder.know_classes(self.contract.classes());
+        let values = decode::parameters(&self.contract, slots, &mut decoder)
             .map_err(|located| DecodeValueError::located(*located, root))?;
         decoder.finish().map_err(at_root)?;
         Ok(values)

@@ -73,6 +73,15 @@ impl<E> Located<E> {
         })
     }
 
+    pub(crate) fn into_parts(self) -> (E, Vec<Segment>) {
+        (self.error, self.segments)
+    }
+
+    /// An error with the segments that it passed already, innermost first.
+    pub(crate) fn from_parts(error: E, segments: Vec<Segment>) -> Box<Self> {
+        Box::new(Self { error, segments })
+    }
+
     pub(crate) fn within(mut self: Box<Self>, segment: Segment) -> Box<Self> {
         self.segments.push(segment);
         self

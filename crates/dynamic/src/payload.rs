@@ -2,16 +2,19 @@
 
 use std::fmt;
 
-use floe_slice::model::{DefinitionId, DefinitionKind};
-use floe_wire::encoding::{ENCAPSULATION_HEADER_LEN, ExceptionFormat};
+use floe_slice::model::{DefinitionId, DefinitionKind, Type};
+use floe_wire::encoding::{ClassFormat, ENCAPSULATION_HEADER_LEN, ExceptionFormat};
 use floe_wire::{Decoder, Encoder, EncodingVersion};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
+use crate::decode::Trail;
 use crate::exception::{self, encode_exception};
+use crate::json::{JsonReader, UNSET_KEY};
+use crate::slot::{self, Slot};
 use crate::wording::quote;
 use crate::{
     Contract, DataType, DecodeValueError, EXCEPTION_KEY, JsonError, LookupError, Operation,
-    Problem, Unsupported,
+    Problem, Unsupported, Value, decode, encode,
 };
 
 /// What a payload holds: a value, a user exception, or the parameters or results of an operation.
@@ -46,6 +49,8 @@ pub struct PayloadType {
 #[derive(Debug, Clone)]
 enum Content {
     Value(DataType),
+    /// An optional value with this tag.
+    Tagged(DataType, u32),
     /// This exception, or one that extends it.
     Exception(DefinitionId),
     Params(Operation),
@@ -58,22 +63,21 @@ impl PayloadType {
     /// One value of the type of this name, as [`Contract::data_type`] finds it; or, if the name is
     /// that of an exception, this exception or one that extends it.
     ///
-    /// With a tag the value is an optional one, as a member or parameter with this tag.
+    /// With a tag the value is an optional one, as a parameter with this tag. Without a value it is
+    /// an empty payload, and the object `{"$unset": true}`.
     ///
     /// # Errors
-    /// [`LookupError::NoSuchType`], [`LookupError::Unsupported`].
+    /// [`LookupError::NoSuchType`], [`LookupError::Unsupported`]; an exception has no tag.
     pub fn named(contract: &Contract, name: &str, tag: Option<i32>) -> Result<Self, LookupError> {
-        let content = match exception::exception(contract, name) {
-            Some(id) => {
+        let content = match (exception::exception(contract, name), slot::tag(tag)) {
+            (Some(id), None) => {
                 exception::check_members(contract, id)?;
                 Content::Exception(id)
             }
-            None => Content::Value(data_type(contract, name)?),
+            (Some(_), Some(_)) => return Err(Unsupported::NoDataType(name.to_owned()).into()),
+            (None, None) => Content::Value(data_type(contract, name)?),
+            (None, Some(tag)) => Content::Tagged(data_type(contract, name)?, tag),
         };
-        if let Some(tag) = tag {
-            let name = format!("optional({tag}) {name}");
-            return Err(Unsupported::Optional(name).into());
-        }
         Ok(Self {
             contract: contract.clone(),
             content,
@@ -105,14 +109,17 @@ impl PayloadType {
         payload: &[u8],
         encoding: EncodingVersion,
     ) -> Result<Json, DecodePayloadError> {
-        let mut decoder = Decoder::new(payload, encoding);
+        let decoder = Decoder::new(payload, encoding);
         let json = match &self.content {
             Content::Value(r#type) => {
+                let trail = Trail::default();
+                let mut decoder = decoder.with_context(&trail);
                 let value = self.contract.decode(*r#type, &mut decoder)?;
                 let ended = decoder.finish_exact("value");
                 ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
                 self.contract.value_to_json(*r#type, &value)
             }
+            Content::Tagged(r#type, tag) => self.decode_tagged(*r#type, *tag, decoder)?,
             Content::Exception(expected) => {
                 let json = self.contract.decode_thrown(Ok(decoder))?;
                 return self.expect_exception(*expected, json);
@@ -126,8 +133,8 @@ impl PayloadType {
 
     /// Encodes a payload.
     ///
-    /// A format of user exceptions in encoding 1.1 overrides that of the operation's metadata;
-    /// without either they are sliced.
+    /// A format of class instances and user exceptions in encoding 1.1 overrides that of the
+    /// operation's metadata; without either, instances are compact and exceptions sliced.
     ///
     /// # Errors
     /// [`JsonError`] with everything that does not fit.
@@ -135,14 +142,26 @@ impl PayloadType {
         &self,
         json: &Json,
         encoding: EncodingVersion,
-        format: Option<ExceptionFormat>,
+        format: Option<ClassFormat>,
     ) -> Result<Vec<u8>, JsonError> {
         let thrown = |default| {
-            let format = format.unwrap_or(default);
+            let format = format.map_or(default, exception::of_classes);
             encode_exception(&self.contract, json, encoding, format)
         };
         let encapsulation = match &self.content {
-            Content::Value(r#type) => return self.encode_value(*r#type, json, encoding),
+            Content::Value(r#type) => {
+                let value = self.contract.value_from_json(*r#type, json)?;
+                let slot = only(r#type.get(), None);
+                return self.encode_value(&slot, value, encoding, format);
+            }
+            Content::Tagged(r#type, tag) => {
+                let slot = only(r#type.get(), Some(*tag));
+                let mut reader = JsonReader::new(&self.contract, VALUE);
+                let value = reader.optional(&slot, json);
+                let value = reader.linked(value.map(|value| vec![value]));
+                let value = reader.finish(value)?.pop().unwrap_or(Value::Unset);
+                return self.encode_value(&slot, value, encoding, format);
+            }
             Content::Exception(expected) => {
                 self.check_type_id(*expected, json)?;
                 thrown(ExceptionFormat::Sliced)
@@ -151,8 +170,8 @@ impl PayloadType {
             Content::Results(operation) if json.get(EXCEPTION_KEY).is_some() => {
                 thrown(operation.exception_format())
             }
-            Content::Params(operation) => operation.encode_request(json, encoding),
-            Content::Results(operation) => operation.encode_reply(json, encoding),
+            Content::Params(operation) => operation.encode_params(json, encoding, format),
+            Content::Results(operation) => operation.encode_results(json, encoding, format),
         };
         encapsulation.map(|mut bytes| bytes.split_off(ENCAPSULATION_HEADER_LEN))
     }
@@ -210,20 +229,52 @@ impl PayloadType {
         self.contract.model().definition(id).scoped.clone()
     }
 
-    fn encode_value(
+    fn decode_tagged(
         &self,
         r#type: DataType,
-        json: &Json,
+        tag: u32,
+        decoder: Decoder<'_>,
+    ) -> Result<Json, DecodeValueError> {
+        let slots = [only(r#type.get(), Some(tag))];
+        let trail = Trail::default();
+        let mut decoder = decoder.with_context(&trail);
+        decoder.know_classes(self.contract.classes());
+        let mut values = decode::parameters(&self.contract, &slots, &mut decoder)
+            .map_err(|located| DecodeValueError::without_root(*located))?;
+        let ended = decoder.finish();
+        ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
+        Ok(match values.pop() {
+            None | Some(Value::Unset) => json!({ UNSET_KEY: true }),
+            Some(value) => self.contract.value_to_json(r#type, &value),
+        })
+    }
+
+    fn encode_value(
+        &self,
+        slot: &Slot<'_>,
+        value: Value,
         encoding: EncodingVersion,
+        format: Option<ClassFormat>,
     ) -> Result<Vec<u8>, JsonError> {
-        let value = self.contract.value_from_json(r#type, json)?;
         let mut bytes = Vec::new();
         let mut encoder = Encoder::new(&mut bytes, encoding);
-        let encoded = self.contract.encode(r#type, &value, &mut encoder);
-        encoded.map_err(|error| JsonError::unencodable(VALUE, &error.kind))?;
+        let (slots, values) = (std::slice::from_ref(slot), [value]);
+        let format = format.unwrap_or_default();
+        let encoded = encode::parameters(&self.contract, slots, &values, format, &mut encoder);
+        encoded.map_err(|located| JsonError::unencodable(VALUE, &located.error))?;
         let finished = encoder.finish();
         finished.map_err(|error| JsonError::unencodable(VALUE, &error))?;
         Ok(bytes)
+    }
+}
+
+/// The one value of a payload, as a parameter.
+fn only(r#type: Type, tag: Option<u32>) -> Slot<'static> {
+    Slot {
+        name: VALUE,
+        r#type,
+        tag,
+        default: None,
     }
 }
 

@@ -8,6 +8,8 @@ use crate::wording::join;
 pub(crate) struct Slot<'a> {
     pub(crate) name: &'a str,
     pub(crate) r#type: Type,
+    /// The tag, if it is optional.
+    pub(crate) tag: Option<u32>,
     pub(crate) default: Option<&'a ConstValue>,
 }
 
@@ -16,6 +18,7 @@ impl<'a> From<&'a Member> for Slot<'a> {
         Self {
             name: &member.name,
             r#type: member.r#type,
+            tag: tag(member.tag),
             default: member.default.as_ref(),
         }
     }
@@ -26,9 +29,22 @@ impl<'a> From<&'a Parameter> for Slot<'a> {
         Self {
             name: &parameter.name,
             r#type: parameter.r#type,
+            tag: tag(parameter.tag),
             default: None,
         }
     }
+}
+
+/// A tag as the wire has it; the compiler refuses negative ones.
+pub(crate) fn tag(tag: Option<i32>) -> Option<u32> {
+    tag.and_then(|tag| u32::try_from(tag).ok())
+}
+
+/// The indexes of slots in the order of the wire: tagged ones behind all others, by their tags.
+pub(crate) fn wire_order(slots: &[Slot<'_>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..slots.len()).collect();
+    order.sort_by_key(|index| slots[*index].tag);
+    order
 }
 
 /// Whose members, parameters or results slots are, for a message.

@@ -1,5 +1,6 @@
 //! Values without a Rust type of their own.
 
+use floe_wire::encoding::{AnyClass, Link};
 use floe_wire::reference::Reference;
 
 /// A value of some Slice type.
@@ -37,6 +38,11 @@ pub enum Value {
     Dictionary(Vec<(Value, Value)>),
     /// A proxy; `None` is nil. Boxed, so that a value of any other type stays small.
     Proxy(Option<Box<Reference>>),
+    /// A link to an [`Instance`](crate::Instance) of a class, nil included; or to what a decoder
+    /// made of an instance whose classes are all unknown, or of one of a generated class.
+    Instance(Link<dyn AnyClass>),
+    /// An optional member or parameter that has no value.
+    Unset,
 }
 
 impl Value {
@@ -57,6 +63,8 @@ impl Value {
             Self::Sequence(_) => "sequence",
             Self::Dictionary(_) => "dictionary",
             Self::Proxy(_) => "proxy",
+            Self::Instance(_) => "class instance",
+            Self::Unset => "nothing",
         }
     }
 }

@@ -79,6 +79,7 @@ fn double(json: &Json) -> Option<f64> {
             "NaN" => Some(f64::NAN),
             "Infinity" => Some(f64::INFINITY),
             "-Infinity" => Some(f64::NEG_INFINITY),
+            "-0.0" => Some(-0.0),
             _ => None,
         },
         _ => None,

@@ -6,6 +6,7 @@ use floe_slice::model::{ConstValue, DefinitionKind, Dictionary, Enum, Primitive,
 use floe_wire::reference::Reference;
 use serde_json::{Map, Value as Json};
 
+use super::graph::Graph;
 use super::problem::describe;
 use super::write::{describe_primitive, has_text_keys};
 use super::{JsonError, MAX_PROBLEMS, Problem, number};
@@ -20,6 +21,9 @@ pub(crate) struct JsonReader<'c> {
     path: Path,
     problems: Vec<Problem>,
     further: usize,
+    graph: Graph,
+    /// Class instances inside one another.
+    depth: usize,
 }
 
 impl<'c> JsonReader<'c> {
@@ -29,7 +33,35 @@ impl<'c> JsonReader<'c> {
             path: Path::new(root),
             problems: Vec::new(),
             further: 0,
+            graph: Graph::default(),
+            depth: 0,
         }
+    }
+
+    pub(super) fn contract(&self) -> &'c Contract {
+        self.contract
+    }
+
+    pub(super) fn graph(&mut self) -> &mut Graph {
+        &mut self.graph
+    }
+
+    pub(super) fn path(&self) -> String {
+        self.path.to_string()
+    }
+
+    pub(super) fn is_fine(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Enters a class instance; answers how many are inside one another.
+    pub(super) fn enter(&mut self) -> usize {
+        self.depth += 1;
+        self.depth
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth -= 1;
     }
 
     /// The value, unless there were problems.
@@ -54,9 +86,13 @@ impl<'c> JsonReader<'c> {
                         self.sequence(name, sequence.element, json)
                     }
                     DefinitionKind::Dictionary(types) => self.dictionary(name, types, json),
+                    DefinitionKind::Class(_) | DefinitionKind::Interface(_) => {
+                        self.instance(r#type, json)
+                    }
                     _ => self.mismatch("a value of a supported type", json),
                 }
             }
+            Type::AnyClass => self.instance(r#type, json),
             r#type => self.proxy(r#type, json),
         }
     }
@@ -86,8 +122,13 @@ impl<'c> JsonReader<'c> {
     /// Reads one member.
     pub(crate) fn member(&mut self, slot: &Slot<'_>, json: &Json) -> Option<Value> {
         self.at(Segment::Member(slot.name.to_owned()), |reader| {
-            reader.value(slot.r#type, json)
+            reader.optional(slot, json)
         })
+    }
+
+    /// Reads a parameter out of an array.
+    pub(crate) fn slot_at(&mut self, index: usize, slot: &Slot<'_>, json: &Json) -> Option<Value> {
+        self.at(Segment::Index(index), |reader| reader.optional(slot, json))
     }
 
     /// Reads an element of an array.
@@ -107,20 +148,34 @@ impl<'c> JsonReader<'c> {
         found: impl Into<String>,
         help: Option<String>,
     ) -> Option<T> {
-        if self.problems.len() == MAX_PROBLEMS {
-            self.further += 1;
-        } else {
-            self.problems.push(Problem {
-                path: self.path.to_string(),
-                expected: expected.into(),
-                found: found.into(),
-                help,
-            });
+        match self.problems.len() {
+            MAX_PROBLEMS => self.further += 1,
+            _ => self.problem_at(self.path(), expected, found, help),
         }
         None
     }
 
-    fn at<T>(&mut self, segment: Segment, read: impl FnOnce(&mut Self) -> T) -> T {
+    /// Keeps a problem at another place than the current one.
+    pub(super) fn problem_at(
+        &mut self,
+        path: String,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        help: Option<String>,
+    ) {
+        if self.problems.len() == MAX_PROBLEMS {
+            self.further += 1;
+            return;
+        }
+        self.problems.push(Problem {
+            path,
+            expected: expected.into(),
+            found: found.into(),
+            help,
+        });
+    }
+
+    pub(super) fn at<T>(&mut self, segment: Segment, read: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(segment);
         let value = read(self);
         self.path.pop();
@@ -137,7 +192,7 @@ impl<'c> JsonReader<'c> {
     }
 
     fn enumerator(&mut self, name: &str, r#enum: &Enum, json: &Json) -> Option<Value> {
-        let text = json.as_str();
+        let text = recorded("$enum", json).as_str();
         let simple = text.and_then(|text| unqualified(name, text));
         let mut enumerators = r#enum.enumerators.iter();
         let found = simple.and_then(|simple| enumerators.find(|known| known.name == simple));
@@ -180,6 +235,9 @@ impl<'c> JsonReader<'c> {
 
     fn dictionary(&mut self, name: &str, types: &Dictionary, json: &Json) -> Option<Value> {
         let entries = match json {
+            Json::Object(object) if object.len() == 1 && object.contains_key(DICT_KEY) => {
+                return self.dictionary(name, types, &object[DICT_KEY]);
+            }
             Json::Object(object) if has_text_keys(self.contract, types.key) => {
                 self.entries_by_key(types, object)
             }
@@ -254,7 +312,7 @@ impl<'c> JsonReader<'c> {
             let name = self.contract.type_name(r#type);
             format!("a proxy as text, or null, for {name}")
         };
-        match json {
+        match recorded("$proxy", json) {
             Json::Null => Some(Value::Proxy(None)),
             Json::String(text) => match Reference::parse(text) {
                 Ok(reference) => Some(Value::Proxy(reference.map(Box::new))),
@@ -297,6 +355,9 @@ impl<'c> JsonReader<'c> {
 
     /// A member that the JSON leaves out: its default, or a problem.
     fn absent(&mut self, owner: Owner<'_>, member: &Slot<'_>) -> Option<Value> {
+        if member.tag.is_some() {
+            return Some(Value::Unset);
+        }
         let contract = self.contract;
         let default = member.default;
         default
@@ -311,6 +372,14 @@ impl<'c> JsonReader<'c> {
     }
 }
 
+/// What stands under the key, where recorded values name the kind of a value by it.
+fn recorded<'j>(key: &str, json: &'j Json) -> &'j Json {
+    json.get(key).unwrap_or(json)
+}
+
+/// The key of a dictionary's entries, in an object that has no other.
+const DICT_KEY: &str = "$dict";
+
 fn describe_type(contract: &Contract, r#type: Type) -> String {
     match r#type {
         Type::Primitive(primitive) => describe_primitive(primitive).to_owned(),
@@ -318,7 +387,7 @@ fn describe_type(contract: &Contract, r#type: Type) -> String {
     }
 }
 
-fn did_you_mean(name: &str) -> String {
+pub(super) fn did_you_mean(name: &str) -> String {
     format!("did you mean {name}")
 }
 

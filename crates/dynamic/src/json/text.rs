@@ -2,28 +2,55 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
+
+/// How many arrays and objects JSON text may have inside one another.
+///
+/// It bounds the stack. The deepest value that is written, a hundred class instances with lists
+/// between them, takes less.
+pub const JSON_DEPTH_MAX: usize = 400;
 
 /// Parses JSON text; unlike the JSON library's own parser it refuses duplicate keys.
 ///
 /// # Errors
 /// What is wrong, with line and column.
 pub fn parse_json(text: &str) -> Result<Json, serde_json::Error> {
-    serde_json::from_str::<Strict>(text).map(|strict| strict.0)
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.disable_recursion_limit();
+    let json = Strict { depth: 0 }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(json)
 }
 
-struct Strict(Json);
+/// Reads a value inside so many others.
+#[derive(Clone, Copy)]
+struct Strict {
+    depth: usize,
+}
 
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
+impl Strict {
+    /// Reads what is inside.
+    fn inner<E: Error>(self) -> Result<Self, E> {
+        let depth = self.depth + 1;
+        match depth {
+            ..=JSON_DEPTH_MAX => Ok(Self { depth }),
+            _ => Err(E::custom(format!(
+                "more than {JSON_DEPTH_MAX} arrays and objects are inside one another"
+            ))),
+        }
     }
 }
 
-struct StrictVisitor;
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Json;
 
-impl<'de> Visitor<'de> for StrictVisitor {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,16 +87,19 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
+        let inner = self.inner()?;
         let mut elements = Vec::new();
-        while let Some(Strict(element)) = access.next_element()? {
+        while let Some(element) = access.next_element_seed(inner)? {
             elements.push(element);
         }
         Ok(Json::Array(elements))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
+        let inner = self.inner()?;
         let mut members = Map::new();
-        while let Some((key, Strict(value))) = access.next_entry::<String, Strict>()? {
+        while let Some(key) = access.next_key::<String>()? {
+            let value = access.next_value_seed(inner)?;
             if members.contains_key(&key) {
                 return Err(A::Error::custom(format!("the key {key:?} stands twice")));
             }
@@ -81,7 +111,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_json;
+    use super::{JSON_DEPTH_MAX, parse_json};
 
     #[test]
     fn json_text_is_parsed_as_the_library_does_and_refused_when_a_key_stands_twice() {
@@ -95,6 +125,18 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the key \"a\" stands twice at line 2 column 8"
+        );
+    }
+
+    #[test]
+    fn text_that_nests_too_deep_is_refused() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(parse_json(&nested(JSON_DEPTH_MAX)).is_ok());
+        let error = parse_json(&nested(100_000)).expect_err("it is too deep");
+        let message = error.to_string();
+        assert!(
+            message.starts_with("more than 400 arrays and objects"),
+            "{message}"
         );
     }
 

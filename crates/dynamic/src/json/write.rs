@@ -3,34 +3,102 @@
 use floe_slice::model::{DefinitionKind, Dictionary, Enum, Primitive, Type};
 use serde_json::{Map, Number, Value as Json};
 
+use super::shared::Shared;
 use crate::slot::Slot;
 use crate::{Contract, Value};
 
-/// Writes a value of a type.
-pub(super) fn to_json(contract: &Contract, r#type: Type, value: &Value) -> Json {
-    match (definition(contract, r#type), value) {
-        (Some(DefinitionKind::Enum(r#enum)), Value::Enumerator(value)) => {
-            enumerator(r#enum, *value)
+/// Writes a value that stands alone.
+pub(super) fn only(contract: &Contract, r#type: Type, value: &Value) -> Json {
+    JsonWriter::new(contract, [value]).value(r#type, value)
+}
+
+/// Writes members or parameters by their names, without those that are unset.
+pub(crate) fn object(
+    contract: &Contract,
+    slots: &[Slot<'_>],
+    values: &[Value],
+) -> Map<String, Json> {
+    JsonWriter::new(contract, values).object(slots, values)
+}
+
+/// Writes values that may share class instances.
+pub(super) struct JsonWriter<'c> {
+    contract: &'c Contract,
+    pub(super) shared: Shared,
+}
+
+impl<'c> JsonWriter<'c> {
+    fn new<'v>(contract: &'c Contract, values: impl IntoIterator<Item = &'v Value>) -> Self {
+        Self {
+            contract,
+            shared: Shared::new(values),
         }
-        (Some(DefinitionKind::Struct(structure)), Value::Struct(members)) => {
-            let slots: Vec<Slot<'_>> = structure.members.iter().map(Slot::from).collect();
-            Json::Object(object(contract, &slots, members))
-        }
-        (Some(DefinitionKind::Sequence(sequence)), Value::Sequence(elements)) => {
-            let elements = elements.iter();
-            elements
-                .map(|element| to_json(contract, sequence.element, element))
-                .collect()
-        }
-        (Some(DefinitionKind::Dictionary(dictionary)), Value::Dictionary(entries)) => {
-            if has_text_keys(contract, dictionary.key) {
-                entries_by_key(contract, dictionary, entries)
-            } else {
-                pairs(contract, dictionary, entries)
-            }
-        }
-        (_, value) => natural(value),
     }
+
+    /// Writes a value of a type.
+    pub(super) fn value(&mut self, r#type: Type, value: &Value) -> Json {
+        match (definition(self.contract, r#type), value) {
+            (Some(DefinitionKind::Enum(r#enum)), Value::Enumerator(value)) => {
+                enumerator(r#enum, *value)
+            }
+            (Some(DefinitionKind::Struct(structure)), Value::Struct(members)) => {
+                let slots: Vec<Slot<'_>> = structure.members.iter().map(Slot::from).collect();
+                Json::Object(self.object(&slots, members))
+            }
+            (Some(DefinitionKind::Sequence(sequence)), Value::Sequence(elements)) => {
+                let elements = elements.iter();
+                elements
+                    .map(|element| self.value(sequence.element, element))
+                    .collect()
+            }
+            (Some(DefinitionKind::Dictionary(dictionary)), Value::Dictionary(entries)) => {
+                if has_text_keys(self.contract, dictionary.key) && !entries.iter().any(is_marked) {
+                    self.entries_by_key(dictionary, entries)
+                } else {
+                    self.pairs(dictionary, entries)
+                }
+            }
+            (_, Value::Instance(link)) => self.link(link),
+            (_, value) => natural(value),
+        }
+    }
+
+    /// Writes members by their names, without those that are unset.
+    pub(super) fn object(&mut self, slots: &[Slot<'_>], values: &[Value]) -> Map<String, Json> {
+        let set = slots.iter().zip(values);
+        let set = set.filter(|(_, value)| !matches!(value, Value::Unset));
+        set.map(|(slot, value)| (slot.name.to_owned(), self.value(slot.r#type, value)))
+            .collect()
+    }
+
+    fn entries_by_key(&mut self, types: &Dictionary, entries: &[(Value, Value)]) -> Json {
+        let mut object = Map::new();
+        for (key, value) in entries {
+            let key = match self.value(types.key, key) {
+                Json::String(text) => text,
+                other => other.to_string(),
+            };
+            object.insert(key, self.value(types.value, value));
+        }
+        Json::Object(object)
+    }
+
+    fn pairs(&mut self, types: &Dictionary, entries: &[(Value, Value)]) -> Json {
+        let pairs = entries.iter().map(|(key, value)| {
+            let key = self.value(types.key, key);
+            Json::Array(vec![key, self.value(types.value, value)])
+        });
+        pairs.collect()
+    }
+
+    pub(super) fn contract(&self) -> &'c Contract {
+        self.contract
+    }
+}
+
+/// Whether the key of an entry begins as those keys do that have a meaning of their own.
+fn is_marked((key, _): &(Value, Value)) -> bool {
+    matches!(key, Value::String(text) if text.starts_with('$'))
 }
 
 /// Whether keys of this type are written as the keys of an object.
@@ -56,39 +124,6 @@ fn enumerator(r#enum: &Enum, value: i32) -> Json {
     })
 }
 
-/// Writes members or parameters by their names.
-pub(crate) fn object(
-    contract: &Contract,
-    slots: &[Slot<'_>],
-    values: &[Value],
-) -> Map<String, Json> {
-    let members = slots.iter().zip(values).map(|(slot, value)| {
-        let value = to_json(contract, slot.r#type, value);
-        (slot.name.to_owned(), value)
-    });
-    members.collect()
-}
-
-fn entries_by_key(contract: &Contract, types: &Dictionary, entries: &[(Value, Value)]) -> Json {
-    let mut object = Map::new();
-    for (key, value) in entries {
-        let key = match to_json(contract, types.key, key) {
-            Json::String(text) => text,
-            other => other.to_string(),
-        };
-        object.insert(key, to_json(contract, types.value, value));
-    }
-    Json::Object(object)
-}
-
-fn pairs(contract: &Contract, types: &Dictionary, entries: &[(Value, Value)]) -> Json {
-    let pairs = entries.iter().map(|(key, value)| {
-        let key = to_json(contract, types.key, key);
-        Json::Array(vec![key, to_json(contract, types.value, value)])
-    });
-    pairs.collect()
-}
-
 /// A value by its own kind.
 fn natural(value: &Value) -> Json {
     match value {
@@ -108,6 +143,8 @@ fn natural(value: &Value) -> Json {
             .collect(),
         Value::Proxy(None) => Json::Null,
         Value::Proxy(Some(reference)) => Json::from(reference.to_string()),
+        // Of no type that has instances, so that nothing is known of them.
+        Value::Instance(_) | Value::Unset => Json::Null,
     }
 }
 

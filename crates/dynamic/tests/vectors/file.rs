@@ -5,6 +5,7 @@ use std::path::Path;
 use floe_dynamic::Contract;
 use floe_slice::check_source;
 use floe_wire::EncodingVersion;
+use floe_wire::encoding::ClassFormat;
 use serde_json::Value as Json;
 
 /// One vector, with its bytes put together.
@@ -28,6 +29,15 @@ impl Vector {
         }
     }
 
+    /// The format of class instances.
+    pub(crate) fn format(&self) -> Option<ClassFormat> {
+        match self.json["format"].as_str() {
+            Some("compact") => Some(ClassFormat::Compact),
+            Some("sliced") => Some(ClassFormat::Sliced),
+            _ => None,
+        }
+    }
+
     pub(crate) fn text(&self, key: &str) -> &str {
         let text = self.json[key].as_str();
         text.unwrap_or_else(|| panic!("{}: no {key}", self.name))
@@ -44,15 +54,10 @@ impl Vector {
     }
 }
 
-/// The contract of a Slice text; classes and optional members in it are kept, to be refused when
-/// they are used.
+/// The contract of a Slice text.
 pub(crate) fn contract(slice: &str) -> Contract {
     let compilation = check_source(slice.as_bytes());
-    for diagnostic in compilation.diagnostics.iter() {
-        let is_expected =
-            !diagnostic.is_error() || diagnostic.message.contains("not yet supported");
-        assert!(is_expected, "{}", compilation.render());
-    }
+    assert!(!compilation.has_errors(), "{}", compilation.render());
     Contract::new(compilation.model)
 }
 

@@ -3,4 +3,6 @@
 mod file;
 mod messages;
 mod notation;
+mod payloads;
+mod plain;
 mod values;

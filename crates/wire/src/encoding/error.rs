@@ -144,6 +144,8 @@ pub enum EncodeError {
     UnknownClass(String),
     /// A graph of class instances with more than so many inside one another.
     GraphTooDeep(usize),
+    /// A value that was typed at run time and is not of its type: what was expected and what came.
+    NotOfType(String),
 }
 
 impl fmt::Display for EncodeError {
@@ -175,6 +177,7 @@ impl fmt::Display for EncodeError {
                 f,
                 "cannot encode more than {max} class instances inside one another"
             ),
+            Self::NotOfType(problem) => write!(f, "cannot encode {problem}"),
         }
     }
 }

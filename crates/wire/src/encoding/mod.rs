@@ -21,8 +21,8 @@ mod version;
 
 pub use class::{
     AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassFactory, ClassFormat, ClassId, ClassInfo,
-    ClassReader, ClassTable, ClassType, Classes, ClassesOf, Extends, GRAPH_DEPTH_MAX, Link, Ref,
-    SliceId, UnknownClass, UnknownSlice,
+    ClassReader, ClassTable, ClassType, Classes, ClassesOf, Draft, Extends, GRAPH_DEPTH_MAX,
+    InstanceId, Link, Ref, SliceId, UnknownClass, UnknownSlice,
 };
 pub use collection::Collected;
 pub use decoder::Decoder;

@@ -63,9 +63,15 @@ enum Progress {
     Complete { height: usize },
 }
 
-struct Expected {
-    name: &'static str,
-    is_met: fn(&dyn AnyClass) -> bool,
+/// What the type of a reference demands of the instance.
+enum Expected {
+    /// A class that is known when the program is compiled.
+    Typed {
+        name: &'static str,
+        is_met: fn(&dyn AnyClass) -> bool,
+    },
+    /// The class with this type id, or one that extends it.
+    Named(Arc<str>),
 }
 
 /// An instance in the indirection table of a slice.
@@ -149,15 +155,28 @@ impl<'a> Decoder<'a> {
         if let Some(classes) = T::known_classes() {
             self.know_classes(classes);
         }
-        let start = self.position();
-        let Some(id) = self.reference_id(T::NAME)? else {
-            return Ok(Target::Nil);
-        };
-        let expected = Expected {
+        self.reference(Expected::Typed {
             name: T::NAME,
             is_met: |instance| T::cast(instance).is_some(),
-        };
-        self.target(id, expected, start)
+        })
+    }
+
+    /// Reads a reference to an instance of the class with this type id, or of one that extends it,
+    /// where the class is not known when the program is compiled.
+    ///
+    /// # Errors
+    /// As the decoding of a [`Link`].
+    pub fn class_link(&mut self, type_id: &Arc<str>) -> Result<Link<dyn AnyClass>, DecodeError> {
+        let expected = Expected::Named(Arc::clone(type_id));
+        self.reference(expected).map(Link::new_in)
+    }
+
+    fn reference(&mut self, expected: Expected) -> Result<Target, DecodeError> {
+        let start = self.position();
+        match self.reference_id(expected.what())? {
+            Some(id) => self.target(id, expected, start),
+            None => Ok(Target::Nil),
+        }
     }
 
     /// The id that the next reference names; what it names inline is read.
@@ -212,7 +231,11 @@ impl<'a> Decoder<'a> {
             }
             _ => {
                 // Once for each type: a peer can repeat a reference for a byte.
-                if !entry.expected.iter().any(|old| old.name == expected.name) {
+                if !entry
+                    .expected
+                    .iter()
+                    .any(|old| old.name() == expected.name())
+                {
                     entry.expected.push(expected);
                 }
                 let slot = &entry.slot;
@@ -226,11 +249,11 @@ impl<'a> Decoder<'a> {
 
     fn check(&self, slot: &Slot, expected: &Expected, at: usize) -> Result<(), DecodeError> {
         let value = &*slot.get().expect("a complete instance is filled").value;
-        if (expected.is_met)(value) {
+        if expected.is_met(value) {
             return Ok(());
         }
         let kind = DecodeErrorKind::UnexpectedClass(value.class_type_id().into());
-        Err(self.error_at(at, expected.name, kind))
+        Err(self.error_at(at, expected.what(), kind))
     }
 
     /// Registers an instance that starts here.
@@ -430,11 +453,41 @@ impl Entry {
 
 impl Expected {
     fn any() -> Self {
-        Self {
+        Self::Typed {
             name: <dyn AnyClass>::NAME,
             is_met: |_| true,
         }
     }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Typed { name, .. } => name,
+            Self::Named(type_id) => type_id,
+        }
+    }
+
+    /// What is being read, for errors.
+    fn what(&self) -> &'static str {
+        match self {
+            Self::Typed { name, .. } => name,
+            Self::Named(_) => <dyn AnyClass>::NAME,
+        }
+    }
+
+    fn is_met(&self, instance: &dyn AnyClass) -> bool {
+        match self {
+            Self::Typed { is_met, .. } => is_met(instance),
+            Self::Named(type_id) => extends(instance, type_id),
+        }
+    }
+}
+
+/// Whether an instance is of the class with this type id, or of one that extends it.
+fn extends(instance: &dyn AnyClass, type_id: &str) -> bool {
+    let levels = std::iter::successors(Some(instance), |level| level.base());
+    levels
+        .into_iter()
+        .any(|level| level.class_type_id() == type_id)
 }
 
 impl SliceId {

@@ -55,6 +55,11 @@ impl<T: ClassType + ?Sized> Ref<T> {
         &self.instance().unknown
     }
 
+    /// What tells this instance from all others.
+    pub fn id(&self) -> InstanceId {
+        InstanceId(Arc::as_ptr(&self.slot) as usize)
+    }
+
     /// Whether both are the same instance.
     pub fn ptr_eq<U: ClassType + ?Sized>(&self, other: &Ref<U>) -> bool {
         Arc::ptr_eq(&self.slot, &other.slot)
@@ -112,6 +117,10 @@ impl<T: ClassType + ?Sized, U: ClassType + ?Sized> PartialEq<Ref<U>> for Ref<T> 
     }
 }
 
+/// Which instance something is: equal for all links to the same one, for as long as it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InstanceId(usize);
+
 /// A member, element or parameter of a class type: nil, or a link to an instance.
 ///
 /// A link owns its instance together with all others to it, except a link *back*: one that closes
@@ -161,6 +170,22 @@ impl<T: ClassType + ?Sized> Link<T> {
     /// The instance; `None` for nil, and for a link back to an instance that is no more.
     pub fn get(&self) -> Option<Ref<T>> {
         Ref::checked(self.slot()?)
+    }
+
+    /// Which instance it leads to, also while that is not complete yet; `None` for nil, and for a
+    /// link back to an instance that is no more.
+    pub fn id(&self) -> Option<InstanceId> {
+        let slot = self.slot()?;
+        Some(InstanceId(Arc::as_ptr(&slot) as usize))
+    }
+
+    /// The same link as one back, which does not keep its instance alive.
+    #[must_use]
+    pub fn to_back(&self) -> Self {
+        match &self.target {
+            Target::Owned(slot) => Self::new_in(Target::Back(Arc::downgrade(slot))),
+            _ => self.clone(),
+        }
     }
 
     /// Whether it is the link to no instance.

@@ -16,6 +16,7 @@
 mod bodies;
 mod class_reader;
 mod compare;
+mod draft;
 mod graph_reader;
 mod graph_writer;
 mod instance;
@@ -27,9 +28,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 pub use class_reader::ClassReader;
+pub use draft::Draft;
 pub(super) use graph_reader::{GraphReader, TableEntry};
 pub(super) use graph_writer::GraphWriter;
-pub use link::{Link, Ref};
+pub use link::{InstanceId, Link, Ref};
 pub use unknown::{SliceId, UnknownClass, UnknownSlice};
 
 use super::{DecodeError, Encoder};

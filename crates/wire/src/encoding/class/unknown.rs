@@ -27,6 +27,29 @@ pub struct UnknownSlice {
 }
 
 impl UnknownSlice {
+    /// A slice as it was kept: `bytes` are the members without the end marker of tagged ones, and
+    /// refer to `instances` by index from 1. `is_last` says that the class extends no other.
+    pub fn new(
+        id: SliceId,
+        bytes: Vec<u8>,
+        has_tagged: bool,
+        is_last: bool,
+        instances: Vec<Link<dyn AnyClass>>,
+    ) -> Self {
+        Self {
+            id,
+            bytes,
+            has_tagged,
+            is_last,
+            instances,
+        }
+    }
+
+    /// Whether there are tagged members among [`bytes`](Self::bytes).
+    pub fn has_tagged(&self) -> bool {
+        self.has_tagged
+    }
+
     /// The class whose slice it is.
     pub fn id(&self) -> &SliceId {
         &self.id
@@ -52,7 +75,8 @@ pub struct UnknownClass {
 }
 
 impl UnknownClass {
-    pub(super) fn new(most_derived: &SliceId) -> Self {
+    /// The instance whose most derived slice is of this class.
+    pub fn new(most_derived: &SliceId) -> Self {
         let type_id = match most_derived {
             SliceId::Name(type_id) => Arc::clone(type_id),
             SliceId::Compact(id) => id.to_string().into(),
