@@ -175,6 +175,10 @@ struct ValueDecoder<'c, 'd, 'b> {
 
 impl ValueDecoder<'_, '_, '_> {
     fn slot(&mut self, slot: &Slot<'_>) -> Result<Value, Failure> {
+        // The members of a class are not checked when a value that has such instances is asked for.
+        if self.contract.layout(slot.r#type).is_err() {
+            return Err(self.unsupported());
+        }
         let Some(tag) = slot.tag else {
             return self.value(slot.r#type);
         };
@@ -301,7 +305,7 @@ impl ValueDecoder<'_, '_, '_> {
         self.decoder.get().map_err(Located::new)
     }
 
-    /// A [`DataType`] is supported, so that only a model that nobody checked ends here.
+    /// A type that nests too deep, or one of a model that nobody checked.
     fn unsupported(&self) -> Failure {
         let kind = DecodeErrorKind::NotSupported("values of this type");
         Located::new(self.decoder.error("value", kind))

@@ -131,6 +131,9 @@ struct ValueEncoder<'c, 'e, 'b> {
 impl ValueEncoder<'_, '_, '_> {
     fn slot(&mut self, slot: &Slot<'_>, value: &Value) -> Result<(), Failure> {
         let (contract, r#type) = (self.contract, slot.r#type);
+        if contract.layout(r#type).is_err() {
+            return Err(self.mismatch(r#type, value));
+        }
         let Some(tag) = slot.tag else {
             return self.value(r#type, value);
         };

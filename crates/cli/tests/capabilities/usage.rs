@@ -178,22 +178,19 @@ fn a_slice_file_with_errors_is_shown() {
 }
 
 #[test]
-fn what_is_not_yet_supported_is_refused_only_where_it_is_used() {
+fn a_class_as_parameter_is_taken_and_a_wrong_one_refused_before_anybody_is_asked() {
     let file = slice_file(
         "class.ice",
-        "module M { class C { int i; } interface I { void plain(); void odd(C c); } }",
+        "module M { class C { int i; } interface I { void odd(C c); } }",
     );
-    let call = |operation| {
-        run(&[
-            "call",
-            "x:tcp -h 127.0.0.1 -p 1",
-            operation,
-            "--slice",
-            &file,
-        ])
+    let call = |json| {
+        let proxy = "x:tcp -h 127.0.0.1 -p 1";
+        run(&["call", proxy, "odd", json, "--slice", &file])
     };
-    call("odd").ended(2).said("not yet supported");
-    call("plain").ended(5).said("cannot connect");
+    call(r#"{"c": {"i": 1}}"#).ended(5).said("cannot connect");
+    call(r#"{"c": {"$class": "::M::D"}}"#)
+        .ended(2)
+        .said("params.c: expected a class of the Slice files (::M::C), got \"::M::D\"");
 }
 
 #[test]

@@ -110,10 +110,10 @@ impl JsonReader<'_> {
             let expected = format!("an {ID_KEY} that no other instance has");
             return self.problem(expected, found, None);
         };
-        if self.enter() > GRAPH_DEPTH_MAX {
-            return self.too_deep();
-        }
-        let link = self.content(class, object, node);
+        let link = match self.enter() {
+            ..=GRAPH_DEPTH_MAX => self.content(class, object, node),
+            _ => self.too_deep(),
+        };
         self.leave();
         link
     }

@@ -235,7 +235,7 @@ impl<'c> JsonReader<'c> {
 
     fn dictionary(&mut self, name: &str, types: &Dictionary, json: &Json) -> Option<Value> {
         let entries = match json {
-            Json::Object(object) if object.len() == 1 && object.contains_key(DICT_KEY) => {
+            Json::Object(object) if is_recorded_dictionary(object) => {
                 return self.dictionary(name, types, &object[DICT_KEY]);
             }
             Json::Object(object) if has_text_keys(self.contract, types.key) => {
@@ -377,8 +377,15 @@ fn recorded<'j>(key: &str, json: &'j Json) -> &'j Json {
     json.get(key).unwrap_or(json)
 }
 
-/// The key of a dictionary's entries, in an object that has no other.
+/// The key of a dictionary's entries in recorded values.
 const DICT_KEY: &str = "$dict";
+
+/// Whether an object is no dictionary with the key `$dict`, but a recorded one: it has pairs there.
+fn is_recorded_dictionary(object: &Map<String, Json>) -> bool {
+    let is_pair = |json: &Json| json.as_array().is_some_and(|pair| pair.len() == 2);
+    let entries = object.get(DICT_KEY).and_then(Json::as_array);
+    object.len() == 1 && entries.is_some_and(|entries| entries.iter().all(is_pair))
+}
 
 fn describe_type(contract: &Contract, r#type: Type) -> String {
     match r#type {

@@ -1,10 +1,10 @@
 //! Finding types, interfaces and operations by name.
 
-use floe_dynamic::{LookupError, Unsupported};
+use floe_dynamic::LookupError;
 use floe_slice::model::Type;
 use floe_wire::message::OperationMode;
 
-use crate::support::{contract, contract_with_unsupported};
+use crate::support::contract;
 
 const SLICE: &str = r#"
 module M
@@ -58,12 +58,15 @@ fn an_unknown_type_is_answered_with_what_there_is() {
 }
 
 #[test]
-fn an_interface_is_no_data_type() {
-    let error = contract(SLICE)
-        .data_type("::M::A")
-        .expect_err("an interface");
-    let unsupported = Unsupported::Class("::M::A".to_owned());
-    assert_eq!(error, LookupError::Unsupported(unsupported));
+fn an_interface_is_no_type_of_its_own_but_an_instance_of_any_class() {
+    let contract = contract(SLICE);
+    let interface = contract.data_type("::M::A").expect("legal in Ice 3.7");
+    let error = contract.value_from_json(interface, &"a:tcp -p 1".into());
+    assert_eq!(
+        error.expect_err("a proxy is no instance").to_string(),
+        "value: expected a class instance as an object, or null, got the string \"a:tcp -p 1\"; \
+         a proxy to it is '::M::A*'"
+    );
 }
 
 #[test]
@@ -152,31 +155,6 @@ fn signatures_list_what_can_be_called() {
         signatures,
         ["void shared()", "void report()", "void onlyA()"]
     );
-}
-
-#[test]
-fn classes_and_optionals_are_refused_where_they_are_used_and_the_rest_works() {
-    let contract = contract_with_unsupported(
-        "module M { class Node { int value; Node next; }; struct Outer { Node node; };
-           sequence<Outer> Outers;
-           interface T { void swap(Node a); void tagged(optional(1) int b); void noop(); }; };",
-    );
-    let node = LookupError::Unsupported(Unsupported::Class("::M::Node".to_owned()));
-    for name in ["M::Node", "M::Outer", "M::Outers"] {
-        assert_eq!(contract.data_type(name), Err(node.clone()), "{name}");
-    }
-    let refused = |name| {
-        contract
-            .operation_of_object(&["::M::T"], name)
-            .map(|found| found.to_string())
-    };
-    assert_eq!(refused("swap"), Err(node.clone()));
-    assert_eq!(node.to_string(), "classes are not yet supported: ::M::Node");
-    assert_eq!(
-        refused("tagged").expect_err("an optional").to_string(),
-        "optional members and parameters are not yet supported: b of tagged"
-    );
-    assert_eq!(refused("noop"), Ok("void noop()".to_owned()));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What a user of a contract can do without generated code.
 
+mod classes;
 mod exceptions;
 mod lookups;
 mod messages;
 mod operations;
+mod optionals;
 mod payloads;
 mod properties;
 mod support;

@@ -1,11 +1,11 @@
 //! Payloads of encapsulations, by the name of what they hold.
 
-use floe_dynamic::{Contract, LookupError, PayloadType, Unsupported};
+use floe_dynamic::{Contract, PayloadType};
 use floe_wire::EncodingVersion;
-use floe_wire::encoding::ExceptionFormat;
+use floe_wire::encoding::ClassFormat;
 use serde_json::{Value as Json, json};
 
-use crate::support::{contract, contract_with_unsupported};
+use crate::support::contract;
 
 const SLICE: &str = "
     module M
@@ -73,8 +73,8 @@ fn a_format_overrides_that_of_the_operation() {
     let short = encode(&compact, None);
     let long = encode(&sliced, None);
     assert!(short.len() < long.len());
-    assert_eq!(encode(&sliced, Some(ExceptionFormat::Compact)), short);
-    assert_eq!(encode(&compact, Some(ExceptionFormat::Sliced)), long);
+    assert_eq!(encode(&sliced, Some(ClassFormat::Compact)), short);
+    assert_eq!(encode(&compact, Some(ClassFormat::Sliced)), long);
 }
 
 #[test]
@@ -112,18 +112,13 @@ fn bytes_that_are_left_over_are_refused_with_their_offset() {
 }
 
 #[test]
-fn what_is_not_yet_supported_is_said_to_be_so() {
-    let slice =
-        "module M { class C { int i; } exception E { optional(1) int n; } exception F { C c; } }";
-    let contract = contract_with_unsupported(slice);
-    let refused = |name, tag| PayloadType::named(&contract, name, tag).expect_err("not supported");
-    let class = |name: &str| LookupError::Unsupported(Unsupported::Class(name.to_owned()));
-    let optional = |name: &str| LookupError::Unsupported(Unsupported::Optional(name.to_owned()));
-    assert_eq!(refused("::M::C", None), class("::M::C"));
-    assert_eq!(refused("Value", None), class("Value"));
-    assert_eq!(refused("::M::F", None), class("::M::C"));
-    assert_eq!(refused("::M::E", None), optional("::M::E::n"));
-    assert_eq!(refused("int", Some(3)), optional("optional(3) int"));
+fn an_exception_cannot_be_tagged() {
+    let refused = PayloadType::named(&contract(SLICE), "::M::Failure", Some(1));
+    assert_eq!(
+        refused.map(|_| ()).map_err(|error| error.to_string()),
+        Err("::M::Failure is no data type: expected a built-in type, struct, class, enum, sequence, \
+             dictionary or proxy".to_owned())
+    );
 }
 
 #[test]

@@ -12,20 +12,6 @@ pub(crate) fn contract(slice: &str) -> Contract {
     Contract::new(compilation.model)
 }
 
-/// The contract of a Slice text with classes or optional members, which the compiler refuses.
-pub(crate) fn contract_with_unsupported(slice: &str) -> Contract {
-    let compilation = check_source(slice.as_bytes());
-    let refused = compilation.diagnostics.iter();
-    for diagnostic in refused {
-        assert!(
-            diagnostic.message.contains("not yet supported"),
-            "{}",
-            compilation.render()
-        );
-    }
-    Contract::new(compilation.model)
-}
-
 /// The value as JSON, after it has been bytes in between, in both encodings.
 pub(crate) fn through_bytes(contract: &Contract, r#type: &str, json: &Json) -> Json {
     let r#type = contract.data_type(r#type).expect("a supported type");

@@ -37,6 +37,7 @@ fn refused_value(r#type: &str, value: &Value) -> (String, EncodeValueErrorKind) 
 
 fn mismatch(expected: &str, found: &'static str) -> EncodeValueErrorKind {
     let expected = expected.to_owned();
+    let found = found.to_owned();
     EncodeValueErrorKind::Mismatch { expected, found }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use floe_slice::breaking::{Change, Impact, compare};
 use floe_slice::diagnostic::Span;
-use floe_slice::{Code, Compilation, Diagnostic, SourceMap};
+use floe_slice::{Compilation, SourceMap};
 use serde_json::{Value as Json, json};
 
 use super::{Version, count, place};
@@ -71,14 +71,13 @@ impl Breaking {
         })
     }
 
-    /// Compiles one side. What this version of Floe makes no code for can be compared all the same.
+    /// Compiles one side.
     fn compile(&self, file: &std::path::Path) -> Result<Compilation, Failure> {
         let files = [file.to_owned()];
         let compilation = self
             .preprocessor
             .compile(&files, self.language.language())?;
-        let is_fault = |it: &Diagnostic| it.is_error() && it.code != Code::NotYetSupported;
-        if compilation.diagnostics.iter().any(is_fault) {
+        if compilation.has_errors() {
             talk_findings(&compilation.diagnostics, &compilation.sources);
             return Err(found_errors(&compilation));
         }

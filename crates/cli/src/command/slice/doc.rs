@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use floe_codegen::generate_html;
-use floe_slice::{Code, Diagnostic};
 
 use super::{Sources, write};
 use crate::contract::{found_errors, talk_findings};
@@ -32,8 +31,7 @@ pub(crate) struct Doc {
 impl Doc {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let compilation = self.sources.compile()?;
-        let is_fault = |it: &Diagnostic| it.is_error() && it.code != Code::NotYetSupported;
-        if compilation.diagnostics.iter().any(is_fault) {
+        if compilation.has_errors() {
             talk_findings(&compilation.diagnostics, &compilation.sources);
             return Err(found_errors(&compilation));
         }
