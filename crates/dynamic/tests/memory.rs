@@ -34,6 +34,11 @@ const SLICE: &str = "
         dictionary<bool, Bools> Flags;
         sequence<Flags> FlagsList;
         dictionary<byte, NestedList> Table;
+        class Node;
+        sequence<Node> Nodes;
+        class Node { Nodes all; }
+        class Node2 extends Node { optional(1) Nodes more; }
+        struct Both { Nodes nodes; Strings strings; }
     }";
 
 #[test]
@@ -48,18 +53,21 @@ fn memory_for_hostile_bytes_is_bounded_by_their_number() {
         "Proxies",
         "FlagsList",
         "Table",
+        "Node",
+        "Nodes",
+        "Both",
     ];
     let mut most = 0;
     for name in types {
         let r#type = contract.data_type(&format!("M::{name}")).expect("a type");
-        for bytes in hostile() {
+        for (encoding, bytes) in inputs() {
             let region = Region::new(ALLOCATOR);
-            let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_1);
+            let mut decoder = Decoder::new(&bytes, encoding);
             let decoded: Result<Value, _> = contract.decode(r#type, &mut decoder);
             let taken = region.change().bytes_allocated;
             drop(decoded);
             // What the constant allows for types of any depth, for these.
-            let per_byte = MAX_MEMORY_PER_BYTE / (MAX_DEPTH + 1) * (DEPTH + 1);
+            let per_byte = MAX_MEMORY_PER_BYTE - 3 * size_of::<Value>() * (MAX_DEPTH - DEPTH);
             let bound = bytes.len() * per_byte + ERROR_LEN;
             assert!(
                 taken <= bound,
@@ -76,6 +84,47 @@ fn memory_for_hostile_bytes_is_bounded_by_their_number() {
         most > size_of::<Value>(),
         "{most} bytes for a byte of input at most"
     );
+}
+
+fn inputs() -> Vec<(EncodingVersion, Vec<u8>)> {
+    let mut inputs = Vec::new();
+    for bytes in hostile().into_iter().chain(hostile_graphs()) {
+        inputs.push((EncodingVersion::V1_0, bytes.clone()));
+        inputs.push((EncodingVersion::V1_1, bytes));
+    }
+    inputs
+}
+
+/// Instances inside one another of which each promises as many again as bytes are left, references
+/// to one instance over and over, and instances that are as short as can be.
+fn hostile_graphs() -> Vec<Vec<u8>> {
+    const FIRST: &[u8] = b"\x01\x21\x09::M::Node";
+    let mut inputs = Vec::new();
+    for len in [1024_usize, 65_536] {
+        for inner in [&b"\x01\x22\x01"[..], b"\x02", b"\x01\x22\x01\x00", b"\x00"] {
+            let mut bytes = FIRST.to_vec();
+            bytes.push(255);
+            bytes.extend_from_slice(&((len - bytes.len() - 4) as i32).to_le_bytes());
+            while bytes.len() < len {
+                bytes.extend_from_slice(inner);
+                if inner.len() == 3 {
+                    bytes.push(255);
+                    let left = len.saturating_sub(bytes.len() + 4);
+                    bytes.extend_from_slice(&(left as i32).to_le_bytes());
+                }
+            }
+            inputs.push(bytes);
+        }
+        // Encoding 1.0: references to instances of which none comes, or one with a list of them.
+        let mut bytes = vec![255];
+        let count = (len / 4) as i32;
+        bytes.extend_from_slice(&count.to_le_bytes());
+        for id in 1..=count {
+            bytes.extend_from_slice(&(-id).to_le_bytes());
+        }
+        inputs.push(bytes);
+    }
+    inputs
 }
 
 /// Counts that promise more than follows, that promise just what follows, and that nest.

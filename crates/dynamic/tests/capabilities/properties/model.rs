@@ -104,7 +104,11 @@ fn slice(recipes: &[Recipe]) -> String {
                     .collect();
                 let base = base.replace(name.clone()).filter(|_| *is_derived);
                 let extends = base.map_or(String::new(), |base| format!(" extends {base}"));
-                let id = if index % 2 == 0 { format!("({index})") } else { String::new() };
+                let id = if index % 2 == 0 {
+                    format!("({index})")
+                } else {
+                    String::new()
+                };
                 format!("class {name}{id}{extends} {{ {members}}}\n")
             }
             Recipe::Dictionary(key, value) => {
