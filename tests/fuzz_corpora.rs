@@ -6,6 +6,8 @@
 mod message;
 #[path = "../fuzz/src/slice_source.rs"]
 mod slice_source;
+#[path = "../fuzz/src/value.rs"]
+mod value;
 
 use std::fs;
 use std::sync::mpsc;
@@ -22,6 +24,25 @@ fn every_message_of_the_corpus_ends_well() {
 #[test]
 fn every_slice_source_of_the_corpus_ends_well() {
     replay("slice_source", slice_source::run);
+}
+
+#[test]
+fn every_value_of_the_corpus_ends_well() {
+    replay("value", value::run);
+}
+
+#[test]
+fn a_truncated_or_damaged_value_ends_well() {
+    for (_, input) in corpus("value") {
+        (0..input.len()).for_each(|len| value::run(&input[..len]));
+        for place in 0..input.len() {
+            for byte in [0, 1, 2, 0x7f, 0xff] {
+                let mut damaged = input.clone();
+                damaged[place] = byte;
+                value::run(&damaged);
+            }
+        }
+    }
 }
 
 #[test]
