@@ -36,11 +36,9 @@ fn a_truncated_or_damaged_value_ends_well() {
     for (_, input) in corpus("value") {
         (0..input.len()).for_each(|len| value::run(&input[..len]));
         for place in 0..input.len() {
-            for byte in [0, 1, 2, 0x7f, 0xff] {
-                let mut damaged = input.clone();
-                damaged[place] = byte;
-                value::run(&damaged);
-            }
+            let mut damaged = input.clone();
+            damaged[place] = damaged[place].wrapping_add(1);
+            value::run(&damaged);
         }
     }
 }

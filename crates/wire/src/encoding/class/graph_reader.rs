@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::bodies::Body;
 use super::class_reader::SliceHeader;
+use super::expected::Expected;
 use super::instance::Slot;
 use super::link::Target;
 use super::{
@@ -61,17 +62,6 @@ enum Progress {
     Open,
     /// It is complete, and has so many instances below one another.
     Complete { height: usize },
-}
-
-/// What the type of a reference demands of the instance.
-enum Expected {
-    /// A class that is known when the program is compiled.
-    Typed {
-        name: &'static str,
-        is_met: fn(&dyn AnyClass) -> bool,
-    },
-    /// The class with this type id, or one that extends it.
-    Named(Arc<str>),
 }
 
 /// An instance in the indirection table of a slice.
@@ -449,45 +439,6 @@ impl Entry {
     pub(super) fn is_read(&self) -> bool {
         !matches!(self.progress, Progress::Wanted)
     }
-}
-
-impl Expected {
-    fn any() -> Self {
-        Self::Typed {
-            name: <dyn AnyClass>::NAME,
-            is_met: |_| true,
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::Typed { name, .. } => name,
-            Self::Named(type_id) => type_id,
-        }
-    }
-
-    /// What is being read, for errors.
-    fn what(&self) -> &'static str {
-        match self {
-            Self::Typed { name, .. } => name,
-            Self::Named(_) => <dyn AnyClass>::NAME,
-        }
-    }
-
-    fn is_met(&self, instance: &dyn AnyClass) -> bool {
-        match self {
-            Self::Typed { is_met, .. } => is_met(instance),
-            Self::Named(type_id) => extends(instance, type_id),
-        }
-    }
-}
-
-/// Whether an instance is of the class with this type id, or of one that extends it.
-fn extends(instance: &dyn AnyClass, type_id: &str) -> bool {
-    let levels = std::iter::successors(Some(instance), |level| level.base());
-    levels
-        .into_iter()
-        .any(|level| level.class_type_id() == type_id)
 }
 
 impl SliceId {

@@ -17,6 +17,7 @@ mod bodies;
 mod class_reader;
 mod compare;
 mod draft;
+mod expected;
 mod graph_reader;
 mod graph_writer;
 mod instance;
