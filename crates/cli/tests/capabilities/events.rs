@@ -66,6 +66,34 @@ fn events_reach_a_subscriber_of_every_mode() {
 }
 
 #[test]
+fn class_instances_and_optional_parameters_are_published_and_shown() {
+    let hub = Hub::start();
+    let file = slice_file(
+        "graphs.ice",
+        "module Demo {
+            class Node { string name; Node next; }
+            interface Graphs { void seen(Node root, optional(3) int color, optional(1) Node other); }
+        }",
+    );
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let subscriber = hub.running(&["sub", "t", "--slice", &file, "-n", "2", "-o", "jsonl"]);
+    subscriber.talk("subscribed to topic `t`");
+    let root = json!({"$class": "::Demo::Node", "$id": 1, "name": "ring", "next": {"$ref": 1}});
+    let all = json!({"root": root, "color": 5, "other": {"$ref": 1}});
+    let few = json!({"root": null});
+    for parameters in [&all, &few] {
+        let json = parameters.to_string();
+        hub.run(&["pub", "t", "seen", &json, "--slice", &file])
+            .ended(0);
+    }
+    for parameters in [all, few] {
+        let expected = json!({"operation": "seen", "parameters": parameters});
+        assert_eq!(event(&subscriber), expected);
+    }
+    subscriber.end().ended(0);
+}
+
+#[test]
 fn the_context_of_an_event_is_shown() {
     let hub = Hub::start();
     let file = contract("context.ice");

@@ -17,6 +17,10 @@ const SLICE: &str = "
         interface Servant { void f(); }
         sequence<Node> Nodes;
         class Tree { Nodes children; optional(2) Tree up; }
+        class Deep;
+        sequence<Deep> Deeps;
+        struct Level { Deeps deeps; }
+        class Deep { Level level; }
         struct Pair { Node left; Node right; }
         dictionary<string, Node> ByName;
         sequence<Pair> Pairs;
@@ -137,7 +141,7 @@ fn all_that_is_wrong_with_instances_is_said() {
         (
             "M::Node",
             json!({"$class": "::M::Noed"}),
-            "value: expected a class of the Slice files (::M::Node, ::M::Named, ::M::Small, ::M::Tree, ::M::Keeper), got \"::M::Noed\"; did you mean ::M::Node",
+            "value: expected a class of the Slice files (::M::Node, ::M::Named, ::M::Small, ::M::Tree, ::M::Deep, ::M::Keeper), got \"::M::Noed\"; did you mean ::M::Node",
         ),
         (
             "M::Named",
@@ -227,19 +231,14 @@ fn a_graph_is_as_deep_as_the_limit_and_no_deeper() {
 #[test]
 fn the_deepest_graph_with_lists_in_between_is_json_text_that_is_read_again() {
     let contract = contract(SLICE);
-    let tree = (0..GRAPH_DEPTH_MAX / 2).fold(json!({"children": []}), |inner, _| {
-        json!({"children": [{"$class": "M::Named", "name": "", "next": null, "id": 1}], "up": inner})
-    });
-    let payload = payload_type(&contract, "M::Tree");
+    let graph =
+        (0..GRAPH_DEPTH_MAX).fold(json!([]), |inner, _| json!([{"level": {"deeps": inner}}]));
+    let payload = payload_type(&contract, "M::Deeps");
     for (encoding, format) in ENCODINGS {
-        let bytes = payload
-            .encode(&tree, encoding, Some(format))
-            .expect("it is not too deep");
-        let text = payload
-            .decode(&bytes, encoding)
-            .expect("our own bytes")
-            .to_string();
-        let read = parse_json(&text).expect("we wrote JSON");
+        let bytes = payload.encode(&graph, encoding, Some(format));
+        let bytes = bytes.expect("it is not too deep");
+        let decoded = payload.decode(&bytes, encoding).expect("our own bytes");
+        let read = parse_json(&decoded.to_string()).expect("we wrote JSON");
         assert_eq!(payload.encode(&read, encoding, Some(format)), Ok(bytes));
     }
 }
