@@ -2,6 +2,7 @@
 
 mod classes;
 mod exceptions;
+mod graphs;
 mod lookups;
 mod messages;
 mod operations;
