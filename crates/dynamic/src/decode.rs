@@ -10,7 +10,7 @@ use floe_wire::reference::Reference;
 use floe_wire::{Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation};
 
 use crate::path::{Located, Path, Segment, Within};
-use crate::slot::{Slot, wire_order};
+use crate::slot::{Slot, untagged_types, wire_order};
 use crate::{Contract, Instance, MAX_DEPTH, Value};
 
 /// The most memory that decoding takes for each byte of input, whatever the bytes say.
@@ -107,8 +107,7 @@ pub(crate) fn parameters(
     decoder: &mut Decoder<'_>,
 ) -> Result<Vec<Value>, Failure> {
     let values = slots(contract, parameters, decoder)?;
-    let untagged = parameters.iter().filter(|slot| slot.tag.is_none());
-    finish_classes(contract, untagged.map(|slot| slot.r#type), decoder)?;
+    finish_classes(contract, untagged_types(parameters), decoder)?;
     Ok(values)
 }
 

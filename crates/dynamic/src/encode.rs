@@ -7,7 +7,7 @@ use floe_wire::encoding::{AnyClass, ClassFormat, EnumWidth, Link, Nilable};
 use floe_wire::{Encode, EncodeError, Encoder, EncodingVersion};
 
 use crate::path::{Located, Segment, Within};
-use crate::slot::{Slot, wire_order};
+use crate::slot::{Slot, untagged_types, wire_order};
 use crate::{Contract, Value};
 
 /// A value that does not fit the type as which it is to be encoded.
@@ -102,8 +102,7 @@ pub(crate) fn parameters(
 ) -> Result<(), Failure> {
     encoder.set_class_format(format);
     slots(contract, parameters, values, encoder)?;
-    let untagged = parameters.iter().filter(|slot| slot.tag.is_none());
-    if contract.has_classes(untagged.map(|slot| slot.r#type)) {
+    if contract.has_classes(untagged_types(parameters)) {
         encoder.finish_classes();
     }
     Ok(())

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::decode::{Opened, Trail};
 use crate::json::{JsonReader, object};
-use crate::slot::{Owner, Slot};
+use crate::slot::{Owner, Slot, untagged_types};
 use crate::wording::quote;
 use crate::{Contract, DecodeValueError, JsonError, Operation, Unsupported, Value, decode, encode};
 
@@ -206,9 +206,8 @@ pub(crate) fn encode_exception(
                 });
             }
         };
-        let mut members = slices.iter().flat_map(|(id, _)| own_members(contract, *id));
-        let has_classes = members.any(|member| contract.has_classes([member.r#type]));
-        match has_classes {
+        let mut slots = slices.iter().map(|(id, _)| own_slots(contract, *id));
+        match slots.any(|slots| contract.has_classes(untagged_types(&slots))) {
             true => writer.with_classes(write),
             false => write(&mut writer),
         }

@@ -47,6 +47,15 @@ pub(crate) fn wire_order(slots: &[Slot<'_>]) -> Vec<usize> {
     order
 }
 
+/// The types of what encoding 1.0 carries: tagged values are not written there, so that class
+/// instances in them do not make a table of instances follow either.
+///
+/// Source: observed, Ice 3.7.8 for Python, parameters and exceptions.
+pub(crate) fn untagged_types(slots: &[Slot<'_>]) -> impl Iterator<Item = Type> {
+    let untagged = slots.iter().filter(|slot| slot.tag.is_none());
+    untagged.map(|slot| slot.r#type)
+}
+
 /// Whose members, parameters or results slots are, for a message.
 #[derive(Clone, Copy)]
 pub(crate) struct Owner<'a> {

@@ -1,6 +1,6 @@
 //! Optional members, parameters and values, of each kind that the wire has.
 
-use floe_dynamic::{Contract, PayloadType};
+use floe_dynamic::{Contract, PayloadType, to_hex};
 use floe_wire::EncodingVersion;
 use serde_json::{Value as Json, json};
 
@@ -175,6 +175,35 @@ fn an_exception_has_optional_members_and_instances_in_each_encoding() {
         failure.decode(&bytes, V1_0),
         Ok(json!({"$exception": "::M::Failure", "code": 3}))
     );
+}
+
+#[test]
+fn in_encoding_1_0_an_instance_that_is_optional_makes_no_table_of_instances_follow() {
+    // Source: observed, Ice 3.7.8 for Python.
+    let contract = contract(
+        "module M
+        {
+            class C { int i; }
+            exception E { int a; optional(1) C c; }
+            interface I { void g(int a, optional(1) C c) throws E; void h(C d, optional(1) C c); }
+        }",
+    );
+    let encode = |payload: PayloadType, json: Json| {
+        let bytes = payload.encode(&json, V1_0, None);
+        to_hex(&bytes.unwrap_or_else(|error| panic!("{error}")))
+    };
+    let params = |name| PayloadType::params(&contract.operation(name).expect("it is there"));
+    assert_eq!(
+        encode(params("g"), json!({"a": 1, "c": {"i": 5}})),
+        "01000000"
+    );
+    assert_eq!(
+        encode(params("h"), json!({"d": {"i": 1}, "c": {"i": 2}})),
+        "ffffffff010100000000063a3a4d3a3a430800000001000000000d3a3a4963653a3a4f626a656374050000000000"
+    );
+    let thrown = PayloadType::named(&contract, "M::E", None).expect("it is there");
+    let json = json!({"$exception": "::M::E", "a": 7, "c": {"i": 5}});
+    assert_eq!(encode(thrown, json), "00063a3a4d3a3a450800000007000000");
 }
 
 #[test]
