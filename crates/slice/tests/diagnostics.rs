@@ -50,11 +50,13 @@ fn every_code_is_shown_by_some_input() {
     }
     let missing: Vec<_> = Code::ALL
         .iter()
-        // The code generators report this one.
-        .filter(|code| **code != Code::MappedNameClash && !shown.contains(code))
+        .filter(|code| !OF_GENERATORS.contains(code) && !shown.contains(code))
         .collect();
     assert!(missing.is_empty(), "never shown: {missing:?}");
 }
+
+/// What only a code generator reports.
+const OF_GENERATORS: &[Code] = &[Code::MappedNameClash, Code::NotYetSupported];
 
 #[test]
 fn messages_follow_the_house_style() {

@@ -305,3 +305,54 @@ fn classes_and_optionals_are_in_the_model() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn a_class_of_37_keeps_its_operations_and_interfaces() {
+    let compilation = compile_text(
+        "module M { interface I { void a(); } class B { void b(); }
+                    class C extends B implements I { int x; idempotent int c(C* other); } }",
+    );
+    let model = &compilation.model;
+    let id = model.find("::M::C").unwrap();
+    let DefinitionKind::Class(class) = &model.definition(id).kind else {
+        panic!("not a class");
+    };
+    assert_eq!(class.implements, [model.find("::M::I").unwrap()]);
+    let operation = &class.operations[0];
+    assert!(operation.is_idempotent);
+    assert_eq!(operation.parameters[0].r#type, Type::Proxy(id));
+    let all = model.all_operations(id).into_iter();
+    let names: Vec<&str> = all.map(|(_, operation)| &*operation.name).collect();
+    assert_eq!(names, ["b", "a", "c"]);
+    let ids = ["::Ice::Object", "::M::B", "::M::C", "::M::I"];
+    assert_eq!(model.type_ids(id), ids);
+    assert_eq!(model.class_chain(id), [id, model.find("::M::B").unwrap()]);
+}
+
+#[test]
+fn local_definitions_are_not_in_the_model() {
+    let compilation = compile_text(
+        "module M { class C { int i; } local interface L { void run(C c, LocalObject o); }
+                    local sequence<L> Ls; local exception E { Ls all; } struct S { C c; } }",
+    );
+    let model = &compilation.model;
+    let names: Vec<&str> = model.definitions.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["C", "S"]);
+    let class = Type::Named(model.find("::M::C").unwrap());
+    assert_eq!(structure(model, "::M::S").members[0].r#type, class);
+    assert!(model.uses_classes(Type::Named(model.find("::M::S").unwrap())));
+}
+
+#[test]
+fn what_is_never_completed_stands_last_and_says_so() {
+    let compilation = compile_text("module M { class C; interface I; struct S { C c; I* i; } }");
+    let model = &compilation.model;
+    let names: Vec<&str> = model.definitions.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["S", "C", "I"]);
+    let is_complete = |name| match &find(model, name).kind {
+        DefinitionKind::Class(class) => class.is_complete,
+        DefinitionKind::Interface(interface) => interface.is_complete,
+        other => panic!("{other:?}"),
+    };
+    assert!(!is_complete("::M::C") && !is_complete("::M::I"));
+}
