@@ -1,10 +1,11 @@
 //! Classes.
 
 use super::container::Names;
+use super::interface::Inherited;
 use super::{Checker, Context};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Class, DefinitionId, DefinitionKind};
-use crate::parse::ast::{self, Name, ScopedName, Value};
+use crate::model::{Class, DefinitionId, DefinitionKind, Operation};
+use crate::parse::ast::{self, Name, ScopedName, TypeKind, Value};
 
 impl Checker {
     pub(super) fn class(
@@ -22,14 +23,14 @@ impl Checker {
             None => None,
         };
         let mut names = self.inherited_members(base);
-        let implements = self.base_interfaces(&class.implements, context);
+        let implements = self.implemented(base, &class.implements, context);
         let ancestors = self.ancestors(&implements);
+        for operation in self.operations_of(&ancestors) {
+            names.inherit(&operation.name, operation.span);
+        }
         self.warn_about_operations(name, class);
         let members = self.members(&class.members, &mut names, context.body());
-        let operations = class.operations.iter();
-        let operations = operations
-            .filter_map(|one| self.operation(one, name, &ancestors, &mut names, context.body()))
-            .collect();
+        let operations = self.class_operations(name, class, &mut names, context.body());
         self.remember_operations(name, class.operations.iter(), context);
         let depth = base.map(|base| self.facts[base.0].depth);
         let depth = self.depth_above(depth, name.span)?;
@@ -42,6 +43,75 @@ impl Checker {
             operations,
             is_complete: true,
         }))
+    }
+
+    /// The operations of a class. To its operations, though not to its members, a type that a member
+    /// before them has used is a name with a meaning.
+    fn class_operations(
+        &mut self,
+        name: &Name,
+        class: &ast::Class,
+        names: &mut Names,
+        context: Context,
+    ) -> Vec<Operation> {
+        let mut found = Vec::new();
+        for operation in &class.operations {
+            let is_before = |member: &&ast::Member| {
+                let (member, operation) = (member.name.span, operation.name.span);
+                member.file == operation.file && member.start < operation.start
+            };
+            for member in class.members.iter().filter(is_before) {
+                if let TypeKind::Named(used) | TypeKind::Proxy(used) = &member.r#type.kind {
+                    names.note_use(used);
+                }
+            }
+            found.extend(self.operation(operation, name, &[], names, context));
+        }
+        found
+    }
+
+    /// The interfaces that a class implements. Operations that two of them declare, or one of them and
+    /// the base of the class, are reported.
+    fn implemented(
+        &mut self,
+        base: Option<DefinitionId>,
+        interfaces: &[ScopedName],
+        context: Context,
+    ) -> Vec<DefinitionId> {
+        let found = self.base_interfaces(interfaces, context);
+        let (Some(base), Some(first)) = (base, interfaces.first()) else {
+            return found;
+        };
+        let of_interfaces = self.operations_of(&self.ancestors(&found));
+        let of_base = self.operations_of(&self.class_ancestors(base));
+        for operation in &of_interfaces {
+            let same = |other: &&Inherited| {
+                other.declares != operation.declares
+                    && other.name.eq_ignore_ascii_case(&operation.name)
+            };
+            if let Some(other) = of_base.iter().find(same) {
+                self.report_ambiguous(first.span, operation, other);
+            }
+        }
+        found
+    }
+
+    /// The class and all that it extends and implements, each once.
+    fn class_ancestors(&self, class: DefinitionId) -> Vec<DefinitionId> {
+        let mut found = Vec::new();
+        let mut next = Some(class);
+        while let Some(id) = next {
+            let DefinitionKind::Class(class) = &self.definition(id).kind else {
+                break;
+            };
+            let interfaces = self.ancestors(&class.implements).into_iter();
+            let new = interfaces.filter(|id| !found.contains(id));
+            let new: Vec<DefinitionId> = new.collect();
+            found.extend(new);
+            found.push(id);
+            next = class.base;
+        }
+        found
     }
 
     fn warn_about_operations(&mut self, name: &Name, class: &ast::Class) {
@@ -88,7 +158,9 @@ impl Checker {
         let id = self.find_definition(base, context, "class")?;
         let place = self.definition(id).span;
         let (code, message, label, help) = match &self.definition(id).kind {
-            DefinitionKind::Class(class) if class.is_complete => return Some(id),
+            DefinitionKind::Class(class) if class.is_complete => {
+                return self.check_local_base(id, base, context);
+            }
             DefinitionKind::Class(_) => (
                 Code::IncompleteType,
                 format!("the base `{}` is not defined yet", base.text()),
@@ -120,10 +192,12 @@ impl Checker {
             for member in &class.members {
                 names.inherit(&member.name, member.span);
             }
-            for (operation, place) in self.facts[id.0].operations.values() {
-                names.inherit(operation, *place);
-            }
             ancestor = class.base;
+        }
+        if let Some(base) = base {
+            for operation in self.operations_of(&self.class_ancestors(base)) {
+                names.inherit(&operation.name, operation.span);
+            }
         }
         names
     }

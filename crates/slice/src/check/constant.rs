@@ -1,9 +1,10 @@
 //! Constants and default values.
 
 use super::{Checker, Context, nearest};
+use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{
-    Const, ConstValue, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
+    Const, ConstValue, Definition, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
 };
 use crate::parse::ast::{AnnotatedType, Name, ScopedName, Value, ValueKind};
 
@@ -16,9 +17,20 @@ impl Checker {
         context: Context,
     ) -> Option<DefinitionKind> {
         self.check_type_metadata(&r#type.metadata);
-        let resolved = self.resolve_type(&r#type.r#type, context)?;
+        let of_local = Context {
+            is_local: true,
+            ..context
+        };
+        let resolved = self.resolve_type(&r#type.r#type, of_local)?;
+        if let Type::Named(id) = resolved
+            && self.facts[id.0].is_local
+            && let Some(own) = self.own_id(name, context)
+        {
+            // What has a local type is as little to the world as its type.
+            self.facts[own.0].is_local = true;
+        }
         self.open_constant = Some(name.span);
-        let value = self.value(resolved, value, context.body());
+        let value = self.value(resolved, value, context);
         self.open_constant = None;
         Some(DefinitionKind::Const(Const {
             r#type: resolved,
@@ -151,7 +163,14 @@ impl Checker {
             self.error(Code::BadInitializer, value.span, message, &help);
             return None;
         };
+        if let Some(id) = self.lookup_quietly(name, context)
+            && let Some(ConstValue::Enumerator { of: other, index }) = self.constant_value(id)
+            && of == other
+        {
+            return Some(ConstValue::Enumerator { of, index });
+        }
         if let Some(index) = self.enumerator_by_type(of, name) {
+            self.check_hidden_enumerator(of, name, context);
             return Some(ConstValue::Enumerator { of, index });
         }
         let is_unknown = self.enumerator_of_name(name, Some(of), context).is_none()
@@ -227,6 +246,7 @@ impl Checker {
         context: Context,
     ) -> Option<ConstValue> {
         if let Some((of, index)) = self.enumerator_of_name(name, of, context) {
+            self.check_hidden_enumerator(of, name, context);
             return Some(ConstValue::Enumerator { of, index });
         }
         let id = self.find_constant(name, context)?;
@@ -257,6 +277,65 @@ impl Checker {
         let enumerators = &self.enumeration_of(of)?.enumerators;
         let index = enumerators.iter().position(|one| one.name == last.text)?;
         Some((of, index))
+    }
+
+    /// Reports an enumerator without its enum that enums of one module have both. It has the type of
+    /// neither where an integer is needed.
+    fn check_one_meaning(&mut self, of: DefinitionId, name: &ScopedName) -> Option<()> {
+        let last = name.parts.last()?;
+        let definition = self.definition(of);
+        let modules = &definition.modules;
+        let has_it = |of: &Definition| match &of.kind {
+            DefinitionKind::Enum(r#enum) => {
+                let mut enumerators = r#enum.enumerators.iter();
+                enumerators.any(|one| one.name.eq_ignore_ascii_case(&last.text))
+            }
+            _ => false,
+        };
+        let is_qualified = name
+            .parts
+            .iter()
+            .rev()
+            .nth(1)
+            .is_some_and(|path| path.text == definition.name);
+        let mut others = self.definitions.iter();
+        let other = others.find(|other| {
+            other.span != definition.span && other.modules == *modules && has_it(other)
+        });
+        let Some(other) = other.filter(|_| !is_qualified) else {
+            return Some(());
+        };
+        let (one, two) = (&definition.name, &other.name);
+        let message = format!(
+            "`{}` may be `{one}::{}` or one of `{two}`",
+            name.text(),
+            last.text
+        );
+        let diagnostic = Diagnostic::new(Code::BadInitializer, name.span, message)
+            .label(definition.span, "one enum")
+            .label(other.span, "the other enum")
+            .help(format!("write `{one}::{}`", last.text));
+        self.report(diagnostic);
+        None
+    }
+
+    /// In Ice 3.7, a definition hides an enumerator of its name that is written without its enum.
+    fn check_hidden_enumerator(&mut self, of: DefinitionId, name: &ScopedName, context: Context) {
+        let Some(hides) = self.entry_like(name, context) else {
+            return;
+        };
+        let code = match self.language {
+            Language::V37 => Code::WrongKind,
+            Language::Any => Code::ClashIn37,
+            Language::V38 => return,
+        };
+        let (of, text) = (self.definition(of).name.clone(), name.text());
+        let message = format!("`{text}` means `{}` here and not an enumerator", hides.name);
+        let last = name.parts.last().map_or("", |last| &last.text);
+        let diagnostic = Diagnostic::new(code, name.span, message)
+            .label(hides.span, "this definition")
+            .help(format!("Ice 3.7 refuses this: write `{of}::{last}`"));
+        self.report(diagnostic);
     }
 
     /// The enum in a module, or in the modules around, that has an enumerator of a name.
@@ -308,22 +387,24 @@ impl Checker {
             ValueKind::Name(name) => name,
             _ => return None,
         };
-        match self.constant_or_enumerator(name, None, context)? {
-            ConstValue::Integer(integer) => Some(integer),
-            ConstValue::Enumerator { of, index } => {
-                let enumerator = self.enumeration_of(of)?.enumerators.get(index)?;
-                Some(i64::from(enumerator.value))
-            }
-            other => {
-                let message = format!(
-                    "an integer is needed here, and this is {}",
-                    self.value_noun(&other)
-                );
-                let help = "name an integer constant";
-                self.error(Code::BadInitializer, value.span, message, help);
-                None
-            }
+        if let Some((of, index)) = self.enumerator_of_name(name, None, context) {
+            self.check_hidden_enumerator(of, name, context);
+            self.check_one_meaning(of, name)?;
+            let enumerator = self.enumeration_of(of)?.enumerators.get(index)?;
+            return Some(i64::from(enumerator.value));
         }
+        let id = self.find_constant(name, context)?;
+        let found = self.constant_value(id)?;
+        if let ConstValue::Integer(integer) = found {
+            return Some(integer);
+        }
+        let found = self.value_noun(&found);
+        let message = format!("an integer is needed here, and this is {found}");
+        let diagnostic = Diagnostic::new(Code::BadInitializer, value.span, message)
+            .label(self.definition(id).span, "defined here")
+            .help("name an integer constant or an enumerator");
+        self.report(diagnostic);
+        None
     }
 
     pub(super) fn check_type_metadata(&mut self, metadata: &[Metadata]) {

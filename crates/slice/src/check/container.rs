@@ -65,7 +65,7 @@ impl Checker {
     }
 
     /// A name that differs only in case from one used before. Ice 3.7 takes it for the same.
-    fn report_changed_case(&mut self, name: &Name, used: &str, place: Span) {
+    pub(super) fn report_changed_case(&mut self, name: &Name, used: &str, place: Span) {
         if !self.language.has_37() {
             return;
         }

@@ -30,7 +30,7 @@ impl Checker {
         for enumerator in enumerators {
             self.check_metadata(&enumerator.prelude.metadata, metadata::Place::Enumerator);
             let is_new = self.add_name(&enumerator.name, &mut names);
-            let Some(value) = self.enumerator_number(enumerator, next, context) else {
+            let Some(value) = self.enumerator_number(enumerator, next, &found, context) else {
                 continue;
             };
             next = i64::from(value) + 1;
@@ -59,11 +59,12 @@ impl Checker {
         &mut self,
         enumerator: &ast::Enumerator,
         next: i64,
+        before: &[Enumerator],
         context: Context,
     ) -> Option<i32> {
         let value = match &enumerator.value {
             Some(value) => {
-                self.refuse_enumerator(value, context);
+                self.refuse_enumerator(value, before, context);
                 self.integer(value, context.body())?
             }
             None => next,
@@ -86,11 +87,17 @@ impl Checker {
     }
 
     /// Ice 3.7 takes integer constants only, though elsewhere an enumerator is an integer too.
-    fn refuse_enumerator(&mut self, value: &Value, context: Context) {
-        if let ValueKind::Name(name) = &value.kind
-            && self.language == Language::V37
-            && self.lookup_quietly(name, context).is_none()
-        {
+    fn refuse_enumerator(&mut self, value: &Value, before: &[Enumerator], context: Context) {
+        let ValueKind::Name(name) = &value.kind else {
+            return;
+        };
+        let is_here = |one: &Enumerator| match name.parts.as_slice() {
+            [only] => !name.is_absolute && one.name.eq_ignore_ascii_case(&only.text),
+            _ => false,
+        };
+        let is_enumerator =
+            before.iter().any(is_here) || self.lookup_quietly(name, context).is_none();
+        if is_enumerator && self.language == Language::V37 {
             let message = format!("`{}` is not an integer constant", name.text());
             let help = "Ice 3.7 wants an integer or the name of an integer constant here";
             self.error(Code::BadEnumerator, value.span, message, help);

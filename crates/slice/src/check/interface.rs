@@ -7,10 +7,16 @@ use super::member::Tags;
 use super::{Checker, Context, doc, metadata};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionId, DefinitionKind, Interface, Operation, Parameter, Returned};
-use crate::parse::ast::{self, Name, ScopedName, TypeKind};
+use crate::parse::ast::{self, Name, ScopedName, TypeKind, ValueKind};
 
-/// An operation that bases declare: its name, its place, and the interface that declares it.
-type Inherited = HashMap<String, (String, Span, DefinitionId)>;
+/// An operation that a base declares.
+#[derive(Debug, Clone)]
+pub(super) struct Inherited {
+    pub(super) name: String,
+    pub(super) span: Span,
+    /// The interface or class that declares it.
+    pub(super) declares: DefinitionId,
+}
 
 impl Checker {
     pub(super) fn interface(
@@ -46,7 +52,7 @@ impl Checker {
         context: Context,
     ) -> Vec<DefinitionId> {
         let mut found: Vec<DefinitionId> = Vec::new();
-        let mut inherited = Inherited::new();
+        let mut inherited = HashMap::new();
         for base in bases {
             let Some(id) = self.base_interface(base, context) else {
                 continue;
@@ -67,7 +73,9 @@ impl Checker {
         let definition = self.definition(id);
         let place = definition.span;
         match &definition.kind {
-            DefinitionKind::Interface(interface) if interface.is_complete => Some(id),
+            DefinitionKind::Interface(interface) if interface.is_complete => {
+                self.check_local_base(id, base, context)
+            }
             DefinitionKind::Interface(_) => {
                 let message = format!("the base `{}` is not defined yet", base.text());
                 let diagnostic = Diagnostic::new(Code::IncompleteType, base.span, message)
@@ -91,6 +99,24 @@ impl Checker {
         }
     }
 
+    /// Refuses a base that is not local of an interface or class that is.
+    pub(super) fn check_local_base(
+        &mut self,
+        id: DefinitionId,
+        base: &ScopedName,
+        context: Context,
+    ) -> Option<DefinitionId> {
+        if !context.is_local || self.facts[id.0].is_local {
+            return Some(id);
+        }
+        let message = format!("the base `{}` of a local type is not local", base.text());
+        let diagnostic = Diagnostic::new(Code::LocalMisuse, base.span, message)
+            .label(self.definition(id).span, "defined here")
+            .help("write `local` in both places or in none");
+        self.report(diagnostic);
+        None
+    }
+
     /// Interfaces and all their bases, each once.
     pub(super) fn ancestors(&self, interfaces: &[DefinitionId]) -> Vec<DefinitionId> {
         let mut found = Vec::new();
@@ -107,15 +133,18 @@ impl Checker {
         found
     }
 
-    /// All operations of an interface and of its bases, in the order of the text.
-    fn all_operations(&self, interface: DefinitionId) -> Vec<(String, String, Span, DefinitionId)> {
+    /// The operations that interfaces and classes declare themselves, in the order of the text.
+    pub(super) fn operations_of(&self, owners: &[DefinitionId]) -> Vec<Inherited> {
         let mut operations = Vec::new();
-        for id in self.ancestors(&[interface]) {
-            let own = self.facts[id.0].operations.iter();
-            operations
-                .extend(own.map(|(key, (name, span))| (key.clone(), name.clone(), *span, id)));
+        for id in owners {
+            let own = self.facts[id.0].operations.values();
+            operations.extend(own.map(|(name, span)| Inherited {
+                name: name.clone(),
+                span: *span,
+                declares: *id,
+            }));
         }
-        operations.sort_by_key(|(_, _, span, _)| (span.file, span.start));
+        operations.sort_by_key(|one| (one.span.file, one.span.start));
         operations
     }
 
@@ -148,28 +177,37 @@ impl Checker {
         }
     }
 
-    fn merge_operations(&mut self, base: DefinitionId, written: &ScopedName, all: &mut Inherited) {
-        for (key, name, span, id) in self.all_operations(base) {
+    fn merge_operations(
+        &mut self,
+        base: DefinitionId,
+        written: &ScopedName,
+        all: &mut HashMap<String, Inherited>,
+    ) {
+        for operation in self.operations_of(&self.ancestors(&[base])) {
+            let key = operation.name.to_ascii_lowercase();
             match all.get(&key) {
-                Some((other, place, declares)) if *declares != id => {
-                    let mut message = format!("two bases declare an operation `{name}`");
-                    if *other != name {
-                        message = format!("{message} (the other as `{other}`)");
-                    }
-                    let diagnostic =
-                        Diagnostic::new(Code::AmbiguousOperation, written.span, message)
-                            .label(*place, "declared here")
-                            .label(span, "and here")
-                            .help(
-                                "rename one of them, or move it to an interface that both extend",
-                            );
-                    self.report(diagnostic);
+                Some(other) if other.declares != operation.declares => {
+                    self.report_ambiguous(written.span, &operation, other);
                 }
                 _ => {
-                    all.insert(key, (name, span, id));
+                    all.insert(key, operation);
                 }
             }
         }
+    }
+
+    /// Reports an operation that two bases declare.
+    pub(super) fn report_ambiguous(&mut self, at: Span, operation: &Inherited, other: &Inherited) {
+        let name = &operation.name;
+        let mut message = format!("two bases declare an operation `{name}`");
+        if other.name != *name {
+            message = format!("{message} (the other as `{}`)", other.name);
+        }
+        let diagnostic = Diagnostic::new(Code::AmbiguousOperation, at, message)
+            .label(other.span, "declared here")
+            .label(operation.span, "and here")
+            .help("rename one of them, or move it to an interface that both extend");
+        self.report(diagnostic);
     }
 
     /// Checks an operation of the interface or class `owner`.
@@ -191,11 +229,18 @@ impl Checker {
                 .help("rename the operation");
             self.report(diagnostic);
         }
-        result_name(operation).inspect(|name| names.note_use(name));
+        for used in names_of_result(operation) {
+            names.note_use(used);
+        }
         let is_new = self.add_name(name, names);
         self.check_inherited(name, ancestors);
+        for tag in operation.parameters.iter().filter_map(|it| it.tag.as_ref()) {
+            if let ValueKind::Name(tag) = &tag.value.kind {
+                self.check_hidden(tag, "the constant", names);
+            }
+        }
         for exception in &operation.throws {
-            self.check_hidden_exception(exception, names);
+            self.check_hidden(exception, "the exception", names);
             names.note_use(exception);
         }
         let mut tags = Tags::new();
@@ -288,27 +333,37 @@ impl Checker {
         })
     }
 
-    /// In Ice 3.7, an operation hides an exception of the same name from the interface.
-    fn check_hidden_exception(&mut self, exception: &ScopedName, names: &Names) {
-        let Some(place) = names.place_of(exception) else {
+    /// In Ice 3.7, an operation hides what has the same name outside of the interface.
+    fn check_hidden(&mut self, used: &ScopedName, what: &str, names: &Names) {
+        let Some(place) = names.place_of(used) else {
             return;
         };
         if self.language.has_37() {
-            let message = format!("`{}` means an operation here", exception.text());
-            let diagnostic = Diagnostic::new(self.code_of_clash(), exception.span, message)
+            let message = format!("`{}` means an operation here", used.text());
+            let help =
+                format!("Ice 3.7 refuses this: rename one, or write {what} with its modules");
+            let diagnostic = Diagnostic::new(self.code_of_clash(), used.span, message)
                 .label(place, "this operation")
-                .help("Ice 3.7 refuses this: rename one, or write the exception with its modules");
+                .help(help);
             self.report(diagnostic);
         }
     }
 }
 
-/// The name of the result type, if it has one.
-fn result_name(operation: &ast::Operation) -> Option<&ScopedName> {
-    match &operation.returns.as_ref()?.1.kind {
-        TypeKind::Named(name) | TypeKind::Proxy(name) => Some(name),
-        _ => None,
+/// The names in what an operation returns: the tag and the type.
+fn names_of_result(operation: &ast::Operation) -> Vec<&ScopedName> {
+    let Some((tag, r#type)) = &operation.returns else {
+        return Vec::new();
+    };
+    let tag = tag.as_ref().map(|tag| &tag.value.kind);
+    let mut names = Vec::new();
+    if let Some(ValueKind::Name(name)) = tag {
+        names.push(name);
     }
+    if let TypeKind::Named(name) | TypeKind::Proxy(name) = &r#type.kind {
+        names.push(name);
+    }
+    names
 }
 
 /// Gives the `@param` sections of an operation's doc to its parameters, and what is left back.

@@ -37,6 +37,8 @@ impl Checker {
             inner = self.open_module(name, inner);
             modules.push(name.clone());
         }
+        // What another opening of the module has used is no matter here.
+        self.scopes.get_mut(inner).used.clear();
         self.items(&module.items, inner, modules);
         modules.truncate(outer_count);
     }
@@ -125,7 +127,16 @@ impl Checker {
     ) -> Declared {
         let name = &definition.name;
         let Some(entry) = self.scopes.entry(context.scope, &name.text).cloned() else {
-            self.check_changed_meaning(name, context.scope);
+            // Ice checks neither these nor declarations of classes.
+            if !matches!(
+                definition.kind,
+                Kind::ClassDeclaration
+                    | Kind::Sequence { .. }
+                    | Kind::Dictionary { .. }
+                    | Kind::Const { .. }
+            ) {
+                self.check_changed_meaning(name, context.scope);
+            }
             self.enter(definition, context, modules);
             return Declared::New;
         };
@@ -324,8 +335,13 @@ impl Checker {
 
     fn check_changed_meaning(&mut self, name: &Name, scope: ScopeId) {
         let used = &self.scopes.get(scope).used;
-        if let Some(place) = used.get(&name.text).copied() {
+        let Some((used, place)) = used.get(&name.text.to_ascii_lowercase()).cloned() else {
+            return;
+        };
+        if used == name.text {
             self.report_changed_meaning(name, place);
+        } else {
+            self.report_changed_case(name, &used, place);
         }
     }
 

@@ -77,6 +77,14 @@ impl Checker {
     fn proxy_type(&mut self, id: DefinitionId, name: &ScopedName) -> Option<Type> {
         let text = name.text();
         match self.definition(id).kind {
+            DefinitionKind::Interface(_) if self.facts[id.0].is_local => {
+                let message = format!("`{text}` is local, and local interfaces have no proxies");
+                let diagnostic = Diagnostic::new(Code::LocalMisuse, name.span, message)
+                    .label(self.definition(id).span, "defined here")
+                    .help("remove the `*`");
+                self.report(diagnostic);
+                None
+            }
             DefinitionKind::Interface(_) => Some(Type::Proxy(id)),
             DefinitionKind::Class(_) if self.language.has_37() => {
                 let message = format!("`{text}*` is a proxy to a class");
@@ -172,6 +180,20 @@ impl Checker {
             })
     }
 
+    /// What a name means, or would mean but for case; nothing is reported.
+    pub(super) fn entry_like(&self, name: &ScopedName, context: Context) -> Option<Entry> {
+        let from = if name.is_absolute {
+            self.scopes.root()
+        } else {
+            context.scope
+        };
+        let mut around = self.scopes.outward(from);
+        around.find_map(|scope| match self.walk(scope, name) {
+            Walk::Found(entry) | Walk::OtherCase(entry) => Some(entry),
+            Walk::Missing => None,
+        })
+    }
+
     /// The modules that a path may mean, nearest first; for an empty path, those around the context.
     pub(super) fn scopes_named(&self, path: &ScopedName, context: Context) -> Vec<ScopeId> {
         let from = if path.is_absolute {
@@ -231,8 +253,8 @@ impl Checker {
         (entry.unit == self.unit).then_some(entry)
     }
 
-    /// Remembers that a module itself uses a type of an outer one: from then on it may not define
-    /// that name. Constants do not count.
+    /// Remembers that a module itself uses a name of an outer one: from then on it may not define
+    /// that name.
     fn note_use(&mut self, name: &ScopedName, context: Context) {
         let Some(first) = name.parts.first() else {
             return;
@@ -241,8 +263,10 @@ impl Checker {
             return;
         }
         let scope = self.scopes.get_mut(context.scope);
-        if !scope.entries.contains_key(&first.text.to_ascii_lowercase()) {
-            scope.used.entry(first.text.clone()).or_insert(first.span);
+        let key = first.text.to_ascii_lowercase();
+        if !scope.entries.contains_key(&key) {
+            let used = (first.text.clone(), first.span);
+            scope.used.entry(key).or_insert(used);
         }
     }
 

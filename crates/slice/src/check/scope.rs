@@ -37,8 +37,9 @@ pub(super) struct Scope {
     pub(super) path: String,
     /// By name in lower case: two names that differ only in case clash.
     pub(super) entries: BTreeMap<String, Entry>,
-    /// Names of outer scopes that this scope itself has used, as written, with the place.
-    pub(super) used: HashMap<String, Span>,
+    /// Names of outer scopes that this scope itself has used since it was opened: by the name in lower
+    /// case, as written, with the place.
+    pub(super) used: HashMap<String, (String, Span)>,
     /// The enums of this scope that have an enumerator of a name: Ice 3.7 finds it without its enum.
     pub(super) enumerators: HashMap<String, Vec<DefinitionId>>,
 }

@@ -11,7 +11,10 @@ pub(super) fn number(
     reporter: &mut Reporter,
 ) -> Option<Value> {
     let kind = match integer(text, is_negative) {
-        Some(Ok(integer)) => ValueKind::Integer(integer),
+        Some(Ok(integer)) => {
+            warn_of_octal(text, span, reporter);
+            ValueKind::Integer(integer)
+        }
         Some(Err(())) => {
             let message = "this integer does not fit in 64 bits";
             let help = "integers are from -9223372036854775808 to 9223372036854775807";
@@ -21,6 +24,17 @@ pub(super) fn number(
         None => ValueKind::Float(float(text, is_negative, span, reporter)?),
     };
     Some(Value { kind, span })
+}
+
+/// Observed: slice2cpp and slice2py of Ice 3.7.8 take the octal digits of `0129` and make 10 of it.
+fn warn_of_octal(text: &str, span: Span, reporter: &mut Reporter) {
+    let decimal = text.trim_start_matches('0');
+    if text.len() == decimal.len() || !decimal.contains(['8', '9']) || text.starts_with("0x") {
+        return;
+    }
+    let message = format!("`{text}` is the decimal {decimal} here, and another number for Ice 3.7");
+    let help = format!("a leading 0 makes a number octal: write `{decimal}`");
+    reporter.report(Diagnostic::new(Code::AmbiguousNumber, span, message).help(help));
 }
 
 /// `None` if it is no integer, `Some(Err)` if it is too large.
@@ -58,7 +72,8 @@ fn float(text: &str, is_negative: bool, span: Span, reporter: &mut Reporter) -> 
         value == 0.0 && mantissa.contains(|digit: char| ('1'..='9').contains(&digit));
     if value.is_infinite() || is_underflow {
         let message = format!("`{text}` is beyond what a double can hold");
-        reporter.report(Diagnostic::new(Code::OutOfRange, span, message));
+        let help = "doubles reach from about 4.9e-324 to 1.8e308";
+        reporter.report(Diagnostic::new(Code::OutOfRange, span, message).help(help));
         return None;
     }
     Some(if is_negative { -value } else { value })

@@ -2,7 +2,7 @@
 
 use super::ast::{Name, ScopedName};
 use super::{Failed, Parsed, Parser};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Span};
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
@@ -45,17 +45,55 @@ impl Parser<'_> {
 
     /// A name that is used, perhaps with modules before it.
     pub(super) fn scoped_name(&mut self, what: &str) -> Parsed<ScopedName> {
-        let start = self.here();
+        let start = self.at;
         let is_absolute = self.eat_kind(&TokenKind::Scope);
-        let mut parts = vec![self.name(what)?];
+        let mut parts = vec![match is_absolute {
+            true => self.inner_name(what)?,
+            false => self.name(what)?,
+        }];
         while self.eat_kind(&TokenKind::Scope) {
-            parts.push(self.name(what)?);
+            parts.push(self.inner_name(what)?);
+        }
+        let span = self.tokens[start].span.to(self.previous());
+        if !self.language.has_38() {
+            self.check_scoped_name_37(start, span);
         }
         Ok(ScopedName {
             is_absolute,
             parts,
-            span: start.to(self.previous()),
+            span,
         })
+    }
+
+    /// A name behind `::`, where a keyword is none.
+    fn inner_name(&mut self, what: &str) -> Parsed<Name> {
+        let token = self.peek();
+        let word = token.and_then(|token| Some((token.word()?.to_owned(), token.span)));
+        let Some((text, span)) = word else {
+            return self.name(what);
+        };
+        self.at += 1;
+        Ok(Name { text, span })
+    }
+
+    /// To Ice 3.7, a name with its modules is one word: no blanks in it, and no backslash but the first.
+    fn check_scoped_name_37(&mut self, start: usize, span: Span) {
+        let rest = self.tokens[start + 1..self.at].iter();
+        let mut problem = None;
+        for token in rest {
+            if token.spaced {
+                problem = Some(("no blanks around `::`", "remove them"));
+            } else if matches!(token.kind, TokenKind::Escaped(_)) {
+                problem = Some((
+                    "no backslash behind `::`",
+                    "remove it: keywords need none there",
+                ));
+            }
+        }
+        if let Some((what, help)) = problem {
+            let message = format!("Ice 3.7 allows {what}");
+            self.error(Code::WrongLanguage, span, message, help);
+        }
     }
 
     /// Names with commas between them.

@@ -168,8 +168,20 @@ impl Parser<'_> {
                 let span = sign.span.to(span);
                 literal::number(&text, sign.is('-'), span, self.reporter).ok_or(Failed)
             }
-            _ => self.unexpected("expected a number right after the sign"),
+            next => self.sign_without_number(sign, next.as_ref()),
         }
+    }
+
+    fn sign_without_number<T>(&mut self, sign: &Token, next: Option<&Token>) -> Parsed<T> {
+        let Some(TokenKind::Number(number)) = next.map(|next| &next.kind) else {
+            return self.unexpected("expected a number right after the sign");
+        };
+        let sign_text = sign.source();
+        let message = format!("the sign `{sign_text}` stands apart from its number");
+        let help = format!("write `{sign_text}{number}`");
+        self.error(Code::Syntax, sign.span, message, &help);
+        self.at += 1;
+        Err(Failed)
     }
 
     fn refuse_more_strings(&mut self) {

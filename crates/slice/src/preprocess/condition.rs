@@ -262,14 +262,14 @@ fn unexpected(token: &Token) -> ExpressionError {
     (Some(token.span), message)
 }
 
-/// An integer as C writes it; suffixes such as `L` are ignored.
+/// An integer as C writes it; suffixes such as `L` are ignored. What needs all 64 bits is negative.
 fn integer(text: &str) -> Option<i64> {
     let digits = text.trim_end_matches(['l', 'L', 'u', 'U']);
-    if let Some(hex) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
-        return i64::from_str_radix(hex, 16).ok();
-    }
-    if digits.len() > 1 && digits.starts_with('0') {
-        return i64::from_str_radix(digits, 8).ok();
-    }
-    digits.parse().ok()
+    let (digits, radix) = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(hex) => (hex, 16),
+        None if digits.starts_with('0') => (digits, 8),
+        None => (digits, 10),
+    };
+    let value = u64::from_str_radix(digits, radix).ok()?;
+    Some(value as i64)
 }

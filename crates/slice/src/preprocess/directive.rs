@@ -1,15 +1,17 @@
 //! Directives: the lines that begin with `#`.
 
-use std::rc::Rc;
-
 use super::condition::evaluate;
 use super::macros::Macro;
 use super::{Abort, Preprocessor, Reader};
+use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::lexer::{Lexer, Token, TokenKind};
 
 const DIRECTIVES: &str = "the directives are #include, #define, #undef, #if, #ifdef, #ifndef, \
                           #elif, #else, #endif, #pragma, #line and #error";
+
+/// The largest line number that Ice's preprocessor takes.
+const MAX_LINE: u32 = 32_767;
 
 impl Preprocessor<'_, '_> {
     /// Obeys the directive whose `#` was just read, and leaves the reader at the end of its line.
@@ -17,9 +19,10 @@ impl Preprocessor<'_, '_> {
         let name = reader.lexer.next_in_line();
         let span = name.as_ref().map_or(hash, |name| hash.to(name.span));
         let word = name.as_ref().and_then(Token::word);
+        let is_37 = self.options.language == Language::V37;
         let is_empty = name
             .as_ref()
-            .is_none_or(|name| matches!(name.kind, TokenKind::Number(_)));
+            .is_none_or(|name| matches!(name.kind, TokenKind::Number(_)) && !is_37);
         let is_read = reader.conditions.are_met();
         let result = match word {
             Some("if" | "ifdef" | "ifndef" | "elif" | "else" | "endif") => {
@@ -33,23 +36,27 @@ impl Preprocessor<'_, '_> {
             }
             Some("undef") => {
                 if let Some(name) = self.macro_name(&mut reader.lexer, span) {
-                    self.macros.remove(name.source().as_str());
+                    if !self.refuse_reserved(&name) {
+                        self.macros.remove(name.source().as_str());
+                    }
+                    self.end_of_directive(&mut reader.lexer);
                 }
                 Ok(())
             }
             Some("pragma") => {
-                let what = reader.lexer.next_in_line();
-                if what.as_ref().and_then(Token::word) == Some("once") {
-                    self.once.insert(reader.file);
-                }
+                self.pragma(reader, span);
                 Ok(())
             }
             Some("error") => {
                 self.user_error(&mut reader.lexer, span);
                 Ok(())
             }
-            Some("line") => Ok(()),
-            // `#` alone is legal, and `# 12 "file"` is what other preprocessors leave behind.
+            Some("line") => {
+                self.line(&mut reader.lexer, span)?;
+                Ok(())
+            }
+            // `#` alone is legal, and `# 12 "file"`, which other preprocessors leave behind, does no
+            // harm; Ice 3.7 refuses it.
             None if is_empty => Ok(()),
             _ => {
                 let message = "this is not a preprocessor directive";
@@ -68,8 +75,16 @@ impl Preprocessor<'_, '_> {
     fn conditional(&mut self, reader: &mut Reader, word: &str, span: Span) -> Result<(), Abort> {
         let is_read = reader.conditions.are_met();
         let outcome = match word {
-            "endif" => reader.conditions.close(),
-            "else" => reader.conditions.alternate(None),
+            "endif" => {
+                let outcome = reader.conditions.close();
+                self.end_of_conditional(reader);
+                outcome
+            }
+            "else" => {
+                let outcome = reader.conditions.alternate(None);
+                self.end_of_conditional(reader);
+                outcome
+            }
             "elif" => {
                 let is_true =
                     reader.conditions.wants_elif() && self.condition(&mut reader.lexer, span)?;
@@ -85,6 +100,7 @@ impl Preprocessor<'_, '_> {
                     && self
                         .macro_name(&mut reader.lexer, span)
                         .is_some_and(|name| {
+                            self.end_of_directive(&mut reader.lexer);
                             self.macros.contains(&name.source()) == (word == "ifdef")
                         });
                 reader.conditions.open(span, is_true);
@@ -107,7 +123,7 @@ impl Preprocessor<'_, '_> {
                 tokens.push(token);
             }
         }
-        let tokens = self.expand_line(tokens)?;
+        let tokens = self.expand_line(tokens, span)?;
         match evaluate(&tokens) {
             Ok(value) => Ok(value != 0),
             Err((place, message)) => {
@@ -140,56 +156,7 @@ impl Preprocessor<'_, '_> {
         }
     }
 
-    fn define(&mut self, lexer: &mut Lexer, span: Span) {
-        let Some(name) = self.macro_name(lexer, span) else {
-            return;
-        };
-        let mut body = Vec::new();
-        let mut parameters = None;
-        if let Some(first) = lexer.next_in_line() {
-            if first.is('(') && !first.spaced {
-                parameters = self.parameters(lexer, name.span);
-                if parameters.is_none() {
-                    return;
-                }
-            } else {
-                body.push(first);
-            }
-        }
-        while let Some(token) = lexer.next_in_line() {
-            body.push(token);
-        }
-        let definition = Macro {
-            parameters,
-            body: body.into(),
-            defined: Some(name.span),
-        };
-        self.warn_if_redefined(&name, &definition);
-        self.macros.insert(name.source().into(), definition);
-    }
-
-    fn parameters(&mut self, lexer: &mut Lexer, name: Span) -> Option<Vec<Rc<str>>> {
-        let mut parameters = Vec::new();
-        loop {
-            let token = lexer.next_in_line();
-            match token.as_ref().map(|token| &token.kind) {
-                Some(TokenKind::Punct(')')) if parameters.is_empty() => return Some(parameters),
-                Some(TokenKind::Word(word)) => parameters.push(word.clone()),
-                _ => break,
-            }
-            match lexer.next_in_line() {
-                Some(token) if token.is(')') => return Some(parameters),
-                Some(token) if token.is(',') => {}
-                _ => break,
-            }
-        }
-        let message = "the parameters of this macro are not a list of names";
-        let help = "write `#define NAME(first, second) text`";
-        self.error(Code::BadDirective, name, message, help);
-        None
-    }
-
-    fn warn_if_redefined(&mut self, name: &Token, definition: &Macro) {
+    pub(super) fn warn_if_redefined(&mut self, name: &Token, definition: &Macro) {
         let Some(before) = self.macros.get(&name.source()) else {
             return;
         };
@@ -203,7 +170,7 @@ impl Preprocessor<'_, '_> {
         self.reporter.report(diagnostic);
     }
 
-    fn macro_name(&mut self, lexer: &mut Lexer, span: Span) -> Option<Token> {
+    pub(super) fn macro_name(&mut self, lexer: &mut Lexer, span: Span) -> Option<Token> {
         let token = lexer.next_in_line();
         if token.as_ref().is_none_or(|token| token.word().is_none()) {
             let message = "the name of a macro is missing";
@@ -212,6 +179,67 @@ impl Preprocessor<'_, '_> {
             return None;
         }
         token
+    }
+
+    /// `#pragma once`; no other means anything.
+    fn pragma(&mut self, reader: &mut Reader, span: Span) {
+        let what = reader.lexer.next_in_line();
+        if what.as_ref().and_then(Token::word) == Some("once") {
+            self.once.insert(reader.file);
+            self.end_of_directive(&mut reader.lexer);
+        } else if what.is_some() {
+            let message = "this pragma is unknown";
+            let help = "the only one is `#pragma once`: remove this line";
+            self.error(Code::BadDirective, span, message, help);
+        }
+    }
+
+    /// `#line 12 "file"`: what `__LINE__` and `__FILE__` are from the next line on. Messages go on to
+    /// tell the places in the text itself.
+    fn line(&mut self, lexer: &mut Lexer, span: Span) -> Result<(), Abort> {
+        let mut tokens = Vec::new();
+        while let Some(token) = lexer.next_in_line() {
+            tokens.push(token);
+        }
+        let tokens = self.expand_line(tokens, span)?;
+        let kinds: Vec<&TokenKind> = tokens.iter().map(|token| &token.kind).collect();
+        let (number, name) = match kinds.as_slice() {
+            [TokenKind::Number(number)] => (number.parse::<u32>(), None),
+            [TokenKind::Number(number), TokenKind::Str(name)] => (number.parse(), Some(name)),
+            _ => ("".parse(), None),
+        };
+        let Some(number) = number.ok().filter(|number| (1..=MAX_LINE).contains(number)) else {
+            let message = "`#line` is followed by a number and perhaps a file name";
+            let help = format!(
+                "write `#line 12` or `#line 12 \"file.ice\"`; lines are from 1 to {MAX_LINE}"
+            );
+            self.error(Code::BadDirective, span, message, &help);
+            return Ok(());
+        };
+        let here = self.files.sources.position(span).line as i64;
+        self.place.shift = i64::from(number) - (here + 1);
+        if let Some(name) = name {
+            self.place.name = Some((*name).clone());
+        }
+        Ok(())
+    }
+
+    fn end_of_conditional(&mut self, reader: &mut Reader) {
+        if reader.conditions.are_met() {
+            self.end_of_directive(&mut reader.lexer);
+        }
+    }
+
+    /// Reports what stands behind a directive that is complete.
+    pub(super) fn end_of_directive(&mut self, lexer: &mut Lexer) {
+        if let Some(extra) = lexer.next_in_line() {
+            let message = format!(
+                "`{}` stands behind the end of the directive",
+                extra.source()
+            );
+            let help = "remove it, or make it a comment";
+            self.error(Code::BadDirective, extra.span, message, help);
+        }
     }
 
     fn user_error(&mut self, lexer: &mut Lexer, span: Span) {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::macros::{Macro, Macros, tokens_of};
+use super::macros::{Macro, Macros, Parameters, tokens_of};
 use super::{Abort, Preprocessor, Reader};
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::lexer::{Token, TokenKind};
@@ -41,6 +41,7 @@ impl Preprocessor<'_, '_> {
         reader: &mut Reader,
         first: Token,
     ) -> Result<Vec<Token>, Abort> {
+        self.set_place(first.span);
         let mut unread = None;
         let doc = &mut self.doc;
         let mut source = || {
@@ -73,7 +74,12 @@ impl Preprocessor<'_, '_> {
     }
 
     /// Expands the macros in the tokens of a directive.
-    pub(super) fn expand_line(&mut self, tokens: Vec<Token>) -> Result<Vec<Token>, Abort> {
+    pub(super) fn expand_line(
+        &mut self,
+        tokens: Vec<Token>,
+        directive: Span,
+    ) -> Result<Vec<Token>, Abort> {
+        self.set_place(directive);
         let Some(first) = tokens.first() else {
             return Ok(tokens);
         };
@@ -86,6 +92,25 @@ impl Preprocessor<'_, '_> {
             argument_depth: 0,
         };
         expansion.run(tokens, &mut || None, &mut None)
+    }
+}
+
+impl Preprocessor<'_, '_> {
+    /// Gives `__LINE__` and `__FILE__` their text for a place.
+    fn set_place(&mut self, used: Span) {
+        let line = self.files.sources.position(used).line as i64 + self.place.shift;
+        let path = self
+            .files
+            .sources
+            .file(used.file)
+            .path
+            .display()
+            .to_string();
+        let name = match &self.place.name {
+            Some(name) => name.to_string(),
+            None => path.replace('\\', "\\\\").replace('"', "\\\""),
+        };
+        self.macros.set_place(line, &name);
     }
 }
 
@@ -135,13 +160,14 @@ impl Expansion<'_> {
                 let Some(mut arguments) = self.arguments(token, source, unread)? else {
                     return Ok(None);
                 };
-                if parameters.is_empty() && arguments.iter().all(Vec::is_empty) {
+                if parameters.len() == 0 && arguments.iter().all(Vec::is_empty) {
                     arguments.clear();
                 }
-                if arguments.len() != parameters.len() {
+                if parameters.misfits(arguments.len()) {
                     self.report_count(definition, token, arguments.len());
                     return Ok(Some(Vec::new()));
                 }
+                let arguments = parameters.gather(arguments);
                 self.substitute(definition, parameters, &arguments)?
             }
         };
@@ -160,7 +186,7 @@ impl Expansion<'_> {
     }
 
     fn report_count(&mut self, definition: &Macro, token: &Token, given: usize) {
-        let wanted = definition.parameters.as_ref().map_or(0, Vec::len);
+        let wanted = definition.parameters.as_ref().map_or(0, Parameters::len);
         let name = token.source();
         let mut diagnostic = Diagnostic::new(
             Code::BadMacroCall,
@@ -225,13 +251,12 @@ impl Expansion<'_> {
     fn substitute(
         &mut self,
         definition: &Macro,
-        parameters: &[Rc<str>],
+        parameters: &Parameters,
         arguments: &[Vec<Token>],
     ) -> Result<Vec<Token>, Abort> {
         let argument = |token: &Token| {
             let name = token.word()?;
-            let index = parameters.iter().position(|p| **p == *name)?;
-            arguments.get(index)
+            arguments.get(parameters.index(name)?)
         };
         let mut output: Vec<Token> = Vec::new();
         let mut body = definition.body.iter().peekable();

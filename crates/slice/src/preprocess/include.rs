@@ -41,6 +41,7 @@ impl Preprocessor<'_, '_> {
 
     fn header(&mut self, reader: &mut Reader, directive: Span) -> Result<Option<Header>, Abort> {
         if let Some((open, name, span)) = reader.lexer.header_name() {
+            self.end_of_directive(&mut reader.lexer);
             return Ok(Some(Header {
                 name,
                 is_quoted: open == '"',
@@ -51,7 +52,7 @@ impl Preprocessor<'_, '_> {
         while let Some(token) = reader.lexer.next_in_line() {
             tokens.push(token);
         }
-        let tokens = self.expand_line(tokens)?;
+        let tokens = self.expand_line(tokens, directive)?;
         let text: String = tokens.iter().map(|token| token.source()).collect();
         let span = tokens.first().map_or(directive, |token| token.span);
         let is_quoted = matches!(

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::define::parameters_of;
 use crate::compile::Options;
 use crate::diagnostic::Span;
 use crate::lexer::{Lexer, Token, TokenKind};
@@ -11,11 +12,59 @@ use crate::model::FileId;
 /// A macro.
 #[derive(Debug, Clone)]
 pub(super) struct Macro {
-    /// The names of its parameters; `None` for a macro without parentheses.
-    pub(super) parameters: Option<Vec<Rc<str>>>,
+    /// `None` for a macro without parentheses.
+    pub(super) parameters: Option<Parameters>,
     pub(super) body: Rc<[Token]>,
     /// Where it is defined; `None` if it is predefined or comes from the options.
     pub(super) defined: Option<Span>,
+}
+
+/// The parameters of a macro.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Parameters {
+    names: Vec<Rc<str>>,
+    /// Whether the last one, `__VA_ARGS__`, takes all arguments that are left, with their commas.
+    has_rest: bool,
+}
+
+impl Parameters {
+    pub(super) fn new(names: Vec<Rc<str>>, has_rest: bool) -> Self {
+        Self { names, has_rest }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn index(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| **known == *name)
+    }
+
+    /// Whether `given` arguments are too few or too many.
+    pub(super) fn misfits(&self, given: usize) -> bool {
+        match self.has_rest {
+            true => given + 1 < self.len(),
+            false => given != self.len(),
+        }
+    }
+
+    /// One argument for each parameter.
+    pub(super) fn gather(&self, arguments: Vec<Vec<Token>>) -> Vec<Vec<Token>> {
+        if !self.has_rest {
+            return arguments;
+        }
+        let mut gathered = arguments;
+        let rest = gathered.split_off(gathered.len().min(self.len() - 1));
+        let mut joined: Vec<Token> = Vec::new();
+        for (index, mut argument) in rest.into_iter().enumerate() {
+            if let (true, Some(before)) = (index > 0, joined.last().or(argument.first())) {
+                joined.push(Token::new(TokenKind::Punct(','), before.span));
+            }
+            joined.append(&mut argument);
+        }
+        gathered.push(joined);
+        gathered
+    }
 }
 
 impl Macro {
@@ -36,6 +85,9 @@ impl Macros {
     /// `__FLOE__`, the version of Ice, and what the options define.
     pub(super) fn predefined(options: &Options) -> Self {
         let mut macros = Self::default();
+        // Both get their text when they are used.
+        macros.define_text("__LINE__", "0");
+        macros.define_text("__FILE__", "\"\"");
         let version = options.language.ice_version();
         macros.define_text("__FLOE__", "1");
         macros.define_text("ICE_VERSION", version);
@@ -65,13 +117,41 @@ impl Macros {
         self.by_name.remove(name);
     }
 
-    fn define_text(&mut self, name: &str, value: &str) {
+    /// Defines a macro with its text; the name may have parameters: `NAME(a, b)`.
+    pub(super) fn define_text(&mut self, name: &str, value: &str) {
+        let (name, parameters) = match name.split_once('(') {
+            None => (name, None),
+            Some((name, rest)) => {
+                let mut tokens = tokens_of(rest).into_iter();
+                (name, parameters_of(|| tokens.next()))
+            }
+        };
         let definition = Macro {
-            parameters: None,
+            parameters,
             body: tokens_of(value).into(),
             defined: None,
         };
         self.insert(name.into(), definition);
+    }
+
+    /// Sets what `__LINE__` and `__FILE__` are replaced by.
+    pub(super) fn set_place(&mut self, line: i64, file: &str) {
+        for (name, kind) in [
+            ("__LINE__", TokenKind::Number(line.to_string().into())),
+            ("__FILE__", TokenKind::Str(file.into())),
+        ] {
+            let nowhere = Span {
+                file: FileId(0),
+                start: 0,
+                end: 0,
+            };
+            let definition = Macro {
+                parameters: None,
+                body: [Token::new(kind, nowhere)].into(),
+                defined: None,
+            };
+            self.insert(name.into(), definition);
+        }
     }
 }
 

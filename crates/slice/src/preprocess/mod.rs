@@ -4,6 +4,7 @@
 //! a token of a macro's body points at the use of the macro.
 
 mod condition;
+mod define;
 mod directive;
 mod expand;
 mod files;
@@ -48,7 +49,18 @@ pub(crate) struct Preprocessor<'a, 'l> {
     expansion_left: usize,
     /// The doc comment that belongs to the next token.
     doc: Option<String>,
+    /// What `#line` has said of the file that is being read.
+    place: Place,
     output: Vec<Token>,
+}
+
+/// What `__LINE__` and `__FILE__` are, if not the place in the file.
+#[derive(Debug, Default)]
+struct Place {
+    /// What is added to the number of a line.
+    shift: i64,
+    /// The name of the file as a string literal has it.
+    name: Option<Rc<str>>,
 }
 
 /// The tokens of a translation unit.
@@ -95,6 +107,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
             bytes_left: MAX_TOTAL_BYTES,
             expansion_left: MAX_EXPANDED_TOKENS,
             doc: None,
+            place: Place::default(),
             output: Vec::new(),
         }
     }
@@ -126,6 +139,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
             depth,
             has_definitions: false,
         };
+        let including = std::mem::take(&mut self.place);
         while let Some(token) = reader.next() {
             if token.starts_line && token.is('#') {
                 self.directive(&mut reader, token.span)?;
@@ -142,6 +156,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
         self.report_problems(&mut reader.lexer);
         reader.conditions.report_open(self.reporter);
         self.doc = None;
+        self.place = including;
         self.files.read_whole.insert(file);
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! The model that legal texts give.
 
-use floe_slice::Model;
 use floe_slice::model::{
     ConstValue, Definition, DefinitionKind, Exception, Interface, Primitive, Struct, Type,
 };
+use floe_slice::{Code, Model};
 
 use crate::{compile_text, model};
 
@@ -46,7 +46,6 @@ fn constants_have_their_values() {
     assert_eq!(constant("const bool C = true;"), ConstValue::Bool(true));
     assert_eq!(constant("const int C = -0x10;"), ConstValue::Integer(-16));
     assert_eq!(constant("const int C = 017;"), ConstValue::Integer(15));
-    assert_eq!(constant("const int C = 09;"), ConstValue::Integer(9));
     assert_eq!(
         constant("const long C = -9223372036854775808;"),
         ConstValue::Integer(i64::MIN)
@@ -59,6 +58,17 @@ fn constants_have_their_values() {
     );
     let copied = constant("const short B = 7; const byte C = B;");
     assert_eq!(copied, ConstValue::Integer(7));
+}
+
+#[test]
+fn a_number_that_looks_octal_is_decimal_with_a_warning() {
+    let compilation = compile_text("module A { const int C = 0129; }");
+    let codes: Vec<Code> = compilation.diagnostics.iter().map(|it| it.code).collect();
+    assert_eq!(codes, [Code::AmbiguousNumber]);
+    match &find(&compilation.model, "::A::C").kind {
+        DefinitionKind::Const(constant) => assert_eq!(constant.value, ConstValue::Integer(129)),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
