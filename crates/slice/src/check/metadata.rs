@@ -1,6 +1,7 @@
 //! Metadata: which directives have a meaning where.
 
 use super::{Checker, nearest};
+use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::Metadata;
 use crate::parse::ast::Kind;
@@ -166,6 +167,35 @@ const DIRECTIVES: &[(&str, &[Place])] = &[
     ("ice-prefix", &[Place::File]),
 ];
 
+/// Directives that Ice 3.8 has removed.
+const ONLY_37: &[&str] = &[
+    "deprecate",
+    "nonmutating",
+    "preserve-slice",
+    "protected",
+    "delegate",
+    "UserException",
+    "underscore",
+    "ice-prefix",
+];
+
+/// Directives that Ice 3.7 does not know.
+const ONLY_38: &[&str] = &["oneway"];
+
+/// Directives with nothing behind a colon.
+const WITHOUT_ARGUMENT: &[&str] = &[
+    "amd",
+    "marshaled-result",
+    "nonmutating",
+    "oneway",
+    "preserve-slice",
+    "protected",
+    "delegate",
+    "UserException",
+    "underscore",
+    "ice-prefix",
+];
+
 impl Checker {
     pub(super) fn check_file_metadata(&mut self, metadata: &Metadata) {
         self.check_directive(metadata, Place::File);
@@ -209,10 +239,34 @@ impl Checker {
                 format!("the metadata `{text}` names no format"),
                 "write `format:compact`, `format:sliced` or `format:default`".to_owned(),
             ),
-            Some(_) => return,
+            Some((known, _)) => match self.misuse(known, argument) {
+                Some(found) => found,
+                None => return,
+            },
         };
         let diagnostic = Diagnostic::new(Code::UnknownMetadata, metadata.span, message);
         self.report(diagnostic.help(help));
+    }
+}
+
+impl Checker {
+    /// What is wrong with a known directive that stands where it may, and what to do.
+    fn misuse(&self, name: &str, argument: Option<&str>) -> Option<(String, String)> {
+        if argument.is_some() && WITHOUT_ARGUMENT.contains(&name) {
+            let message = format!("what stands behind `{name}:` has no effect");
+            return Some((message, format!("write `{name}` alone")));
+        }
+        let version = match self.language {
+            Language::V38 if ONLY_37.contains(&name) => "3.8",
+            Language::V37 if ONLY_38.contains(&name) => "3.7",
+            _ => return None,
+        };
+        let help = match name {
+            "deprecate" => "write `deprecated`",
+            _ => "remove it",
+        };
+        let message = format!("Ice {version} has no metadata `{name}`");
+        Some((message, help.to_owned()))
     }
 }
 
