@@ -19,7 +19,7 @@ impl Checker {
             .as_ref()
             .and_then(|id| self.compact_id(name, id, context));
         let base = match &class.base {
-            Some(base) => Some(self.base_class(base, context)?),
+            Some(base) => Some(self.base_class(name, base, context)?),
             None => None,
         };
         let mut names = self.inherited_members(base);
@@ -78,7 +78,7 @@ impl Checker {
         interfaces: &[ScopedName],
         context: Context,
     ) -> Vec<DefinitionId> {
-        let found = self.base_interfaces(interfaces, context);
+        let found = self.base_interfaces(interfaces, "a class implements interfaces", context);
         let (Some(base), Some(first)) = (base, interfaces.first()) else {
             return found;
         };
@@ -154,13 +154,24 @@ impl Checker {
         Some(id)
     }
 
-    fn base_class(&mut self, base: &ScopedName, context: Context) -> Option<DefinitionId> {
+    fn base_class(
+        &mut self,
+        name: &Name,
+        base: &ScopedName,
+        context: Context,
+    ) -> Option<DefinitionId> {
         let id = self.find_definition(base, context, "class")?;
         let place = self.definition(id).span;
         let (code, message, label, help) = match &self.definition(id).kind {
             DefinitionKind::Class(class) if class.is_complete => {
                 return self.check_local_base(id, base, context);
             }
+            DefinitionKind::Class(_) if place == name.span => (
+                Code::IncompleteType,
+                format!("the class `{}` extends itself", name.text),
+                "its definition begins here",
+                "name another base",
+            ),
             DefinitionKind::Class(_) => (
                 Code::IncompleteType,
                 format!("the base `{}` is not defined yet", base.text()),

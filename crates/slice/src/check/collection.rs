@@ -17,6 +17,9 @@ enum Key {
     Illegal(String, Option<Span>),
 }
 
+/// What a sequence is called in a message.
+const SEQUENCE: &str = "a sequence";
+
 impl Checker {
     pub(super) fn sequence(
         &mut self,
@@ -86,9 +89,17 @@ impl Checker {
             verdict => {
                 let (reason, place) = match verdict {
                     Key::Illegal(reason, place) => (reason, place),
-                    _ => ("a sequence".to_owned(), None),
+                    _ => (SEQUENCE.to_owned(), None),
                 };
-                let message = format!("`{name}` cannot be the key of a dictionary");
+                let mut message = format!("`{name}` cannot be the key of a dictionary");
+                if let (Type::Named(id), None) = (key, place) {
+                    let relation = match self.definition(id).kind {
+                        DefinitionKind::Sequence(_) if reason != SEQUENCE => "contains",
+                        DefinitionKind::Struct(_) => "contains",
+                        _ => "is",
+                    };
+                    message = format!("{message}: it {relation} {reason}");
+                }
                 let help = "keys are booleans, integers, strings, enums, and structs of these";
                 let mut diagnostic = Diagnostic::new(Code::IllegalKey, span, message).help(help);
                 if let Some(place) = place {

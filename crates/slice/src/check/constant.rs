@@ -71,11 +71,7 @@ impl Checker {
             ValueKind::Integer(value) => (ConstValue::Integer(*value), None),
             ValueKind::Float(value) => (ConstValue::Float(*value), None),
             ValueKind::String(value) => (ConstValue::String(value.clone()), None),
-            ValueKind::Name(name) => {
-                let id = self.find_constant(name, context)?;
-                let place = self.definition(id).span;
-                (self.constant_value(id)?, Some(place))
-            }
+            ValueKind::Name(name) => self.named_value(name, context)?,
         };
         let problem = match (primitive, &found) {
             (Primitive::Bool, ConstValue::Bool(_)) | (Primitive::String, ConstValue::String(_)) => {
@@ -94,6 +90,21 @@ impl Checker {
         };
         self.report_misfit(primitive.keyword(), &problem, value.span, place);
         None
+    }
+
+    /// The value of a name, and where that is defined.
+    fn named_value(
+        &mut self,
+        name: &ScopedName,
+        context: Context,
+    ) -> Option<(ConstValue, Option<Span>)> {
+        // An enumerator is no number, but what it is makes a better message than an unknown name.
+        if let Some((of, index)) = self.enumerator_of_name(name, None, context) {
+            let place = self.enumeration_of(of)?.enumerators.get(index)?.span;
+            return Some((ConstValue::Enumerator { of, index }, Some(place)));
+        }
+        let id = self.find_constant(name, context)?;
+        Some((self.constant_value(id)?, Some(self.definition(id).span)))
     }
 
     /// Reports a value that is of another kind than its type.

@@ -10,8 +10,8 @@ use crate::parse::ast::{Name, ScopedName};
 /// The names so far.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// By name in lower case.
-    defined: HashMap<String, (String, Span)>,
+    /// By name in lower case: the name, its place, and whether a base has it.
+    defined: HashMap<String, (String, Span, bool)>,
     /// First parts of the names of results and exceptions so far, in lower case, and as written. Names
     /// of members and parameters do not count: `Color color;` is common.
     used: HashMap<String, (String, Span)>,
@@ -21,7 +21,9 @@ impl Names {
     /// Adds a name that was checked elsewhere, such as an inherited one.
     pub(super) fn inherit(&mut self, name: &str, span: Span) {
         let key = name.to_ascii_lowercase();
-        self.defined.entry(key).or_insert((name.to_owned(), span));
+        self.defined
+            .entry(key)
+            .or_insert((name.to_owned(), span, true));
     }
 
     /// Where a name of this definition stands that a simple name means, or would mean but for case.
@@ -29,7 +31,7 @@ impl Names {
         let [only] = name.parts.as_slice() else {
             return None;
         };
-        let (_, place) = self.defined.get(&only.text.to_ascii_lowercase())?;
+        let (_, place, _) = self.defined.get(&only.text.to_ascii_lowercase())?;
         (!name.is_absolute).then_some(*place)
     }
 
@@ -49,8 +51,11 @@ impl Checker {
     pub(super) fn add_name(&mut self, name: &Name, names: &mut Names) -> bool {
         self.check_name(name);
         let key = name.text.to_ascii_lowercase();
-        if let Some((before, place)) = names.defined.get(&key).cloned() {
-            self.report_two_names(name, &before, place);
+        if let Some((before, place, is_inherited)) = names.defined.get(&key).cloned() {
+            match is_inherited && before == name.text {
+                true => self.report_inherited(name, place),
+                false => self.report_two_names(name, &before, place),
+            }
             return false;
         }
         if let Some((used, place)) = names.used.get(&key) {
@@ -60,8 +65,19 @@ impl Checker {
                 self.report_changed_case(name, used, *place);
             }
         }
-        names.defined.insert(key, (name.text.clone(), name.span));
+        names
+            .defined
+            .insert(key, (name.text.clone(), name.span, false));
         true
+    }
+
+    /// Reports a member or operation that a base has already.
+    pub(super) fn report_inherited(&mut self, name: &Name, place: Span) {
+        let message = format!("`{}` is inherited and cannot be defined again", name.text);
+        let diagnostic = Diagnostic::new(Code::Redefinition, name.span, message)
+            .label(place, "inherited from here")
+            .help("remove it, or choose another name");
+        self.report(diagnostic);
     }
 
     /// A name that differs only in case from one used before. Ice 3.7 takes it for the same.

@@ -26,7 +26,8 @@ impl Checker {
         operations: &[ast::Operation],
         context: Context,
     ) -> Option<DefinitionKind> {
-        let bases = self.base_interfaces(bases, context);
+        let help = "an interface extends other interfaces";
+        let bases = self.base_interfaces(bases, help, context);
         let ancestors = self.ancestors(&bases);
         let mut names = Names::default();
         self.remember_operations(name, operations.iter(), context);
@@ -49,12 +50,13 @@ impl Checker {
     pub(super) fn base_interfaces(
         &mut self,
         bases: &[ScopedName],
+        help: &str,
         context: Context,
     ) -> Vec<DefinitionId> {
         let mut found: Vec<DefinitionId> = Vec::new();
         let mut inherited = HashMap::new();
         for base in bases {
-            let Some(id) = self.base_interface(base, context) else {
+            let Some(id) = self.base_interface(base, help, context) else {
                 continue;
             };
             if found.contains(&id) {
@@ -68,7 +70,12 @@ impl Checker {
         found
     }
 
-    fn base_interface(&mut self, base: &ScopedName, context: Context) -> Option<DefinitionId> {
+    fn base_interface(
+        &mut self,
+        base: &ScopedName,
+        help: &str,
+        context: Context,
+    ) -> Option<DefinitionId> {
         let id = self.find_definition(base, context, "interface")?;
         let definition = self.definition(id);
         let place = definition.span;
@@ -92,7 +99,7 @@ impl Checker {
                 );
                 let diagnostic = Diagnostic::new(Code::WrongKind, base.span, message)
                     .label(place, "defined here")
-                    .help("an interface extends other interfaces");
+                    .help(help);
                 self.report(diagnostic);
                 None
             }
@@ -172,8 +179,10 @@ impl Checker {
         let declared = ancestors
             .iter()
             .find_map(|id| self.facts[id.0].operations.get(&key).cloned());
-        if let Some((before, place)) = declared {
-            self.report_two_names(name, &before, place);
+        match declared {
+            Some((before, place)) if before == name.text => self.report_inherited(name, place),
+            Some((before, place)) => self.report_two_names(name, &before, place),
+            None => {}
         }
     }
 
@@ -223,9 +232,12 @@ impl Checker {
         let prelude = &operation.prelude;
         self.check_metadata(&prelude.metadata, metadata::Place::Operation);
         if name.text.eq_ignore_ascii_case(&owner.text) {
-            let message = format!("the operation `{}` is named like its interface", name.text);
+            let message = format!(
+                "the operation `{}` is named like what declares it",
+                name.text
+            );
             let diagnostic = Diagnostic::new(Code::Redefinition, name.span, message)
-                .label(owner.span, "the interface is here")
+                .label(owner.span, "declared in this")
                 .help("rename the operation");
             self.report(diagnostic);
         }

@@ -14,7 +14,7 @@ impl Checker {
         let text = name.text.as_str();
         let ending = RESERVED_ENDINGS.iter().find(|end| text.ends_with(**end));
         let problem = if text.starts_with('_') {
-            Some("begins with an underscore".to_owned())
+            Some("begins with an underscore, and names begin with a letter".to_owned())
         } else if text.ends_with('_') {
             Some("ends with an underscore".to_owned())
         } else if text.contains("__") {
@@ -39,7 +39,11 @@ impl Checker {
             self.error(Code::BadName, name.span, message, help);
         }
         if lower.starts_with("ice") && !self.has_file_metadata(file, "ice-prefix") {
-            let message = format!("the name `{}` begins with `{}`", name.text, &name.text[..3]);
+            let message = format!(
+                "the name `{}` begins with `{}`, which Ice keeps for itself",
+                name.text,
+                &name.text[..3]
+            );
             let help = "Ice 3.7 allows this in files with the metadata `[[\"ice-prefix\"]]`";
             self.error(Code::BadName, name.span, message, help);
         }

@@ -10,8 +10,8 @@ use crate::parse::ast::{self, ScopedName, TypeKind};
 /// What a walk along the parts of a name found.
 enum Walk {
     Found(Entry),
-    /// The last part exists under this spelling only.
-    OtherCase(Entry),
+    /// It exists under another spelling, given here with its modules as they were written.
+    OtherCase(Entry, String),
     Missing,
 }
 
@@ -56,6 +56,8 @@ impl Checker {
                 self.error(Code::WrongKind, name.span, message, "name its type instead");
                 None
             }
+            // A local interface is held as it is: it has neither proxies nor classes.
+            DefinitionKind::Interface(_) if self.facts[id.0].is_local => Some(Type::AnyClass),
             DefinitionKind::Interface(_) => self.interface_by_value(name, &text),
             _ => Some(Type::Named(id)),
         }
@@ -123,8 +125,10 @@ impl Checker {
         };
         if self.facts[id.0].is_local && !context.is_local {
             let message = format!("`{}` is local and cannot be used here", name.text());
-            let help = "local types never travel: use a type that is not local";
-            self.error(Code::LocalMisuse, name.span, message, help);
+            let diagnostic = Diagnostic::new(Code::LocalMisuse, name.span, message)
+                .label(self.definition(id).span, "local here")
+                .help("local types never travel: use a type that is not local");
+            self.report(diagnostic);
             return None;
         }
         self.warn_if_deprecated(id, name.span);
@@ -145,14 +149,14 @@ impl Checker {
                     self.note_use(name, context);
                     return Some(entry.target);
                 }
-                Walk::OtherCase(entry) => {
-                    other_case.get_or_insert(entry);
+                Walk::OtherCase(entry, spelled) => {
+                    other_case.get_or_insert((entry, spelled));
                 }
                 Walk::Missing => {}
             }
         }
         match other_case {
-            Some(entry) => self.report_other_case(name, &entry),
+            Some((entry, spelled)) => self.report_other_case(name, &entry, &spelled),
             None => self.report_undefined(name, context.scope, wanted),
         }
         None
@@ -189,7 +193,7 @@ impl Checker {
         };
         let mut around = self.scopes.outward(from);
         around.find_map(|scope| match self.walk(scope, name) {
-            Walk::Found(entry) | Walk::OtherCase(entry) => Some(entry),
+            Walk::Found(entry) | Walk::OtherCase(entry, _) => Some(entry),
             Walk::Missing => None,
         })
     }
@@ -219,6 +223,7 @@ impl Checker {
     /// Follows the parts of a name from one scope, without looking at what surrounds it.
     fn walk(&self, scope: ScopeId, name: &ScopedName) -> Walk {
         let mut scope = scope;
+        let mut spelled = String::from(if name.is_absolute { "::" } else { "" });
         let mut is_exact = true;
         let (last, path) = match name.parts.split_last() {
             Some(parts) => parts,
@@ -232,6 +237,8 @@ impl Checker {
                     ..
                 }) => {
                     is_exact &= *name == part.text;
+                    spelled.push_str(name);
+                    spelled.push_str("::");
                     scope = *inner;
                 }
                 Some(entry) if entry.target == Target::Broken => {
@@ -242,7 +249,10 @@ impl Checker {
         }
         match self.visible(scope, &last.text) {
             Some(entry) if is_exact && entry.name == last.text => Walk::Found(entry.clone()),
-            Some(entry) => Walk::OtherCase(entry.clone()),
+            Some(entry) => {
+                spelled.push_str(&entry.name);
+                Walk::OtherCase(entry.clone(), spelled)
+            }
             None => Walk::Missing,
         }
     }
@@ -270,14 +280,14 @@ impl Checker {
         }
     }
 
-    fn report_other_case(&mut self, name: &ScopedName, entry: &Entry) {
+    fn report_other_case(&mut self, name: &ScopedName, entry: &Entry, spelled: &str) {
         let message = format!(
             "`{}` is spelled with other capitals than its definition",
             name.text()
         );
         let diagnostic = Diagnostic::new(Code::CaseMismatch, name.span, message)
             .label(entry.span, "defined here")
-            .help(format!("did you mean `{}`?", entry.name));
+            .help(format!("did you mean `{spelled}`?"));
         self.report(diagnostic);
     }
 
@@ -294,6 +304,8 @@ impl Checker {
             diagnostic = diagnostic
                 .label(place, "defined here, after its use")
                 .help(help);
+        } else if let Some(help) = self.in_module(name, scope) {
+            diagnostic = diagnostic.help(help);
         } else if let Some(help) = self.suggestion(name, scope) {
             diagnostic = diagnostic.help(help);
         } else {
@@ -338,6 +350,36 @@ impl Checker {
             )
         };
         Some((upcoming.span, help))
+    }
+
+    /// What the module that a name begins with has instead.
+    fn in_module(&mut self, name: &ScopedName, scope: ScopeId) -> Option<String> {
+        let (last, path) = name.parts.split_last()?;
+        let (true, Some(end)) = (self.suggestions_left > 0, path.last()) else {
+            return None;
+        };
+        let path = ScopedName {
+            is_absolute: name.is_absolute,
+            parts: path.to_vec(),
+            span: name.span.to(end.span),
+        };
+        let context = Context {
+            scope,
+            is_local: false,
+            is_in_body: true,
+        };
+        let module = *self.scopes_named(&path, context).first()?;
+        self.suggestions_left -= 1;
+        let module = self.scopes.get(module);
+        let entries = module.entries.values().filter(|it| it.unit == self.unit);
+        let meant = nearest(&last.text, entries.map(|entry| entry.name.as_str()));
+        Some(match meant {
+            Some(meant) => format!("did you mean `{}::{meant}`?", path.text()),
+            None => format!(
+                "the module `{}` has nothing of this name so far",
+                module.path
+            ),
+        })
     }
 
     fn suggestion(&mut self, name: &ScopedName, scope: ScopeId) -> Option<String> {

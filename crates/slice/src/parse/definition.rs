@@ -108,6 +108,17 @@ impl Parser<'_> {
         if self.eat(';') {
             return Ok((name, Kind::InterfaceDeclaration));
         }
+        if self.peek_is('(') {
+            let span = self.here();
+            let message = "an interface has no compact id";
+            self.error(
+                Code::Syntax,
+                span,
+                message,
+                "only classes have one: remove it",
+            );
+            return Err(Failed);
+        }
         let bases = if self.eat_extends() {
             self.refuse_object_base()?;
             self.scoped_names("a base interface")?
@@ -172,6 +183,17 @@ impl Parser<'_> {
         if !self.eat_extends() {
             return Ok(None);
         }
+        if matches!(self.peek_word(), Some("Object" | "Value")) {
+            let span = self.here();
+            let base = self.describe();
+            let message = format!("expected the base {what}, found {base}");
+            let help = match what {
+                "class" => "every class has it as a base already: remove it and `extends`",
+                _ => "an exception extends another exception",
+            };
+            self.error(Code::Syntax, span, message, help);
+            return Err(Failed);
+        }
         let base = self.scoped_name(&format!("the base {what}"))?;
         if self.peek_is(',') {
             let span = self.here();
@@ -228,7 +250,15 @@ impl Parser<'_> {
         } else {
             None
         };
-        self.semicolon(&format!("the member `{}`", name.text));
+        if self.peek_is(',') {
+            let span = self.here();
+            let message = "each member is declared by itself";
+            let help = "write `;` here, and the type again before the next name";
+            self.error(Code::MissingSemicolon, span, message, help);
+            self.recover(self.at);
+        } else {
+            self.semicolon(&format!("the member `{}`", name.text));
+        }
         Ok(Member {
             prelude,
             tag,

@@ -176,7 +176,8 @@ impl Unescape<'_> {
             }
             Err(_) => {
                 let message = "`\\x` needs one or two hexadecimal digits".to_owned();
-                self.report(Code::BadEscape, start, message, None);
+                let help = "write `\\x41`, or `\\\\` for a backslash";
+                self.report(Code::BadEscape, start, message, Some(help));
             }
         }
     }
@@ -188,13 +189,19 @@ impl Unescape<'_> {
         match code.ok().filter(|_| digits.len() == count) {
             None => {
                 let message = format!("`\\{letter}` needs exactly {count} hexadecimal digits");
-                self.report(Code::BadEscape, start, message, None);
+                let help = "write zeros before the digits: `\\u00e9` is `é`";
+                self.report(Code::BadEscape, start, message, Some(help));
             }
             Some(code) => match char::from_u32(code) {
                 Some(character) => self.push(character),
                 None => {
                     let message = format!("`\\{letter}{digits}` is not a Unicode character");
-                    let help = "surrogates are not characters: write the whole character with `\\U` and eight digits";
+                    let help = match code > 0xffff {
+                        true => "the last character of Unicode is `\\U0010ffff`",
+                        false => {
+                            "surrogates are not characters: write the whole character with `\\U` and eight digits"
+                        }
+                    };
                     self.report(Code::BadEscape, start, message, Some(help));
                 }
             },

@@ -20,6 +20,7 @@ impl Parser<'_> {
         let kind = match self.peek().map(|token| token.kind.clone()) {
             Some(TokenKind::Word(word)) => self.type_of_word(&word)?,
             Some(TokenKind::Escaped(_) | TokenKind::Scope) => self.named_type()?,
+            Some(TokenKind::Punct('[')) => return self.late_metadata(),
             _ => return self.unexpected("expected a type"),
         };
         if self.peek_is('[') || self.peek_is('<') {
@@ -29,6 +30,13 @@ impl Parser<'_> {
             kind,
             span: start.to(self.previous()),
         })
+    }
+
+    fn late_metadata<T>(&mut self) -> Parsed<T> {
+        let message = "metadata cannot stand here";
+        let help = "write it before the whole member, operation or parameter (but behind `out`)";
+        self.error(Code::MisplacedMetadata, self.here(), message, help);
+        Err(Failed)
     }
 
     fn type_of_word(&mut self, word: &str) -> Parsed<TypeKind> {
@@ -100,9 +108,29 @@ impl Parser<'_> {
         if !self.eat_word("optional") {
             return Ok(None);
         }
-        self.expect('(', "and the tag after `optional`")?;
+        if !self.peek_is('(') || self.peek_at(1).is_some_and(|next| next.is(')')) {
+            let message = format!("expected a tag after `optional`, found {}", self.describe());
+            let help = "write `optional(1)`: a number that nothing else here has";
+            self.error(Code::Syntax, self.here(), message, help);
+            return Err(Failed);
+        }
+        self.at += 1;
         let value = self.integer_value()?;
         self.expect(')', "after the tag")?;
+        if let Some(word @ ("void" | "out")) = self.peek_word() {
+            let (message, help) = match word {
+                "void" => (
+                    "`void` cannot be optional",
+                    "remove `optional`, or return a type",
+                ),
+                _ => (
+                    "`out` stands before `optional`",
+                    "write `out optional(1) type name`",
+                ),
+            };
+            self.error(Code::Syntax, self.here(), message, help);
+            return Err(Failed);
+        }
         Ok(Some(Tag {
             value,
             span: start.to(self.previous()),

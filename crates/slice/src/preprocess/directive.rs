@@ -3,12 +3,13 @@
 use super::condition::evaluate;
 use super::macros::Macro;
 use super::{Abort, Preprocessor, Reader};
+use crate::check::nearest;
 use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::lexer::{Lexer, Token, TokenKind};
 
-const DIRECTIVES: &str = "the directives are #include, #define, #undef, #if, #ifdef, #ifndef, \
-                          #elif, #else, #endif, #pragma, #line and #error";
+const DIRECTIVES: &str = "#include, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif, \
+                          #pragma, #line, #error";
 
 /// The largest line number that Ice's preprocessor takes.
 const MAX_LINE: u32 = 32_767;
@@ -59,8 +60,7 @@ impl Preprocessor<'_, '_> {
             // harm; Ice 3.7 refuses it.
             None if is_empty => Ok(()),
             _ => {
-                let message = "this is not a preprocessor directive";
-                self.error(Code::BadDirective, span, message, DIRECTIVES);
+                self.unknown_directive(word.unwrap_or_default(), span);
                 Ok(())
             }
         };
@@ -222,6 +222,23 @@ impl Preprocessor<'_, '_> {
             self.place.name = Some((*name).clone());
         }
         Ok(())
+    }
+
+    fn unknown_directive(&mut self, word: &str, span: Span) {
+        let message = match word {
+            "" => "this is not a preprocessor directive".to_owned(),
+            _ => format!("`#{word}` is not a directive that Slice knows"),
+        };
+        let known = DIRECTIVES.split(&['#', ',', ' '][..]);
+        let known = known.filter(|word| !word.is_empty());
+        let help = match word {
+            "include_next" | "import" => "did you mean `#include`?".to_owned(),
+            _ => match nearest(word, known) {
+                Some(meant) => format!("did you mean `#{meant}`?"),
+                None => format!("the directives are {DIRECTIVES}"),
+            },
+        };
+        self.error(Code::BadDirective, span, message, &help);
     }
 
     fn end_of_conditional(&mut self, reader: &mut Reader) {

@@ -191,8 +191,11 @@ impl Expansion<'_> {
         let mut diagnostic = Diagnostic::new(
             Code::BadMacroCall,
             self.used,
-            format!("the macro `{name}` takes {wanted} arguments, {given} are given"),
-        );
+            format!(
+                "the macro `{name}` has {wanted} parameters, and arguments given here: {given}"
+            ),
+        )
+        .help("give one argument for each parameter, with commas between them");
         if let Some(defined) = definition.defined {
             diagnostic = diagnostic.label(defined, "defined here");
         }

@@ -200,9 +200,17 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
 
     fn push(&mut self, reader: &mut Reader, mut token: Token) {
         if let TokenKind::Unknown(character) = token.kind {
-            let message = format!("the character {character:?} is not used in Slice");
+            let shown = match character.is_ascii_graphic() {
+                true => format!("`{character}`"),
+                false => format!("{character:?}"),
+            };
+            let message = format!("the character {shown} is not used in Slice");
+            let help = match character {
+                '\'' => "text stands in double quotes; there are no single characters",
+                _ => "remove it",
+            };
             let diagnostic = Diagnostic::new(Code::IllegalCharacter, token.span, message);
-            self.reporter.report(diagnostic.help("remove it"));
+            self.reporter.report(diagnostic.help(help));
             return;
         }
         reader.has_definitions |= matches!(token.kind, TokenKind::Word(_));
