@@ -7,7 +7,7 @@ use super::operation::Side;
 use super::{ChangeCode, Comparison};
 use crate::model::{
     Class, Const, ConstValue, Definition, DefinitionId, DefinitionKind, Enum, Interface, Member,
-    Model,
+    Model, Operation,
 };
 
 impl<'m> Comparison<'m> {
@@ -160,15 +160,23 @@ impl<'m> Comparison<'m> {
                 self.members(&new.scoped, &was.members, &is.members);
             }
             (DefinitionKind::Class(was), DefinitionKind::Class(is)) => {
-                self.class((old, was), (new, is));
+                if was.is_complete && is.is_complete {
+                    self.class((old, was), (new, is));
+                    let side = side(
+                        (old_id, old, &was.operations),
+                        (new_id, new, &is.operations),
+                    );
+                    self.operations(side.0, side.1);
+                }
             }
             (DefinitionKind::Interface(was), DefinitionKind::Interface(is)) => {
-                let side = |id, definition, interface| Side {
-                    id,
-                    definition,
-                    interface,
-                };
-                self.interface(side(old_id, old, was), side(new_id, new, is));
+                if was.is_complete && is.is_complete {
+                    let side = side(
+                        (old_id, old, &was.operations),
+                        (new_id, new, &is.operations),
+                    );
+                    self.operations(side.0, side.1);
+                }
             }
             _ => {
                 let message = format!("it was a {} and is a {}", kind(old), kind(new));
@@ -258,9 +266,6 @@ impl<'m> Comparison<'m> {
     }
 
     fn class(&mut self, old: (&Definition, &Class), new: (&Definition, &Class)) {
-        if !old.1.is_complete || !new.1.is_complete {
-            return;
-        }
         if old.1.compact_id != new.1.compact_id {
             let text = |id: Option<i32>| id.map_or("none".to_owned(), |id| id.to_string());
             let (was, is) = (text(old.1.compact_id), text(new.1.compact_id));
@@ -317,6 +322,18 @@ impl<'m> Comparison<'m> {
             }
         }
     }
+}
+
+/// What declares operations, in both models.
+type Owner<'m> = (DefinitionId, &'m Definition, &'m [Operation]);
+
+fn side<'m>(old: Owner<'m>, new: Owner<'m>) -> (Side<'m>, Side<'m>) {
+    let side = |(id, definition, operations)| Side {
+        id,
+        definition,
+        operations,
+    };
+    (side(old), side(new))
 }
 
 /// How many bytes a value of an enumeration has in encoding 1.0.

@@ -1,31 +1,27 @@
-//! Interfaces and their operations.
+//! Operations: of interfaces, and of the classes of Ice 3.7.
 
 use super::field::{Field, PARAMETER};
 use super::{ChangeCode, Comparison};
 use crate::check::uses_classes;
-use crate::model::{
-    Definition, DefinitionId, DefinitionKind, Interface, Metadata, Model, Operation,
-};
+use crate::model::{Definition, DefinitionId, DefinitionKind, Metadata, Model, Operation};
 
-/// An interface with its definition.
+/// What declares operations, in one of the models: an interface, or a class of Ice 3.7.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'m> {
     pub(super) id: DefinitionId,
     pub(super) definition: &'m Definition,
-    pub(super) interface: &'m Interface,
+    pub(super) operations: &'m [Operation],
 }
 
 impl<'m> Comparison<'m> {
-    pub(super) fn interface(&mut self, old: Side<'m>, new: Side<'m>) {
-        if !old.interface.is_complete || !new.interface.is_complete {
-            return;
-        }
+    /// Compares what a proxy can invoke.
+    pub(super) fn operations(&mut self, old: Side<'m>, new: Side<'m>) {
         self.interface_bases(old, new);
         let scoped = &new.definition.scoped;
         let (old_model, new_model) = (self.old, self.new);
         let inherited = new_model.all_operations(new.id);
         let mut renamed: Vec<&str> = Vec::new();
-        for operation in &old.interface.operations {
+        for operation in old.operations {
             let found = inherited.iter().find(|(_, it)| it.name == operation.name);
             let Some((owner, found)) = found else {
                 renamed.extend(self.missing_operation(operation, old, new));
@@ -45,7 +41,7 @@ impl<'m> Comparison<'m> {
             self.operation(&subject, operation, found, formats);
         }
         let before = old_model.all_operations(old.id);
-        for operation in &new.interface.operations {
+        for operation in new.operations {
             let is_old = before.iter().any(|(_, it)| it.name == operation.name);
             if !is_old && !renamed.contains(&operation.name.as_str()) {
                 let subject = format!("{scoped}::{}", operation.name);
@@ -62,9 +58,8 @@ impl<'m> Comparison<'m> {
         old: Side<'m>,
         new: Side<'m>,
     ) -> Option<&'m str> {
-        let is_new = |name: &str| !old.interface.operations.iter().any(|it| it.name == name);
+        let is_new = |name: &str| !old.operations.iter().any(|it| it.name == name);
         let successor = new
-            .interface
             .operations
             .iter()
             .find(|other| is_new(&other.name) && self.is_alike(operation, other));
@@ -103,18 +98,18 @@ impl<'m> Comparison<'m> {
     fn interface_bases(&mut self, old: Side<'m>, new: Side<'m>) {
         let places = (Some(old.definition.span), Some(new.definition.span));
         let scoped = &*new.definition.scoped;
-        let before = self.old.linearized(old.id);
+        let before = interfaces(self.old, old.id);
         let bases = before.iter().filter(|id| **id != old.id);
         let before: Vec<&str> = bases.map(|id| self.current_name(*id)).collect();
-        let after = self.new.linearized(new.id);
+        let after = interfaces(self.new, new.id);
         let bases = after.iter().filter(|id| **id != new.id);
         let after: Vec<&str> = bases.map(|id| &*self.new.definition(*id).scoped).collect();
         for base in before.iter().filter(|base| !after.contains(base)) {
-            let message = format!("it no longer extends `{base}`");
+            let message = format!("it no longer has `{base}` as a base");
             self.report(ChangeCode::InterfaceBaseRemoved, scoped, places, message);
         }
         for base in after.iter().filter(|base| !before.contains(base)) {
-            let message = format!("it extends `{base}` now");
+            let message = format!("it has `{base}` as a base now");
             self.report(ChangeCode::InterfaceBaseAdded, scoped, places, message);
         }
     }
@@ -158,9 +153,13 @@ impl<'m> Comparison<'m> {
                         Some(tag) => format!("optional with tag {tag}"),
                         None => "required".to_owned(),
                     };
+                    let code = match (was.tag, is.tag) {
+                        (Some(_), Some(_)) => ChangeCode::TagChanged,
+                        _ => ChangeCode::OptionalityChanged,
+                    };
                     let (was, is) = (tag(was.tag), tag(is.tag));
                     let message = format!("the return value was {was} and is {is}");
-                    self.report(ChangeCode::OptionalityChanged, subject, places, message);
+                    self.report(code, subject, places, message);
                 }
                 self.types(code, subject, places, was.r#type, is.r#type);
             }
@@ -260,6 +259,13 @@ impl<'m> Comparison<'m> {
         let message = format!("the format was `{was}` and is `{is}`");
         self.report(code, subject, (Some(old.span), Some(new.span)), message);
     }
+}
+
+/// The interfaces among what a definition builds on. A class that a class extends is compared elsewhere.
+fn interfaces(model: &Model, id: DefinitionId) -> Vec<DefinitionId> {
+    let mut all = model.linearized(id);
+    all.retain(|id| matches!(model.definition(*id).kind, DefinitionKind::Interface(_)));
+    all
 }
 
 /// The format that an operation is told to use, by itself or by its interface.

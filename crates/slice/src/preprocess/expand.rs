@@ -191,9 +191,7 @@ impl Expansion<'_> {
         let mut diagnostic = Diagnostic::new(
             Code::BadMacroCall,
             self.used,
-            format!(
-                "the macro `{name}` has {wanted} parameters, and arguments given here: {given}"
-            ),
+            format!("the macro `{name}` needs {wanted} arguments and gets {given}"),
         )
         .help("give one argument for each parameter, with commas between them");
         if let Some(defined) = definition.defined {

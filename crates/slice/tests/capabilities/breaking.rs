@@ -214,6 +214,161 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "class C { }",
         &["preserve-slice-removed"],
     ),
+    ("class C { }", "class C(2) { }", &["compact-id-changed"]),
+    ("class C(2) { }", "class C { }", &["compact-id-changed"]),
+    (
+        "class C(2) { }",
+        "const int N = 2; class C(N) { }",
+        &["definition-added"],
+    ),
+    (
+        "class C { int a; }",
+        "class C { int a; int b; }",
+        &["member-added"],
+    ),
+    (
+        "class C { int a; int b; }",
+        "class C { int b; }",
+        &["member-removed"],
+    ),
+    (
+        "class C { int a; int b; }",
+        "class C { int b; int a; }",
+        &["member-order-changed"],
+    ),
+    (
+        "class C { int a; }",
+        "class C { string a; }",
+        &["member-type-changed"],
+    ),
+    (
+        "class C { int a; }",
+        "class C { optional(1) int a; }",
+        &["optionality-changed"],
+    ),
+    (
+        "class C { optional(1) int a; }",
+        "class C { int a; }",
+        &["optionality-changed"],
+    ),
+    (
+        "class C { int a; }",
+        "class C { int a; optional(1) C next; }",
+        &["optional-added"],
+    ),
+    (
+        "class C { optional(1) int a; }",
+        "class C { }",
+        &["optional-removed"],
+    ),
+    (
+        "class C { optional(1) int a; }",
+        "class C { optional(1) string a; }",
+        &["member-type-changed"],
+    ),
+    (
+        "class C { optional(1) int a = 1; }",
+        "class C { optional(1) int a = 2; }",
+        &["default-changed"],
+    ),
+    (
+        "class B { } class C { }",
+        "class B { } class C extends B { }",
+        &["base-changed"],
+    ),
+    (
+        "class B { } class C extends B { }",
+        "class B { } class C { }",
+        &["base-changed"],
+    ),
+    (
+        "class A { } class B { } class C extends A { }",
+        "class A { } class B { } class C extends B { }",
+        &["base-changed"],
+    ),
+    (
+        "class C { Object a; }",
+        "class C { C a; }",
+        &["member-type-changed"],
+    ),
+    (
+        "class C { }",
+        "[\"preserve-slice\"] class C { }",
+        &["metadata-changed"],
+    ),
+    ("class C;", "class C { int x; }", &[]),
+    (
+        "class C { int x; }",
+        "struct C { int x; }",
+        &["kind-changed"],
+    ),
+    ("local class C { } enum E { a }", "enum E { a }", &[]),
+    (
+        "class C { int x; }",
+        "local class C { int x; } enum E { a }",
+        &["class-removed", "definition-added"],
+    ),
+    (
+        "class C { void f(); }",
+        "class C { }",
+        &["operation-removed"],
+    ),
+    ("class C { }", "class C { void f(); }", &["operation-added"]),
+    (
+        "class C { void f(); }",
+        "class C { void f(int a); }",
+        &["parameter-added"],
+    ),
+    (
+        "class C { void f(); }",
+        "class C { idempotent void f(); }",
+        &["idempotent-added"],
+    ),
+    (
+        "interface I { } class C implements I { }",
+        "interface I { } class C { }",
+        &["interface-base-removed"],
+    ),
+    (
+        "interface I { void f(); } class C { void f(); }",
+        "interface I { void f(); } class C implements I { }",
+        &["interface-base-added", "operation-moved"],
+    ),
+    (
+        "interface I { } struct S { I a; }",
+        "interface I { } struct S { I* a; }",
+        &["member-type-changed"],
+    ),
+    (
+        "exception X { int a; }",
+        "exception X { int a; int b; }",
+        &["member-added"],
+    ),
+    (
+        "exception X { int a; int b; }",
+        "exception X { int b; int a; }",
+        &["member-order-changed"],
+    ),
+    (
+        "[\"preserve-slice\"] exception X { }",
+        "exception X { }",
+        &["preserve-slice-removed"],
+    ),
+    (
+        "class C { } interface I { [\"format:sliced\"] void f(C c); }",
+        "class C { } interface I { [\"format:compact\"] void f(C c); }",
+        &["sliced-format-removed"],
+    ),
+    (
+        "class C { } interface I { void f(optional(1) C c); }",
+        "class C { } interface I { void f(optional(2) C c); }",
+        &["tag-changed"],
+    ),
+    (
+        "interface I { optional(1) int f(); }",
+        "interface I { optional(2) int f(); }",
+        &["tag-changed"],
+    ),
     // ---- interfaces
     (
         "interface B { } interface I extends B { }",
