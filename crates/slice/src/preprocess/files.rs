@@ -15,6 +15,8 @@ pub(crate) struct Files<'a> {
     by_path: HashMap<PathBuf, FileId>,
     /// Files that some translation unit has read from start to end.
     pub(crate) read_whole: HashSet<FileId>,
+    /// Files that are not UTF-8 text, which is reported: what stands in them means nothing.
+    pub(crate) unreadable: HashSet<FileId>,
 }
 
 impl<'a> Files<'a> {
@@ -24,6 +26,7 @@ impl<'a> Files<'a> {
             sources: SourceMap::default(),
             by_path: HashMap::new(),
             read_whole: HashSet::new(),
+            unreadable: HashSet::new(),
         }
     }
 
@@ -57,6 +60,7 @@ impl<'a> Files<'a> {
             Err(error) => {
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let file = self.sources.add(path.to_owned(), text, from);
+                self.unreadable.insert(file);
                 let start = error.valid_up_to();
                 let span = Span {
                     file,
@@ -68,9 +72,9 @@ impl<'a> Files<'a> {
                     Diagnostic::new(
                         Code::InvalidUtf8,
                         span,
-                        format!("byte 0x{byte:02x} is not UTF-8 text"),
+                        format!("byte 0x{byte:02x} is not UTF-8 text, so this file is not read"),
                     )
-                    .help("save the file as UTF-8"),
+                    .help("save the file as UTF-8, comments included"),
                 );
                 file
             }

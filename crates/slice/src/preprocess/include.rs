@@ -110,13 +110,16 @@ impl Preprocessor<'_, '_> {
 }
 
 fn search_help(header: &Header, places: &[PathBuf]) -> String {
-    if places.is_empty() {
+    // A loader names what it holds itself `<...>`.
+    let is_given = |place: &&PathBuf| !place.to_string_lossy().starts_with('<');
+    let given: Vec<&PathBuf> = places.iter().filter(is_given).collect();
+    if given.is_empty() {
         return format!(
             "no include directory (`-I`) is given: add one, or write `#include \"{}\"` to search beside this file",
             header.name
         );
     }
-    let names: Vec<String> = places
+    let names: Vec<String> = given
         .iter()
         .map(|place| match place.as_os_str().is_empty() {
             true => "`.`".to_owned(),

@@ -131,6 +131,10 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
     fn file(&mut self, file: FileId, opened: Span, depth: usize) -> Result<(), Abort> {
         let text = self.files.sources.file(file).text.clone();
         self.count_inclusion(text.len(), opened, depth)?;
+        if self.files.unreadable.contains(&file) {
+            self.lacks_files = true;
+            return Ok(());
+        }
         let mut reader = Reader {
             file,
             lexer: Lexer::new(file, text),
