@@ -35,6 +35,10 @@ pub(crate) struct PreprocessorArguments {
     /// Defines a macro; may be repeated
     #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]")]
     defines: Vec<String>,
+
+    /// Removes a macro, also one that is predefined or defined by -D; may be repeated
+    #[arg(short = 'U', long = "undefine", value_name = "NAME")]
+    undefines: Vec<String>,
 }
 
 impl ContractArguments {
@@ -108,8 +112,8 @@ impl PreprocessorArguments {
         let options = Options {
             include_dirs: self.include_dirs.clone(),
             defines: self.defines.iter().map(|define| macro_of(define)).collect(),
+            undefines: self.undefines.clone(),
             language,
-            ..Options::default()
         };
         Ok(compile_files(&options, files))
     }

@@ -110,3 +110,76 @@ fn a_file_that_is_not_there_is_a_mistake_of_the_caller() {
         .ended(2)
         .said("it is a directory");
 }
+
+#[test]
+fn a_macro_can_be_removed_again() {
+    let file = slice_file("undefined.ice", "#ifdef ICE_VERSION\n#error no\n#endif\n");
+    run(&["slice", "check", &file]).ended(100);
+    run(&["slice", "check", &file, "-U", "ICE_VERSION"]).ended(0);
+    run(&["slice", "check", &file, "-D", "X", "-U", "ICE_VERSION"]).ended(0);
+}
+
+#[test]
+fn the_findings_of_several_files_are_told_together() {
+    let wrong = slice_file("several-wrong.ice", WRONG);
+    let warned = slice_file(
+        "several-warned.ice",
+        "[[\"odd:thing\"]]\nmodule M { enum E { a } }",
+    );
+    let empty = slice_file("several-empty.ice", "");
+    let json = run(&["slice", "check", "-o", "json", &warned, &empty, &wrong])
+        .ended(100)
+        .json();
+    assert_eq!((&json["errors"], &json["warnings"]), (&2.into(), &1.into()));
+    let findings = json["findings"].as_array().expect("a list");
+    let paths: Vec<&str> = findings
+        .iter()
+        .filter_map(|it| it["path"].as_str())
+        .collect();
+    assert_eq!(paths, [&*warned, &*wrong, &*wrong]);
+    run(&["slice", "check", &warned, &empty])
+        .ended(0)
+        .said("2 files: 0 errors, 1 warning");
+}
+
+#[test]
+fn the_second_place_of_a_clash_is_in_the_json() {
+    let text = "module M {\n class A(3) { }\n class B(3) { }\n}";
+    let file = slice_file("clash.ice", text);
+    let json = run(&["slice", "check", "-o", "json", &file])
+        .ended(100)
+        .json();
+    let finding = &json["findings"][0];
+    assert_eq!(
+        (&finding["code"], &finding["line"]),
+        (&"bad-compact-id".into(), &3.into())
+    );
+    let label = &finding["labels"][0];
+    assert_eq!((&label["line"], &label["column"]), (&2.into(), &8.into()));
+}
+
+#[test]
+fn a_file_that_is_no_text_gets_one_finding() {
+    let file = slice_file("binary.ice", "");
+    let bytes: Vec<u8> = (0..=255).cycle().take(4096).collect();
+    std::fs::write(&file, bytes).expect("the file can be written");
+    let json = run(&["slice", "check", "-o", "json", &file])
+        .ended(100)
+        .json();
+    assert_eq!(json["errors"], 1);
+    assert_eq!(json["findings"][0]["code"], "invalid-utf8");
+}
+
+#[test]
+fn classes_optionals_and_local_types_are_legal() {
+    let text = "module M { class Node(1) { optional(1) Node next; } class Leaf extends Node { }\n\
+                local interface Log { void line(string text); }\n\
+                interface I { optional(1) Node get(optional(2) Leaf leaf, out Object any); } }";
+    let file = slice_file("classes.ice", text);
+    run(&["slice", "check", "--language", "3.7", &file]).ended(0);
+    let json = run(&["slice", "check", "-o", "json", &file])
+        .ended(0)
+        .json();
+    assert_eq!(json["findings"][0]["code"], "deprecated-feature");
+    run(&["slice", "check", "--language", "3.8", &file]).ended(100);
+}
