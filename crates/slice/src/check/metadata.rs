@@ -249,27 +249,6 @@ impl Checker {
     }
 }
 
-impl Checker {
-    /// What is wrong with a known directive that stands where it may, and what to do.
-    fn misuse(&self, name: &str, argument: Option<&str>) -> Option<(String, String)> {
-        if argument.is_some() && WITHOUT_ARGUMENT.contains(&name) {
-            let message = format!("what stands behind `{name}:` has no effect");
-            return Some((message, format!("write `{name}` alone")));
-        }
-        let version = match self.language {
-            Language::V38 if ONLY_37.contains(&name) => "3.8",
-            Language::V37 if ONLY_38.contains(&name) => "3.7",
-            _ => return None,
-        };
-        let help = match name {
-            "deprecate" => "write `deprecated`",
-            _ => "remove it",
-        };
-        let message = format!("Ice {version} has no metadata `{name}`");
-        Some((message, help.to_owned()))
-    }
-}
-
 fn suggestion(name: &str) -> String {
     if name == "rust" {
         return "for Rust it begins with `rust:`, as `rust:identifier:name`".to_owned();
@@ -293,4 +272,25 @@ fn where_it_belongs(places: &[Place]) -> String {
         .map(|place| format!("{place:?}").to_ascii_lowercase())
         .collect();
     format!("it belongs before: {}", nouns.join(", "))
+}
+
+impl Checker {
+    /// What is wrong with a known directive that stands where it may, and what to do.
+    fn misuse(&self, name: &str, argument: Option<&str>) -> Option<(String, String)> {
+        if argument.is_some() && WITHOUT_ARGUMENT.contains(&name) {
+            let message = format!("what stands behind `{name}:` has no effect");
+            return Some((message, format!("write `{name}` alone")));
+        }
+        let version = match self.language {
+            Language::V38 if ONLY_37.contains(&name) => "3.8",
+            Language::V37 if ONLY_38.contains(&name) => "3.7",
+            _ => return None,
+        };
+        let help = match name {
+            "deprecate" => "write `deprecated`",
+            _ => "remove it",
+        };
+        let message = format!("Ice {version} has no metadata `{name}`");
+        Some((message, help.to_owned()))
+    }
 }
