@@ -22,7 +22,15 @@
 //!
 //! The slice2cpp of Ice 3.7.8 accepts some texts that mean nothing; they are errors here: a default value
 //! that names something unknown (`int i = Nowhere;`), a constant beyond the range of `float`, a
-//! comma without an enumerator (`enum E { a, , b }`), and a default of an integer member that is an enumerator.
+//! comma without an enumerator or parameter (`enum E { a, , b }`), a default of an integer member that is
+//! an enumerator, declarations that differ only in case (`class C; class c;`), escapes that are not
+//! UTF-8 (`"\xff"`), bytes that are not UTF-8 in comments, and NUL characters.
+//!
+//! # Where it is more lenient than Ice 3.7
+//!
+//! Ice's preprocessor puts blanks around the text of a macro, which makes two words of `-N` and
+//! `A::N`, and it reads quotes in skipped groups; here such texts are legal. In conditions, there are
+//! no character constants (`'a'`) here. Of the predefined macros of C there are `__LINE__` and `__FILE__`.
 //!
 //! The crate is pure: no file system, clock, thread or async. It knows nothing of the wire and
 //! nothing of the languages that code is generated for.

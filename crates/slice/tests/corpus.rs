@@ -49,6 +49,11 @@ fn texts_that_ice_37_accepts_without_a_meaning_are_refused() {
         "module A { const float F = 1e39; }",
         "module A { enum E { a, , b } }",
         "module A { enum E { x } struct S { int i = x; } }",
+        "module A { sequence<int> Q; struct S { Q q = Nowhere; } }",
+        "module A { interface I { void op(, int a); } }",
+        "module A { class C { } class c; }",
+        "module A { enum E { x } const int X = 1; class C(x) { } }",
+        "module A { const string S = \"\\xff\"; }",
     ] {
         let compilation = compile_as(source, Language::V37);
         assert!(compilation.has_errors(), "{source}");
@@ -70,6 +75,28 @@ fn finer_verdicts_are_those_of_ice_37() {
         "module A { exception E { } exception F extends E { } interface I { void op() throws E, F; } }",
         "module A { const int \\true = 5; const int X = \\true; }",
         "module A { } /* no end",
+        // Names: keywords behind `::`, names of outer modules, reopened modules.
+        "module A { struct \\int { int i; } struct T { A::int a; \\A::int b; } }",
+        "module A { struct S { int i; } module N { sequence<S> Q; } module N { struct S { int j; } } }",
+        "module A { enum E { x } module N { const E C = E::x; const int E = 1; } }",
+        "module A { class C { } module N { class D extends C { } class C; } }",
+        "module A { interface I { } module N { interface J extends I { } class I; } }",
+        "module A { const int K = 1; module N { class D(K) { } const int K = 2; } }",
+        // Classes: operations and members in any order, diamonds, forward declarations.
+        "module A { class C; class C; class C { C c; } class C; }",
+        "module A { interface I { void f(); } interface J extends I { } interface K extends I { } class C implements J, K { } }",
+        "module A { interface I { void x(); } class B { int x; } class C extends B implements I { } }",
+        "module A { struct S { int i; } class C { void S(); S a; } class D { S a; int S; } }",
+        "module A { class C { optional(1) C c; optional(2) Object o; } interface I { optional(1) C f(optional(2) C* c); } }",
+        "module A { enum E { x, y } const E x = y; const E z = x; }",
+        // Local types.
+        "module A { exception X { } local exception Y extends X { } local interface I { void f() throws X; } }",
+        "module A { local enum E { low } const E X = low; local interface I { } local struct S { I i; LocalObject o; } }",
+        "module A { local enum E { low = 3 } class C(low) { } }",
+        // The preprocessor.
+        "#define F(...) __VA_ARGS__\nmodule A { struct S { F(int i; int j;) } }",
+        "#line 7\nmodule A { const int L = __LINE__; const string F = __FILE__; }",
+        "#if 18446744073709551615 && 0x8000000000000000\n#else\n#error no\n#endif\n",
     ];
     let rejected = [
         "module A { struct S { int i; } module B { sequence<S> Q; struct S { int j; } } }",
@@ -91,6 +118,42 @@ fn finer_verdicts_are_those_of_ice_37() {
         "module A { const int I = 0X1F; }",
         "module A { interface I { idempotent [\"amd\"] void op(); } }",
         "module A { interface I { void op([\"y\"] out int a); } }",
+        // Names.
+        "module A { struct S { int i; } struct T { A:: S s; } }",
+        "module A { struct S { int i; } struct T { A::\\S s; } }",
+        "module A { struct S { int i; } module N { sequence<S> Q; struct s { int j; } } }",
+        "module A { const int K = 1; module N { const int L = K; module K { } } }",
+        "module A { const int K = 1; module N { class D(K) { } struct K { int i; } } }",
+        "module A { const int K = 1; interface I { optional(K) int f(); void K(); } }",
+        "module A { const int K = 1; interface I { void K(); void f(optional(K) int a); } }",
+        "module A { struct S { int i; } class C { S a; void S(); } }",
+        // Enumerators without their enum.
+        "module A { enum E { x } exception X { } const E C = x; }",
+        "module A { enum E { x } exception X { } struct S { E e = x; } }",
+        "module A { enum E { x } enum F { X } class C(x) { } }",
+        "module A { enum E { x } const E N = x; class C(N) { } }",
+        "module A { const int K = 3; enum E { K, L = K } }",
+        // Classes.
+        "module A { interface I { void f(); } class C implements I { int f; } }",
+        "module A { interface I { void f(); } class C implements I { int F; } }",
+        "module A { interface I { void f(); } class B implements I { } class C extends B { void f(); } }",
+        "module A { interface I { void f(); } class B { void f(); } class C extends B implements I { } }",
+        "module A { interface I { void f(); } interface J { void f(); } class B implements I { } class C extends B implements J { } }",
+        // Local types.
+        "module A { interface I { } local interface J extends I { } }",
+        "module A { class B { } local class C extends B { } }",
+        "module A { interface I { } local class C implements I { } }",
+        "module A { local interface I { } local struct S { I* i; } }",
+        // The preprocessor.
+        "#define F(a, a) a\n",
+        "#define F(a) #b\n",
+        "#define F ##\n",
+        "#define defined 1\n",
+        "#undef X Y\n",
+        "#if 1\n#endif X\n",
+        "#line 0\n",
+        "#pragma other\n",
+        "# 5 \"x.ice\"\n",
     ];
     for source in accepted {
         let compilation = compile_as(source, Language::V37);

@@ -108,13 +108,14 @@ impl Parser<'_> {
         if !self.eat_word("optional") {
             return Ok(None);
         }
-        if !self.peek_is('(') || self.peek_at(1).is_some_and(|next| next.is(')')) {
-            let message = format!("expected a tag after `optional`, found {}", self.describe());
+        let is_open = self.eat('(');
+        if !is_open || self.peek_is(')') {
+            let found = self.describe();
+            let message = format!("expected a tag after `optional`, found {found}");
             let help = "write `optional(1)`: a number that nothing else here has";
             self.error(Code::Syntax, self.here(), message, help);
             return Err(Failed);
         }
-        self.at += 1;
         let value = self.integer_value()?;
         self.expect(')', "after the tag")?;
         if let Some(word @ ("void" | "out")) = self.peek_word() {
