@@ -28,7 +28,9 @@ impl Checker {
         for operation in self.operations_of(&ancestors) {
             names.inherit(&operation.name, operation.span);
         }
-        self.warn_about_operations(name, class);
+        if !context.is_local {
+            self.warn_about_operations(name, class);
+        }
         let members = self.members(&class.members, &mut names, context.body());
         let operations = self.class_operations(name, class, &mut names, context.body());
         self.remember_operations(name, class.operations.iter(), context);

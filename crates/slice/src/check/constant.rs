@@ -258,6 +258,7 @@ impl Checker {
     ) -> Option<ConstValue> {
         if let Some((of, index)) = self.enumerator_of_name(name, of, context) {
             self.check_hidden_enumerator(of, name, context);
+            self.warn_without_enum(of, name, context);
             return Some(ConstValue::Enumerator { of, index });
         }
         let id = self.find_constant(name, context)?;
@@ -288,6 +289,24 @@ impl Checker {
         let enumerators = &self.enumeration_of(of)?.enumerators;
         let index = enumerators.iter().position(|one| one.name == last.text)?;
         Some((of, index))
+    }
+
+    /// Warns of an enumerator without its enum where its type does not say which enum is meant.
+    fn warn_without_enum(&mut self, of: DefinitionId, name: &ScopedName, context: Context) {
+        let Some((last, path)) = name.parts.split_last() else {
+            return;
+        };
+        let path = ScopedName {
+            is_absolute: name.is_absolute,
+            parts: path.to_vec(),
+            span: name.span,
+        };
+        if self.lookup_quietly(&path, context) == Some(of) {
+            return;
+        }
+        let message = format!("the enumerator `{}` stands without its enum", name.text());
+        let help = format!("write `{}::{}`", self.definition(of).name, last.text);
+        self.error(Code::DeprecatedFeature, name.span, message, &help);
     }
 
     /// Reports an enumerator without its enum that enums of one module have both. It has the type of
@@ -401,6 +420,7 @@ impl Checker {
         if let Some((of, index)) = self.enumerator_of_name(name, None, context) {
             self.check_hidden_enumerator(of, name, context);
             self.check_one_meaning(of, name)?;
+            self.warn_without_enum(of, name, context);
             let enumerator = self.enumeration_of(of)?.enumerators.get(index)?;
             return Some(i64::from(enumerator.value));
         }

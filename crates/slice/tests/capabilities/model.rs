@@ -79,11 +79,28 @@ fn strings_have_their_escapes_resolved() {
 
 #[test]
 fn enumerators_are_named_by_type_or_by_scope() {
-    for written in ["y", "E::y", "A::E::y", "::A::E::y", "A::y", "::A::y"] {
+    for written in ["y", "E::y", "A::E::y", "::A::E::y"] {
         match constant(&format!("const E C = {written};")) {
             ConstValue::Enumerator { index, .. } => assert_eq!(index, 1),
             other => panic!("{written}: {other:?}"),
         }
+    }
+}
+
+#[test]
+fn an_enumerator_in_the_scope_of_its_enum_has_its_value_with_a_warning() {
+    for written in ["A::y", "::A::y"] {
+        let text = format!("module A {{ enum E {{ x, y }} const E C = {written}; }}");
+        let compilation = compile_text(&text);
+        let codes: Vec<Code> = compilation.diagnostics.iter().map(|it| it.code).collect();
+        assert_eq!(codes, [Code::DeprecatedFeature]);
+        let DefinitionKind::Const(constant) = &find(&compilation.model, "::A::C").kind else {
+            panic!("not a constant");
+        };
+        assert!(matches!(
+            constant.value,
+            ConstValue::Enumerator { index: 1, .. }
+        ));
     }
 }
 
