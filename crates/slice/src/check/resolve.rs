@@ -304,6 +304,8 @@ impl Checker {
             diagnostic = diagnostic
                 .label(place, "defined here, after its use")
                 .help(help);
+        } else if let Some(help) = self.in_enum(name, scope) {
+            diagnostic = diagnostic.help(help);
         } else if let Some(help) = self.in_module(name, scope) {
             diagnostic = diagnostic.help(help);
         } else if let Some(help) = self.suggestion(name, scope) {
@@ -350,6 +352,20 @@ impl Checker {
             )
         };
         Some((upcoming.span, help))
+    }
+
+    /// An enumerator of this name, which needs its enum.
+    fn in_enum(&self, name: &ScopedName, scope: ScopeId) -> Option<String> {
+        let [only] = name.parts.as_slice() else {
+            return None;
+        };
+        let mut around = self.scopes.outward(scope);
+        let of = around.find_map(|scope| self.scopes.get(scope).enumerators.get(&only.text))?;
+        let of = &self.definition(*of.first()?).name;
+        Some(format!(
+            "did you mean the enumerator `{of}::{}`?",
+            only.text
+        ))
     }
 
     /// What the module that a name begins with has instead.

@@ -157,7 +157,13 @@ impl Parser<'_> {
             self.expect(')', "after the compact id")?;
         }
         class.base = self.single_base("class")?;
-        if self.language.has_37() && self.eat_word("implements") {
+        let span = self.here();
+        if self.eat_word("implements") {
+            if !self.language.has_37() {
+                let message = "Ice 3.8 has no classes that implement interfaces";
+                let help = "remove `implements` and what follows, up to the `{`";
+                self.error(Code::WrongLanguage, span, message, help);
+            }
             class.implements = self.scoped_names("an interface")?;
         }
         for member in self.block("class", Self::class_member)? {
