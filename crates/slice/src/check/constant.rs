@@ -4,7 +4,7 @@ use super::{Checker, Context, nearest};
 use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{
-    Const, ConstValue, Definition, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
+    Const, ConstValue, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
 };
 use crate::parse::ast::{AnnotatedType, Name, ScopedName, Value, ValueKind};
 
@@ -293,48 +293,50 @@ impl Checker {
 
     /// Warns of an enumerator without its enum where its type does not say which enum is meant.
     fn warn_without_enum(&mut self, of: DefinitionId, name: &ScopedName, context: Context) {
-        let Some((last, path)) = name.parts.split_last() else {
+        let last = name.parts.last().map_or("", |last| &last.text);
+        if self.is_with_enum(of, name, context) {
             return;
-        };
+        }
+        let message = format!("the enumerator `{}` stands without its enum", name.text());
+        let help = format!("write `{}::{last}`", self.definition(of).name);
+        self.error(Code::DeprecatedFeature, name.span, message, &help);
+    }
+
+    /// Whether the name of an enumerator has the enum before it.
+    fn is_with_enum(&self, of: DefinitionId, name: &ScopedName, context: Context) -> bool {
+        let path = name.parts.split_last().map_or(&[][..], |(_, path)| path);
         let path = ScopedName {
             is_absolute: name.is_absolute,
             parts: path.to_vec(),
             span: name.span,
         };
-        if self.lookup_quietly(&path, context) == Some(of) {
-            return;
-        }
-        let message = format!("the enumerator `{}` stands without its enum", name.text());
-        let help = format!("write `{}::{}`", self.definition(of).name, last.text);
-        self.error(Code::DeprecatedFeature, name.span, message, &help);
+        self.lookup_quietly(&path, context) == Some(of)
     }
 
     /// Reports an enumerator without its enum that enums of one module have both. It has the type of
     /// neither where an integer is needed.
-    fn check_one_meaning(&mut self, of: DefinitionId, name: &ScopedName) -> Option<()> {
-        let last = name.parts.last()?;
-        let definition = self.definition(of);
-        let modules = &definition.modules;
-        let has_it = |of: &Definition| match &of.kind {
-            DefinitionKind::Enum(r#enum) => {
-                let mut enumerators = r#enum.enumerators.iter();
-                enumerators.any(|one| one.name.eq_ignore_ascii_case(&last.text))
-            }
-            _ => false,
+    fn check_one_meaning(
+        &mut self,
+        of: DefinitionId,
+        name: &ScopedName,
+        context: Context,
+    ) -> Option<()> {
+        let (last, path) = name.parts.split_last()?;
+        let path = ScopedName {
+            is_absolute: name.is_absolute,
+            parts: path.to_vec(),
+            span: name.span,
         };
-        let is_qualified = name
-            .parts
-            .iter()
-            .rev()
-            .nth(1)
-            .is_some_and(|path| path.text == definition.name);
-        let mut others = self.definitions.iter();
-        let other = others.find(|other| {
-            other.span != definition.span && other.modules == *modules && has_it(other)
-        });
-        let Some(other) = other.filter(|_| !is_qualified) else {
+        let key = last.text.to_ascii_lowercase();
+        let scopes = self.scopes_named(&path, context).into_iter();
+        let mut enums = scopes.filter_map(|scope| self.scopes.get(scope).enumerators.get(&key));
+        let mut enums = enums
+            .find(|enums| enums.iter().any(|(_, id)| *id == of))?
+            .iter();
+        let Some((_, other)) = enums.find(|(_, id)| *id != of) else {
             return Some(());
         };
+        let (definition, other) = (self.definition(of), self.definition(*other));
         let (one, two) = (&definition.name, &other.name);
         let message = format!(
             "`{}` may be `{one}::{}` or one of `{two}`",
@@ -377,12 +379,16 @@ impl Checker {
         context: Context,
     ) -> Option<DefinitionId> {
         let scopes = self.scopes_named(module, context);
-        let known = scopes.into_iter().find_map(|scope| {
-            let enums = self.scopes.get(scope).enumerators.get(enumerator)?;
-            enums.first().map(|first| (first, enums))
-        });
-        let (first, enums) = known?;
-        wanted.filter(|of| enums.contains(of)).or(Some(*first))
+        let key = enumerator.to_ascii_lowercase();
+        scopes.into_iter().find_map(|scope| {
+            let enums = self.scopes.get(scope).enumerators.get(&key)?.iter();
+            let enums: Vec<DefinitionId> = enums
+                .filter(|(name, _)| name == enumerator)
+                .map(|(_, of)| *of)
+                .collect();
+            let wanted = wanted.filter(|of| enums.contains(of));
+            wanted.or_else(|| enums.first().copied())
+        })
     }
 
     fn find_constant(&mut self, name: &ScopedName, context: Context) -> Option<DefinitionId> {
@@ -419,7 +425,9 @@ impl Checker {
         };
         if let Some((of, index)) = self.enumerator_of_name(name, None, context) {
             self.check_hidden_enumerator(of, name, context);
-            self.check_one_meaning(of, name)?;
+            if !self.is_with_enum(of, name, context) {
+                self.check_one_meaning(of, name, context)?;
+            }
             self.warn_without_enum(of, name, context);
             let enumerator = self.enumeration_of(of)?.enumerators.get(index)?;
             return Some(i64::from(enumerator.value));

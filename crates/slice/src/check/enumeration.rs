@@ -10,6 +10,10 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionKind, Enum, Enumerator};
 use crate::parse::ast::{self, Name, Value, ValueKind};
 
+/// How many enums of a module are known by one name of an enumerator. Each use of the name may look at
+/// all of them; with two already it is ambiguous.
+const MAX_ALIKE: usize = 256;
+
 impl Checker {
     pub(super) fn enumeration(
         &mut self,
@@ -127,7 +131,11 @@ impl Checker {
         };
         let listed = &mut self.scopes.get_mut(context.scope).enumerators;
         for enumerator in found {
-            listed.entry(enumerator.name.clone()).or_default().push(id);
+            let key = enumerator.name.to_ascii_lowercase();
+            let enums = listed.entry(key).or_default();
+            if enums.len() < MAX_ALIKE {
+                enums.push((enumerator.name.clone(), id));
+            }
         }
     }
 

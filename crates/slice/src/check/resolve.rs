@@ -360,12 +360,11 @@ impl Checker {
             return None;
         };
         let mut around = self.scopes.outward(scope);
-        let of = around.find_map(|scope| self.scopes.get(scope).enumerators.get(&only.text))?;
-        let of = &self.definition(*of.first()?).name;
-        Some(format!(
-            "did you mean the enumerator `{of}::{}`?",
-            only.text
-        ))
+        let key = only.text.to_ascii_lowercase();
+        let enums = around.find_map(|scope| self.scopes.get(scope).enumerators.get(&key))?;
+        let (enumerator, of) = enums.first()?;
+        let of = &self.definition(*of).name;
+        Some(format!("did you mean the enumerator `{of}::{enumerator}`?"))
     }
 
     /// What the module that a name begins with has instead.

@@ -40,8 +40,9 @@ pub(super) struct Scope {
     /// Names of outer scopes that this scope itself has used since it was opened: by the name in lower
     /// case, as written, with the place.
     pub(super) used: HashMap<String, (String, Span)>,
-    /// The enums of this scope that have an enumerator of a name: Ice 3.7 finds it without its enum.
-    pub(super) enumerators: HashMap<String, Vec<DefinitionId>>,
+    /// The enums of this scope that have an enumerator of a name, by the name in lower case, with the
+    /// name: Ice 3.7 finds it without its enum.
+    pub(super) enumerators: HashMap<String, Vec<(String, DefinitionId)>>,
 }
 
 /// All scopes.
