@@ -15,5 +15,5 @@ pub mod reference;
 
 pub use encoding::{
     Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode, EncodeError, Encoder,
-    EncodingVersion, ProtocolVersion,
+    EncodingVersion, Packed, ProtocolVersion, View,
 };

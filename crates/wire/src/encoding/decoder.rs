@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::class::GraphReader;
 use super::slice::TagScope;
-use super::{Decode, DecodeError, DecodeErrorKind, Encapsulation, EncodingVersion};
+use super::{Decode, DecodeError, DecodeErrorKind, Encapsulation, EncodingVersion, View};
 
 /// Reads encoded values from a slice, never beyond its end.
 ///
@@ -63,16 +63,19 @@ impl<'a> Decoder<'a> {
     }
 
     /// The encoding of the encapsulation that is being read.
+    #[inline]
     pub fn encoding(&self) -> EncodingVersion {
         self.encoding
     }
 
     /// Bytes not read yet.
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.position
     }
 
     /// Bytes read so far.
+    #[inline]
     pub fn position(&self) -> usize {
         self.position
     }
@@ -81,22 +84,38 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// As [`Decode::decode`].
+    #[inline]
     pub fn get<T: Decode>(&mut self) -> Result<T, DecodeError> {
         T::decode(self)
+    }
+
+    /// Reads a value over another one: see [`Decode::decode_into`].
+    ///
+    /// # Errors
+    /// As [`Decode::decode`].
+    #[inline]
+    pub fn get_into<T: Decode>(&mut self, value: &mut T) -> Result<(), DecodeError> {
+        value.decode_into(self)
+    }
+
+    /// Reads a value in place: see [`View`].
+    ///
+    /// # Errors
+    /// As [`Decode::decode`].
+    #[inline]
+    pub fn view<V: View<'a>>(&mut self) -> Result<V, DecodeError> {
+        V::decode_view(self)
     }
 
     /// Reads `len` raw bytes.
     ///
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`].
+    #[inline]
     pub fn bytes(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
         let rest = &self.bytes[self.position..];
         let Some(taken) = rest.get(..len) else {
-            let kind = DecodeErrorKind::EndOfData {
-                needed: len,
-                remaining: rest.len(),
-            };
-            return Err(self.error(what, kind));
+            return Err(self.end_of_data(what, len));
         };
         self.position += len;
         Ok(taken)
@@ -120,14 +139,11 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`].
+    #[inline]
     pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
         let rest = &self.bytes[self.position..];
         let Some(taken) = rest.first_chunk::<N>() else {
-            let kind = DecodeErrorKind::EndOfData {
-                needed: N,
-                remaining: rest.len(),
-            };
-            return Err(self.error(what, kind));
+            return Err(self.end_of_data(what, N));
         };
         self.position += N;
         Ok(*taken)
@@ -137,6 +153,7 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`].
+    #[inline]
     pub fn byte(&mut self, what: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(what).map(|[byte]| byte)
     }
@@ -145,6 +162,7 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`].
+    #[inline]
     pub fn int(&mut self, what: &'static str) -> Result<i32, DecodeError> {
         self.array(what).map(i32::from_le_bytes)
     }
@@ -153,6 +171,7 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`], [`DecodeErrorKind::NegativeSize`].
+    #[inline]
     pub fn size(&mut self, what: &'static str) -> Result<usize, DecodeError> {
         match self.byte(what)? {
             255 => self.len(what),
@@ -165,14 +184,17 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// As [`Decoder::size`].
+    #[inline]
     pub fn count(&mut self, min_wire_len: usize, what: &'static str) -> Result<usize, DecodeError> {
         let start = self.position;
         let count = self.size(what)?;
         let needed = count.saturating_mul(min_wire_len.max(1));
         if needed > self.remaining() {
-            let remaining = self.remaining();
-            self.position = start;
-            return Err(self.error(what, DecodeErrorKind::EndOfData { needed, remaining }));
+            let error = self.end_of_data(what, needed);
+            return Err(DecodeError {
+                offset: self.origin + start,
+                ..error
+            });
         }
         Ok(count)
     }
@@ -191,6 +213,7 @@ impl<'a> Decoder<'a> {
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`], [`DecodeErrorKind::NegativeSize`],
     /// [`DecodeErrorKind::InvalidUtf8`].
+    #[inline]
     pub fn str(&mut self, what: &'static str) -> Result<&'a str, DecodeError> {
         let len = self.size(what)?;
         let start = self.position;
@@ -255,8 +278,15 @@ impl<'a> Decoder<'a> {
     }
 
     /// An error at the current position.
+    #[cold]
     pub fn error(&self, what: &'static str, kind: DecodeErrorKind) -> DecodeError {
         self.error_at(self.position, what, kind)
+    }
+
+    #[cold]
+    fn end_of_data(&self, what: &'static str, needed: usize) -> DecodeError {
+        let remaining = self.remaining();
+        self.error(what, DecodeErrorKind::EndOfData { needed, remaining })
     }
 
     /// An error at a position that was passed.

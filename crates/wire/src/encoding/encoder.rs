@@ -33,31 +33,37 @@ impl<'a> Encoder<'a> {
     }
 
     /// The encoding of the encapsulation that is being written.
+    #[inline]
     pub fn encoding(&self) -> EncodingVersion {
         self.encoding
     }
 
     /// Length of the whole buffer, bytes before this encoder's included.
+    #[inline]
     pub fn position(&self) -> usize {
         self.buffer.len()
     }
 
     /// Appends a value.
+    #[inline]
     pub fn put<T: Encode + ?Sized>(&mut self, value: &T) {
         value.encode(self);
     }
 
     /// Appends raw bytes.
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
     /// Appends one byte.
+    #[inline]
     pub fn byte(&mut self, byte: u8) {
         self.buffer.push(byte);
     }
 
     /// Appends a fixed 32-bit integer.
+    #[inline]
     pub fn int(&mut self, value: i32) {
         self.bytes(&value.to_le_bytes());
     }
@@ -65,6 +71,7 @@ impl<'a> Encoder<'a> {
     /// Appends a size: one byte below 255, else `FF` and a 32-bit integer.
     ///
     /// Source: Ice manual, "Basic Data Encoding". Vectors: `tests/vectors/sizes.json`.
+    #[inline]
     pub fn size(&mut self, size: usize) {
         if size < 255 {
             self.byte(size as u8);
@@ -76,6 +83,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Appends a string: its size in bytes, then its UTF-8.
+    #[inline]
     pub fn string(&mut self, text: &str) {
         self.size(text.len());
         self.bytes(text.as_bytes());

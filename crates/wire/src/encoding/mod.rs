@@ -13,11 +13,13 @@ mod enumeration;
 mod error;
 mod exception;
 mod map;
+mod packed;
 mod primitive;
 mod sequence;
 mod slice;
 mod tagged;
 mod version;
+mod view;
 
 pub use class::{
     AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassFactory, ClassFormat, ClassId, ClassInfo,
@@ -31,8 +33,10 @@ pub use encoder::Encoder;
 pub use enumeration::EnumWidth;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use exception::{ExceptionFormat, ExceptionReader, ExceptionWriter, UserException};
+pub use packed::Packed;
 pub use tagged::{TagFormat, Tagged};
 pub use version::{EncodingVersion, ProtocolVersion};
+pub use view::View;
 
 /// A value that has an encoding.
 pub trait Encode {
@@ -59,6 +63,13 @@ pub trait Decode: Sized {
     /// Sequences check it against the bytes that remain before they allocate.
     const MIN_WIRE_LEN: usize;
 
+    /// The number of bytes that every value takes, where it is always the same, in any encoding.
+    ///
+    /// A type that gives it promises that any bytes of that length are a value: numbers, `bool`,
+    /// and structs of nothing else. A sequence of them is checked against the bytes left once, and
+    /// can be read in place: see [`Packed`].
+    const PACKED_LEN: Option<usize> = None;
+
     /// Reads a value.
     ///
     /// # Errors
@@ -70,11 +81,31 @@ pub trait Decode: Sized {
     /// # Errors
     /// As [`Decode::decode`].
     fn decode_elements(decoder: &mut Decoder<'_>, count: usize) -> Result<Vec<Self>, DecodeError> {
-        let mut elements = Vec::with_capacity(count);
-        for _ in 0..count {
-            elements.push(Self::decode(decoder)?);
-        }
-        Ok(elements)
+        sequence::decode_elements(decoder, count)
+    }
+
+    /// Reads a value over this one and keeps what it has allocated, where that is of use.
+    ///
+    /// After an error the value is a mix of old and new.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`].
+    fn decode_into(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+        *self = Self::decode(decoder)?;
+        Ok(())
+    }
+
+    /// Reads `count` elements over those of a vector, as [`Decode::decode_into`]; the caller has
+    /// checked `count` against the bytes left.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`].
+    fn decode_elements_into(
+        elements: &mut Vec<Self>,
+        decoder: &mut Decoder<'_>,
+        count: usize,
+    ) -> Result<(), DecodeError> {
+        sequence::decode_elements_into(elements, decoder, count)
     }
 }
 

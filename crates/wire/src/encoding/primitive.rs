@@ -5,40 +5,65 @@ use super::{Decode, DecodeError, Decoder, Encode, Encoder};
 macro_rules! number {
     ($type:ty, $what:literal) => {
         impl Encode for $type {
+            #[inline]
             fn encode(&self, encoder: &mut Encoder<'_>) {
                 encoder.bytes(&self.to_le_bytes());
             }
 
+            #[inline]
             fn encode_elements(elements: &[Self], encoder: &mut Encoder<'_>) {
-                const LEN: usize = size_of::<$type>();
-                let target = encoder.reserve(elements.len() * LEN);
-                for (bytes, element) in target.chunks_exact_mut(LEN).zip(elements) {
-                    bytes.copy_from_slice(&element.to_le_bytes());
+                if cfg!(target_endian = "little") {
+                    return encoder.bytes(bytemuck::cast_slice(elements));
+                }
+                for element in elements {
+                    element.encode(encoder);
                 }
             }
         }
 
         impl Decode for $type {
             const MIN_WIRE_LEN: usize = size_of::<$type>();
+            const PACKED_LEN: Option<usize> = Some(size_of::<$type>());
 
+            #[inline]
             fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
                 decoder.array($what).map(Self::from_le_bytes)
             }
 
+            #[inline]
             fn decode_elements(
                 decoder: &mut Decoder<'_>,
                 count: usize,
             ) -> Result<Vec<Self>, DecodeError> {
-                const LEN: usize = size_of::<$type>();
-                let bytes = decoder.bytes(count.saturating_mul(LEN), $what)?;
-                let (elements, _) = bytes.as_chunks::<LEN>();
-                Ok(elements
-                    .iter()
-                    .map(|element| Self::from_le_bytes(*element))
-                    .collect())
+                let len = count.saturating_mul(size_of::<$type>());
+                let bytes = decoder.bytes(len, $what)?;
+                Ok(numbers(bytes, Self::from_le_bytes))
+            }
+
+            #[inline]
+            fn decode_elements_into(
+                elements: &mut Vec<Self>,
+                decoder: &mut Decoder<'_>,
+                count: usize,
+            ) -> Result<(), DecodeError> {
+                if elements.capacity() < count || cfg!(target_endian = "big") {
+                    *elements = Self::decode_elements(decoder, count)?;
+                    return Ok(());
+                }
+                let bytes = decoder.bytes(count.saturating_mul(size_of::<$type>()), $what)?;
+                elements.resize(count, 0 as Self);
+                bytemuck::cast_slice_mut(elements).copy_from_slice(bytes);
+                Ok(())
             }
         }
     };
+}
+
+/// Numbers from their bytes. On its own and not inlined, it becomes one `memcpy`.
+#[inline(never)]
+fn numbers<T, const LEN: usize>(bytes: &[u8], from_le_bytes: impl Fn([u8; LEN]) -> T) -> Vec<T> {
+    let (chunks, _) = bytes.as_chunks::<LEN>();
+    chunks.iter().map(|chunk| from_le_bytes(*chunk)).collect()
 }
 
 number!(u8, "byte");
@@ -49,6 +74,7 @@ number!(f32, "float");
 number!(f64, "double");
 
 impl Encode for bool {
+    #[inline]
     fn encode(&self, encoder: &mut Encoder<'_>) {
         encoder.byte(u8::from(*self));
     }
@@ -57,7 +83,9 @@ impl Encode for bool {
 /// Any byte but zero is true.
 impl Decode for bool {
     const MIN_WIRE_LEN: usize = 1;
+    const PACKED_LEN: Option<usize> = Some(1);
 
+    #[inline]
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         decoder.byte("bool").map(|byte| byte != 0)
     }
@@ -78,8 +106,17 @@ impl Encode for String {
 impl Decode for String {
     const MIN_WIRE_LEN: usize = 1;
 
+    #[inline]
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         decoder.str("string").map(str::to_owned)
+    }
+
+    #[inline]
+    fn decode_into(&mut self, decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+        let text = decoder.str("string")?;
+        self.clear();
+        self.push_str(text);
+        Ok(())
     }
 }
 

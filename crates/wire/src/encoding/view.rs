@@ -1,0 +1,102 @@
+//! Values that borrow from the message that they are decoded from.
+
+use super::{DecodeError, Decoder};
+
+/// A value that is read in place: text and bytes are borrowed from the message and not copied.
+///
+/// A view is to its owned type what `&str` is to `String`, and has the same encoding. What is
+/// malformed is found while decoding, as with [`Decode`](super::Decode); using a view cannot fail.
+///
+/// | Slice | owned | view |
+/// |---|---|---|
+/// | `string` | `String` | `&str` |
+/// | `sequence<byte>` | `Vec<u8>` | `&[u8]` |
+/// | sequence of numbers, `bool`, or structs of these | `Vec<T>` | [`Packed<T>`](super::Packed) |
+/// | struct `S` with `["rust:view"]` | `S` | `SView`, generated |
+/// | sequence of anything else that has a view | `Vec<T>` | `Vec` of views |
+///
+/// ```
+/// use floe_wire::{Decoder, EncodingVersion};
+///
+/// let bytes = b"\x02\x05hello\x05world";
+/// let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
+/// let words: Vec<&str> = decoder.view()?;
+/// assert_eq!(words, ["hello", "world"]);
+/// # Ok::<_, floe_wire::DecodeError>(())
+/// ```
+pub trait View<'a>: Sized {
+    /// The type with the same encoding that owns its data.
+    type Owned;
+
+    /// As [`Decode::MIN_WIRE_LEN`](super::Decode::MIN_WIRE_LEN).
+    const MIN_WIRE_LEN: usize;
+
+    /// Reads a value that borrows from what is decoded.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`](super::Decode::decode).
+    fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError>;
+
+    /// The value with copies of what it borrows.
+    fn into_owned(self) -> Self::Owned;
+
+    /// Reads `count` elements of a sequence; the caller has checked `count` against the bytes left.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`](super::Decode::decode).
+    #[inline]
+    fn decode_views(decoder: &mut Decoder<'a>, count: usize) -> Result<Vec<Self>, DecodeError> {
+        let mut views = Vec::with_capacity(count);
+        for _ in 0..count {
+            views.push(Self::decode_view(decoder)?);
+        }
+        Ok(views)
+    }
+}
+
+impl<'a> View<'a> for &'a str {
+    type Owned = String;
+
+    const MIN_WIRE_LEN: usize = 1;
+
+    #[inline]
+    fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
+        decoder.str("string")
+    }
+
+    fn into_owned(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl<'a> View<'a> for &'a [u8] {
+    type Owned = Vec<u8>;
+
+    const MIN_WIRE_LEN: usize = 1;
+
+    #[inline]
+    fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
+        let len = decoder.size("sequence")?;
+        decoder.bytes(len, "sequence")
+    }
+
+    fn into_owned(self) -> Vec<u8> {
+        self.to_owned()
+    }
+}
+
+impl<'a, V: View<'a>> View<'a> for Vec<V> {
+    type Owned = Vec<V::Owned>;
+
+    const MIN_WIRE_LEN: usize = 1;
+
+    #[inline]
+    fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
+        let count = decoder.count(V::MIN_WIRE_LEN, "sequence")?;
+        V::decode_views(decoder, count)
+    }
+
+    fn into_owned(self) -> Vec<V::Owned> {
+        self.into_iter().map(V::into_owned).collect()
+    }
+}
