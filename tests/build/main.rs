@@ -10,6 +10,7 @@ fn main() {
     for contract in [
         "contracts/Everything.ice",
         "contracts/Classes.ice",
+        "contracts/Views.ice",
         "interop/ice/Interop.ice",
     ] {
         compile(Build::new().file(contract));

@@ -5,10 +5,12 @@
 mod classes;
 mod echo;
 mod generated;
+mod views;
 
 /// A contract that uses everything, as a user's crate has it: below a private module of a program.
 mod contract {
     floe::include_contract!("Everything");
     floe::include_contract!("Classes");
     floe::include_contract!("Extra");
+    floe::include_contract!("Views");
 }

@@ -61,7 +61,7 @@ pub use floe_wire::encoding::{
     ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode,
     EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
     ExceptionWriter, Extends, Link, Nilable, Packed, ProtocolVersion, Ref, TagFormat, Tagged,
-    UserException, View,
+    UserException, View, packed_len,
 };
 pub use floe_wire::message::{
     Context, OperationMode, Outcome, ProtocolError, RequestFailed, RequestId, SystemException,

@@ -20,6 +20,7 @@ mod own_metadata;
 mod scope;
 mod structs;
 mod types;
+mod views;
 
 use floe_slice::diagnostic::Diagnostic;
 use floe_slice::model::{DefinitionId, DefinitionKind, Model};
@@ -155,8 +156,16 @@ impl Generator<'_> {
         match &definition.kind {
             DefinitionKind::Const(of) => constants::constant(&scope, definition, of),
             DefinitionKind::Enum(of) => enums::enumeration(&scope, definition, of),
-            DefinitionKind::Struct(of) => structs::structure(&scope, definition, of),
-            DefinitionKind::Sequence(of) => collections::sequence(&scope, definition, of),
+            DefinitionKind::Struct(of) => {
+                let owned = structs::structure(&scope, definition, of);
+                let view = views::structure(&scope, id, of);
+                quote!(#owned #view)
+            }
+            DefinitionKind::Sequence(of) => {
+                let owned = collections::sequence(&scope, definition, of);
+                let view = views::sequence(&scope, id);
+                quote!(#owned #view)
+            }
             DefinitionKind::Dictionary(of) => collections::dictionary(&scope, definition, of),
             DefinitionKind::Exception(_) => exceptions::exception(&scope, id),
             DefinitionKind::Interface(of) => interface::interface(&scope, id, of.is_complete),

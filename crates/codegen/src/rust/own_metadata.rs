@@ -1,4 +1,5 @@
-//! Metadata for Rust alone: `rust:identifier`, `rust:derive`, `rust:type` and `rust:bytes`.
+//! Metadata for Rust alone: `rust:identifier`, `rust:derive`, `rust:type`, `rust:bytes` and
+//! `rust:view`.
 //!
 //! The Slice compiler warns of those that stand where they mean nothing; here is what would give
 //! Rust that does not compile.
@@ -11,8 +12,8 @@ use quote::quote;
 
 use super::check::inner_metadata;
 use super::containers::{Container, applied};
-use super::derive;
 use super::facts::Facts;
+use super::{derive, views};
 
 /// Adds what is wrong with the metadata of a definition.
 pub(super) fn check(model: &Model, id: DefinitionId, findings: &mut Vec<Diagnostic>) {
@@ -24,6 +25,7 @@ pub(super) fn check(model: &Model, id: DefinitionId, findings: &mut Vec<Diagnost
         findings.extend(derives(metadata));
         findings.extend(container(metadata, definition));
         findings.extend(bytes(metadata, definition));
+        findings.extend(view(metadata, model, id));
     }
 }
 
@@ -94,5 +96,22 @@ fn bytes(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic> {
         definition.scoped
     );
     let help = "remove it, or make the sequence one of `byte`";
+    Some(Diagnostic::new(Code::WrongKind, metadata.span, message).help(help))
+}
+
+fn view(metadata: &Metadata, model: &Model, id: DefinitionId) -> Option<Diagnostic> {
+    let definition = model.definition(id);
+    let help = match &definition.kind {
+        DefinitionKind::Struct(_) => "remove it: a view is for strings and sequences",
+        DefinitionKind::Sequence(_) => "remove it, or give the element `[\"rust:view\"]` too",
+        _ => return None,
+    };
+    if metadata.text != "rust:view" || views::has_view(model, id) {
+        return None;
+    }
+    let message = format!(
+        "`rust:view` on `{}`, in which there is nothing to borrow",
+        definition.scoped
+    );
     Some(Diagnostic::new(Code::WrongKind, metadata.span, message).help(help))
 }

@@ -6,6 +6,7 @@ use quote::quote;
 
 use super::RustOptions;
 use super::facts::Facts;
+use super::views;
 use crate::names;
 
 /// What the code of one module sees.
@@ -132,6 +133,7 @@ pub(super) fn type_names(definition: &Definition, is_object: bool) -> Vec<String
             }
             names
         }
+        _ if views::is_asked_for(definition) => vec![format!("{name}{}", views::SUFFIX), name],
         _ => vec![name],
     }
 }

@@ -11,7 +11,11 @@ use crate::names;
 /// The struct and its encoding.
 pub(super) fn structure(scope: &Scope<'_>, definition: &Definition, of: &Struct) -> TokenStream {
     let name = names::ident(&type_name(definition));
-    let (root, result) = (scope.root(), scope.prelude("Result"));
+    let (root, option, result) = (
+        scope.root(),
+        scope.prelude("Option"),
+        scope.prelude("Result"),
+    );
     let fields = Fields {
         members: of.members.iter().collect(),
         base: None,
@@ -28,18 +32,29 @@ pub(super) fn structure(scope: &Scope<'_>, definition: &Definition, of: &Struct)
         [] => quote!(0),
         types => quote!(#(<#types as #root::Decode>::MIN_WIRE_LEN)+*),
     };
-    let tagged = tagged(scope, &name, &types);
+    let tagged = tagged(scope, &name);
     quote! {
         #declaration
         impl #root::Encode for #name {
+            #[inline]
             fn encode(&self, encoder: &mut #root::Encoder<'_>) {
                 #(encoder.put(&self.#idents);)*
             }
         }
         impl #root::Decode for #name {
             const MIN_WIRE_LEN: usize = #min_len;
+            const PACKED_LEN: #option<usize> =
+                #root::packed_len(&[#(<#types as #root::Decode>::PACKED_LEN),*]);
+            #[inline]
             fn decode(decoder: &mut #root::Decoder<'_>) -> #result<Self, #root::DecodeError> {
                 Ok(Self { #(#idents: decoder.get()?,)* })
+            }
+            fn decode_into(
+                &mut self,
+                decoder: &mut #root::Decoder<'_>,
+            ) -> #result<(), #root::DecodeError> {
+                #(decoder.get_into(&mut self.#idents)?;)*
+                Ok(())
             }
         }
         #tagged
@@ -47,16 +62,12 @@ pub(super) fn structure(scope: &Scope<'_>, definition: &Definition, of: &Struct)
 }
 
 /// What a structure says of its length where it is optional.
-fn tagged(scope: &Scope<'_>, name: &Ident, types: &[TokenStream]) -> TokenStream {
+fn tagged(scope: &Scope<'_>, name: &Ident) -> TokenStream {
     let (root, option) = (scope.root(), scope.prelude("Option"));
-    let len = types.iter().fold(
-        quote!(Some(0)),
-        |sum, r#type| quote!(#root::TagFormat::sum(#sum, <#r#type as #root::Tagged>::FIXED_LEN)),
-    );
     quote! {
         impl #root::Tagged for #name {
             const FORMAT: #root::TagFormat = #root::TagFormat::of_parts(Self::FIXED_LEN);
-            const FIXED_LEN: #option<usize> = #len;
+            const FIXED_LEN: #option<usize> = <Self as #root::Decode>::PACKED_LEN;
         }
     }
 }

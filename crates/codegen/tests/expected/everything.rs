@@ -246,6 +246,7 @@ pub mod everything {
     }
 
     impl ::floe::Encode for Key {
+        #[inline]
         fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
             encoder.put(&self.x);
             encoder.put(&self.kind);
@@ -255,7 +256,14 @@ pub mod everything {
     impl ::floe::Decode for Key {
         const MIN_WIRE_LEN: usize = <i32 as ::floe::Decode>::MIN_WIRE_LEN
             + <WideOne as ::floe::Decode>::MIN_WIRE_LEN;
+        const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
+            &[
+                <i32 as ::floe::Decode>::PACKED_LEN,
+                <WideOne as ::floe::Decode>::PACKED_LEN,
+            ],
+        );
 
+        #[inline]
         fn decode(
             decoder: &mut ::floe::Decoder<'_>,
         ) -> Result<Self, ::floe::DecodeError> {
@@ -264,14 +272,20 @@ pub mod everything {
                 kind: decoder.get()?,
             })
         }
+
+        fn decode_into(
+            &mut self,
+            decoder: &mut ::floe::Decoder<'_>,
+        ) -> Result<(), ::floe::DecodeError> {
+            decoder.get_into(&mut self.x)?;
+            decoder.get_into(&mut self.kind)?;
+            Ok(())
+        }
     }
 
     impl ::floe::Tagged for Key {
         const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-        const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
-            ::floe::TagFormat::sum(Some(0), <i32 as ::floe::Tagged>::FIXED_LEN),
-            <WideOne as ::floe::Tagged>::FIXED_LEN,
-        );
+        const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
     }
 
     /// Slice dictionary `::Everything::Weights`.
@@ -347,6 +361,7 @@ pub mod everything {
     }
 
     impl ::floe::Encode for Item {
+        #[inline]
         fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
             encoder.put(&self.flag);
             encoder.put(&self.octet);
@@ -388,7 +403,30 @@ pub mod everything {
             + <::std::option::Option<::floe::Proxy> as ::floe::Decode>::MIN_WIRE_LEN
             + <String as ::floe::Decode>::MIN_WIRE_LEN
             + <i32 as ::floe::Decode>::MIN_WIRE_LEN;
+        const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
+            &[
+                <bool as ::floe::Decode>::PACKED_LEN,
+                <u8 as ::floe::Decode>::PACKED_LEN,
+                <i16 as ::floe::Decode>::PACKED_LEN,
+                <i32 as ::floe::Decode>::PACKED_LEN,
+                <i64 as ::floe::Decode>::PACKED_LEN,
+                <f32 as ::floe::Decode>::PACKED_LEN,
+                <f64 as ::floe::Decode>::PACKED_LEN,
+                <String as ::floe::Decode>::PACKED_LEN,
+                <Volume as ::floe::Decode>::PACKED_LEN,
+                <Key as ::floe::Decode>::PACKED_LEN,
+                <Bytes as ::floe::Decode>::PACKED_LEN,
+                <Weights as ::floe::Decode>::PACKED_LEN,
+                <Volumes as ::floe::Decode>::PACKED_LEN,
+                <::floe::Identity as ::floe::Decode>::PACKED_LEN,
+                <::floe::EncodingVersion as ::floe::Decode>::PACKED_LEN,
+                <::std::option::Option<::floe::Proxy> as ::floe::Decode>::PACKED_LEN,
+                <String as ::floe::Decode>::PACKED_LEN,
+                <i32 as ::floe::Decode>::PACKED_LEN,
+            ],
+        );
 
+        #[inline]
         fn decode(
             decoder: &mut ::floe::Decoder<'_>,
         ) -> Result<Self, ::floe::DecodeError> {
@@ -413,65 +451,36 @@ pub mod everything {
                 renamed: decoder.get()?,
             })
         }
+
+        fn decode_into(
+            &mut self,
+            decoder: &mut ::floe::Decoder<'_>,
+        ) -> Result<(), ::floe::DecodeError> {
+            decoder.get_into(&mut self.flag)?;
+            decoder.get_into(&mut self.octet)?;
+            decoder.get_into(&mut self.small)?;
+            decoder.get_into(&mut self.r#type)?;
+            decoder.get_into(&mut self.large)?;
+            decoder.get_into(&mut self.ratio)?;
+            decoder.get_into(&mut self.exact)?;
+            decoder.get_into(&mut self.name)?;
+            decoder.get_into(&mut self.volume)?;
+            decoder.get_into(&mut self.key)?;
+            decoder.get_into(&mut self.data)?;
+            decoder.get_into(&mut self.weights)?;
+            decoder.get_into(&mut self.volumes)?;
+            decoder.get_into(&mut self.id)?;
+            decoder.get_into(&mut self.encoding)?;
+            decoder.get_into(&mut self.anything)?;
+            decoder.get_into(&mut self.old_name)?;
+            decoder.get_into(&mut self.renamed)?;
+            Ok(())
+        }
     }
 
     impl ::floe::Tagged for Item {
         const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-        const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
-            ::floe::TagFormat::sum(
-                ::floe::TagFormat::sum(
-                    ::floe::TagFormat::sum(
-                        ::floe::TagFormat::sum(
-                            ::floe::TagFormat::sum(
-                                ::floe::TagFormat::sum(
-                                    ::floe::TagFormat::sum(
-                                        ::floe::TagFormat::sum(
-                                            ::floe::TagFormat::sum(
-                                                ::floe::TagFormat::sum(
-                                                    ::floe::TagFormat::sum(
-                                                        ::floe::TagFormat::sum(
-                                                            ::floe::TagFormat::sum(
-                                                                ::floe::TagFormat::sum(
-                                                                    ::floe::TagFormat::sum(
-                                                                        ::floe::TagFormat::sum(
-                                                                            ::floe::TagFormat::sum(
-                                                                                Some(0),
-                                                                                <bool as ::floe::Tagged>::FIXED_LEN,
-                                                                            ),
-                                                                            <u8 as ::floe::Tagged>::FIXED_LEN,
-                                                                        ),
-                                                                        <i16 as ::floe::Tagged>::FIXED_LEN,
-                                                                    ),
-                                                                    <i32 as ::floe::Tagged>::FIXED_LEN,
-                                                                ),
-                                                                <i64 as ::floe::Tagged>::FIXED_LEN,
-                                                            ),
-                                                            <f32 as ::floe::Tagged>::FIXED_LEN,
-                                                        ),
-                                                        <f64 as ::floe::Tagged>::FIXED_LEN,
-                                                    ),
-                                                    <String as ::floe::Tagged>::FIXED_LEN,
-                                                ),
-                                                <Volume as ::floe::Tagged>::FIXED_LEN,
-                                            ),
-                                            <Key as ::floe::Tagged>::FIXED_LEN,
-                                        ),
-                                        <Bytes as ::floe::Tagged>::FIXED_LEN,
-                                    ),
-                                    <Weights as ::floe::Tagged>::FIXED_LEN,
-                                ),
-                                <Volumes as ::floe::Tagged>::FIXED_LEN,
-                            ),
-                            <::floe::Identity as ::floe::Tagged>::FIXED_LEN,
-                        ),
-                        <::floe::EncodingVersion as ::floe::Tagged>::FIXED_LEN,
-                    ),
-                    <::std::option::Option<::floe::Proxy> as ::floe::Tagged>::FIXED_LEN,
-                ),
-                <String as ::floe::Tagged>::FIXED_LEN,
-            ),
-            <i32 as ::floe::Tagged>::FIXED_LEN,
-        );
+        const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
     }
 
     /// Its name hides one of the prelude.
@@ -482,6 +491,7 @@ pub mod everything {
     }
 
     impl ::floe::Encode for Option {
+        #[inline]
         fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
             encoder.put(&self.result);
         }
@@ -489,20 +499,29 @@ pub mod everything {
 
     impl ::floe::Decode for Option {
         const MIN_WIRE_LEN: usize = <Bytes as ::floe::Decode>::MIN_WIRE_LEN;
+        const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
+            &[<Bytes as ::floe::Decode>::PACKED_LEN],
+        );
 
+        #[inline]
         fn decode(
             decoder: &mut ::floe::Decoder<'_>,
         ) -> Result<Self, ::floe::DecodeError> {
             Ok(Self { result: decoder.get()? })
         }
+
+        fn decode_into(
+            &mut self,
+            decoder: &mut ::floe::Decoder<'_>,
+        ) -> Result<(), ::floe::DecodeError> {
+            decoder.get_into(&mut self.result)?;
+            Ok(())
+        }
     }
 
     impl ::floe::Tagged for Option {
         const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-        const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
-            Some(0),
-            <Bytes as ::floe::Tagged>::FIXED_LEN,
-        );
+        const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
     }
 
     /// Slice sequence `::Everything::Vec`.
@@ -2815,6 +2834,7 @@ pub mod everything {
         }
 
         impl ::floe::Encode for Pair {
+            #[inline]
             fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
                 encoder.put(&self.first);
                 encoder.put(&self.second);
@@ -2826,7 +2846,16 @@ pub mod everything {
                 + <::std::option::Option<
                     super::LaterProxy,
                 > as ::floe::Decode>::MIN_WIRE_LEN;
+            const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
+                &[
+                    <super::Item as ::floe::Decode>::PACKED_LEN,
+                    <::std::option::Option<
+                        super::LaterProxy,
+                    > as ::floe::Decode>::PACKED_LEN,
+                ],
+            );
 
+            #[inline]
             fn decode(
                 decoder: &mut ::floe::Decoder<'_>,
             ) -> Result<Self, ::floe::DecodeError> {
@@ -2835,19 +2864,22 @@ pub mod everything {
                     second: decoder.get()?,
                 })
             }
+
+            fn decode_into(
+                &mut self,
+                decoder: &mut ::floe::Decoder<'_>,
+            ) -> Result<(), ::floe::DecodeError> {
+                decoder.get_into(&mut self.first)?;
+                decoder.get_into(&mut self.second)?;
+                Ok(())
+            }
         }
 
         impl ::floe::Tagged for Pair {
             const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(
                 Self::FIXED_LEN,
             );
-            const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
-                ::floe::TagFormat::sum(
-                    Some(0),
-                    <super::Item as ::floe::Tagged>::FIXED_LEN,
-                ),
-                <::std::option::Option<super::LaterProxy> as ::floe::Tagged>::FIXED_LEN,
-            );
+            const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
         }
 
         /// What a call of `work` of `::Everything::Inner::Worker` fails with.
@@ -3175,6 +3207,7 @@ pub mod everything {
         }
 
         impl ::floe::Encode for Keeper {
+            #[inline]
             fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
                 encoder.put(&self.pair);
                 encoder.put(&self.worker);
@@ -3186,7 +3219,16 @@ pub mod everything {
                 + <::std::option::Option<
                     super::inner::WorkerProxy,
                 > as ::floe::Decode>::MIN_WIRE_LEN;
+            const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
+                &[
+                    <super::inner::Pair as ::floe::Decode>::PACKED_LEN,
+                    <::std::option::Option<
+                        super::inner::WorkerProxy,
+                    > as ::floe::Decode>::PACKED_LEN,
+                ],
+            );
 
+            #[inline]
             fn decode(
                 decoder: &mut ::floe::Decoder<'_>,
             ) -> Result<Self, ::floe::DecodeError> {
@@ -3195,21 +3237,22 @@ pub mod everything {
                     worker: decoder.get()?,
                 })
             }
+
+            fn decode_into(
+                &mut self,
+                decoder: &mut ::floe::Decoder<'_>,
+            ) -> Result<(), ::floe::DecodeError> {
+                decoder.get_into(&mut self.pair)?;
+                decoder.get_into(&mut self.worker)?;
+                Ok(())
+            }
         }
 
         impl ::floe::Tagged for Keeper {
             const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(
                 Self::FIXED_LEN,
             );
-            const FIXED_LEN: ::std::option::Option<usize> = ::floe::TagFormat::sum(
-                ::floe::TagFormat::sum(
-                    Some(0),
-                    <super::inner::Pair as ::floe::Tagged>::FIXED_LEN,
-                ),
-                <::std::option::Option<
-                    super::inner::WorkerProxy,
-                > as ::floe::Tagged>::FIXED_LEN,
-            );
+            const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
         }
     }
 

@@ -16,6 +16,7 @@ pub struct Losses {
 }
 
 impl ::floe::Encode for Losses {
+    #[inline]
     fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
         encoder.put(&self.overflow);
         encoder.put(&self.offline);
@@ -28,7 +29,16 @@ impl ::floe::Decode for Losses {
     const MIN_WIRE_LEN: usize = <i64 as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = ::floe::packed_len(
+        &[
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+        ],
+    );
 
+    #[inline]
     fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
         Ok(Self {
             overflow: decoder.get()?,
@@ -37,20 +47,22 @@ impl ::floe::Decode for Losses {
             removed: decoder.get()?,
         })
     }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<(), ::floe::DecodeError> {
+        decoder.get_into(&mut self.overflow)?;
+        decoder.get_into(&mut self.offline)?;
+        decoder.get_into(&mut self.failed)?;
+        decoder.get_into(&mut self.removed)?;
+        Ok(())
+    }
 }
 
 impl ::floe::Tagged for Losses {
     const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = ::floe::TagFormat::sum(
-        ::floe::TagFormat::sum(
-            ::floe::TagFormat::sum(
-                ::floe::TagFormat::sum(Some(0), <i64 as ::floe::Tagged>::FIXED_LEN),
-                <i64 as ::floe::Tagged>::FIXED_LEN,
-            ),
-            <i64 as ::floe::Tagged>::FIXED_LEN,
-        ),
-        <i64 as ::floe::Tagged>::FIXED_LEN,
-    );
+    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
 }
 
 /// How a subscriber is doing.
@@ -133,6 +145,7 @@ pub struct SubscriberInfo {
 }
 
 impl ::floe::Encode for SubscriberInfo {
+    #[inline]
     fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
         encoder.put(&self.subscriber);
         encoder.put(&self.qos);
@@ -154,7 +167,21 @@ impl ::floe::Decode for SubscriberInfo {
         + <Losses as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = ::floe::packed_len(
+        &[
+            <Option<::floe::Proxy> as ::floe::Decode>::PACKED_LEN,
+            <::floe::contracts::ice_storm::QoS as ::floe::Decode>::PACKED_LEN,
+            <SubscriberState as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <Losses as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+        ],
+    );
 
+    #[inline]
     fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
         Ok(Self {
             subscriber: decoder.get()?,
@@ -168,38 +195,27 @@ impl ::floe::Decode for SubscriberInfo {
             outstanding: decoder.get()?,
         })
     }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<(), ::floe::DecodeError> {
+        decoder.get_into(&mut self.subscriber)?;
+        decoder.get_into(&mut self.qos)?;
+        decoder.get_into(&mut self.state)?;
+        decoder.get_into(&mut self.offered)?;
+        decoder.get_into(&mut self.delivered)?;
+        decoder.get_into(&mut self.lost)?;
+        decoder.get_into(&mut self.queued)?;
+        decoder.get_into(&mut self.queued_bytes)?;
+        decoder.get_into(&mut self.outstanding)?;
+        Ok(())
+    }
 }
 
 impl ::floe::Tagged for SubscriberInfo {
     const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = ::floe::TagFormat::sum(
-        ::floe::TagFormat::sum(
-            ::floe::TagFormat::sum(
-                ::floe::TagFormat::sum(
-                    ::floe::TagFormat::sum(
-                        ::floe::TagFormat::sum(
-                            ::floe::TagFormat::sum(
-                                ::floe::TagFormat::sum(
-                                    ::floe::TagFormat::sum(
-                                        Some(0),
-                                        <Option<::floe::Proxy> as ::floe::Tagged>::FIXED_LEN,
-                                    ),
-                                    <::floe::contracts::ice_storm::QoS as ::floe::Tagged>::FIXED_LEN,
-                                ),
-                                <SubscriberState as ::floe::Tagged>::FIXED_LEN,
-                            ),
-                            <i64 as ::floe::Tagged>::FIXED_LEN,
-                        ),
-                        <i64 as ::floe::Tagged>::FIXED_LEN,
-                    ),
-                    <Losses as ::floe::Tagged>::FIXED_LEN,
-                ),
-                <i64 as ::floe::Tagged>::FIXED_LEN,
-            ),
-            <i64 as ::floe::Tagged>::FIXED_LEN,
-        ),
-        <i64 as ::floe::Tagged>::FIXED_LEN,
-    );
+    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
 }
 
 /// The subscribers of a topic, in the order of subscription.
@@ -221,6 +237,7 @@ pub struct TopicInfo {
 }
 
 impl ::floe::Encode for TopicInfo {
+    #[inline]
     fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
         encoder.put(&self.name);
         encoder.put(&self.published);
@@ -235,7 +252,17 @@ impl ::floe::Decode for TopicInfo {
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
         + <Losses as ::floe::Decode>::MIN_WIRE_LEN
         + <SubscriberInfoSeq as ::floe::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = ::floe::packed_len(
+        &[
+            <String as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <Losses as ::floe::Decode>::PACKED_LEN,
+            <SubscriberInfoSeq as ::floe::Decode>::PACKED_LEN,
+        ],
+    );
 
+    #[inline]
     fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
         Ok(Self {
             name: decoder.get()?,
@@ -245,26 +272,23 @@ impl ::floe::Decode for TopicInfo {
             subscribers: decoder.get()?,
         })
     }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<(), ::floe::DecodeError> {
+        decoder.get_into(&mut self.name)?;
+        decoder.get_into(&mut self.published)?;
+        decoder.get_into(&mut self.delivered)?;
+        decoder.get_into(&mut self.lost)?;
+        decoder.get_into(&mut self.subscribers)?;
+        Ok(())
+    }
 }
 
 impl ::floe::Tagged for TopicInfo {
     const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = ::floe::TagFormat::sum(
-        ::floe::TagFormat::sum(
-            ::floe::TagFormat::sum(
-                ::floe::TagFormat::sum(
-                    ::floe::TagFormat::sum(
-                        Some(0),
-                        <String as ::floe::Tagged>::FIXED_LEN,
-                    ),
-                    <i64 as ::floe::Tagged>::FIXED_LEN,
-                ),
-                <i64 as ::floe::Tagged>::FIXED_LEN,
-            ),
-            <Losses as ::floe::Tagged>::FIXED_LEN,
-        ),
-        <SubscriberInfoSeq as ::floe::Tagged>::FIXED_LEN,
-    );
+    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
 }
 
 /// What a call of `topicInfo` of `::Floe::HubAdmin` fails with.

@@ -15,6 +15,7 @@ pub struct LinkInfo {
 }
 
 impl crate::Encode for LinkInfo {
+    #[inline]
     fn encode(&self, encoder: &mut crate::Encoder<'_>) {
         encoder.put(&self.the_topic);
         encoder.put(&self.name);
@@ -25,7 +26,15 @@ impl crate::Encode for LinkInfo {
 impl crate::Decode for LinkInfo {
     const MIN_WIRE_LEN: usize = <Option<TopicProxy> as crate::Decode>::MIN_WIRE_LEN
         + <String as crate::Decode>::MIN_WIRE_LEN + <i32 as crate::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = crate::packed_len(
+        &[
+            <Option<TopicProxy> as crate::Decode>::PACKED_LEN,
+            <String as crate::Decode>::PACKED_LEN,
+            <i32 as crate::Decode>::PACKED_LEN,
+        ],
+    );
 
+    #[inline]
     fn decode(decoder: &mut crate::Decoder<'_>) -> Result<Self, crate::DecodeError> {
         Ok(Self {
             the_topic: decoder.get()?,
@@ -33,20 +42,21 @@ impl crate::Decode for LinkInfo {
             cost: decoder.get()?,
         })
     }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut crate::Decoder<'_>,
+    ) -> Result<(), crate::DecodeError> {
+        decoder.get_into(&mut self.the_topic)?;
+        decoder.get_into(&mut self.name)?;
+        decoder.get_into(&mut self.cost)?;
+        Ok(())
+    }
 }
 
 impl crate::Tagged for LinkInfo {
     const FORMAT: crate::TagFormat = crate::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = crate::TagFormat::sum(
-        crate::TagFormat::sum(
-            crate::TagFormat::sum(
-                Some(0),
-                <Option<TopicProxy> as crate::Tagged>::FIXED_LEN,
-            ),
-            <String as crate::Tagged>::FIXED_LEN,
-        ),
-        <i32 as crate::Tagged>::FIXED_LEN,
-    );
+    const FIXED_LEN: Option<usize> = <Self as crate::Decode>::PACKED_LEN;
 }
 
 /// The links of a topic.
@@ -1854,6 +1864,7 @@ pub struct EventData {
 }
 
 impl crate::Encode for EventData {
+    #[inline]
     fn encode(&self, encoder: &mut crate::Encoder<'_>) {
         encoder.put(&self.op);
         encoder.put(&self.mode);
@@ -1867,7 +1878,16 @@ impl crate::Decode for EventData {
         + <crate::OperationMode as crate::Decode>::MIN_WIRE_LEN
         + <crate::contracts::ice::ByteSeq as crate::Decode>::MIN_WIRE_LEN
         + <crate::Context as crate::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = crate::packed_len(
+        &[
+            <String as crate::Decode>::PACKED_LEN,
+            <crate::OperationMode as crate::Decode>::PACKED_LEN,
+            <crate::contracts::ice::ByteSeq as crate::Decode>::PACKED_LEN,
+            <crate::Context as crate::Decode>::PACKED_LEN,
+        ],
+    );
 
+    #[inline]
     fn decode(decoder: &mut crate::Decoder<'_>) -> Result<Self, crate::DecodeError> {
         Ok(Self {
             op: decoder.get()?,
@@ -1876,20 +1896,22 @@ impl crate::Decode for EventData {
             context: decoder.get()?,
         })
     }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut crate::Decoder<'_>,
+    ) -> Result<(), crate::DecodeError> {
+        decoder.get_into(&mut self.op)?;
+        decoder.get_into(&mut self.mode)?;
+        decoder.get_into(&mut self.data)?;
+        decoder.get_into(&mut self.context)?;
+        Ok(())
+    }
 }
 
 impl crate::Tagged for EventData {
     const FORMAT: crate::TagFormat = crate::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = crate::TagFormat::sum(
-        crate::TagFormat::sum(
-            crate::TagFormat::sum(
-                crate::TagFormat::sum(Some(0), <String as crate::Tagged>::FIXED_LEN),
-                <crate::OperationMode as crate::Tagged>::FIXED_LEN,
-            ),
-            <crate::contracts::ice::ByteSeq as crate::Tagged>::FIXED_LEN,
-        ),
-        <crate::Context as crate::Tagged>::FIXED_LEN,
-    );
+    const FIXED_LEN: Option<usize> = <Self as crate::Decode>::PACKED_LEN;
 }
 
 /// Events in the order of their publication.

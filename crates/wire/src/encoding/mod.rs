@@ -33,7 +33,7 @@ pub use encoder::Encoder;
 pub use enumeration::EnumWidth;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use exception::{ExceptionFormat, ExceptionReader, ExceptionWriter, UserException};
-pub use packed::Packed;
+pub use packed::{Packed, packed_len};
 pub use tagged::{TagFormat, Tagged};
 pub use version::{EncodingVersion, ProtocolVersion};
 pub use view::View;

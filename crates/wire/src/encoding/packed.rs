@@ -128,6 +128,20 @@ impl<T: Decode + fmt::Debug> fmt::Debug for Packed<'_, T> {
     }
 }
 
+/// The [`Decode::PACKED_LEN`] of a struct whose members have these.
+pub const fn packed_len(members: &[Option<usize>]) -> Option<usize> {
+    let mut total = 0;
+    let mut rest = members;
+    while let [first, others @ ..] = rest {
+        match *first {
+            Some(len) => total += len,
+            None => return None,
+        }
+        rest = others;
+    }
+    Some(total)
+}
+
 /// Decodes an element of a fixed length from exactly its bytes.
 #[inline]
 pub(super) fn element<T: Decode>(bytes: &[u8]) -> T {

@@ -1,11 +1,13 @@
 //! Values that borrow from the message that they are decoded from.
 
-use super::{DecodeError, Decoder};
+use std::collections::BTreeMap;
+
+use super::{Decode, DecodeError, Decoder};
 
 /// A value that is read in place: text and bytes are borrowed from the message and not copied.
 ///
 /// A view is to its owned type what `&str` is to `String`, and has the same encoding. What is
-/// malformed is found while decoding, as with [`Decode`](super::Decode); using a view cannot fail.
+/// malformed is found while decoding, as with [`Decode`]; using a view cannot fail.
 ///
 /// | Slice | owned | view |
 /// |---|---|---|
@@ -13,7 +15,9 @@ use super::{DecodeError, Decoder};
 /// | `sequence<byte>` | `Vec<u8>` | `&[u8]` |
 /// | sequence of numbers, `bool`, or structs of these | `Vec<T>` | [`Packed<T>`](super::Packed) |
 /// | struct `S` with `["rust:view"]` | `S` | `SView`, generated |
-/// | sequence of anything else that has a view | `Vec<T>` | `Vec` of views |
+/// | sequence of strings, or of anything else that has a view | `Vec<T>` | `Vec` of views |
+/// | dictionary with such keys or values | `BTreeMap<K, V>` | `BTreeMap` of views |
+/// | anything else | `T` | `T` |
 ///
 /// ```
 /// use floe_wire::{Decoder, EncodingVersion};
@@ -28,13 +32,13 @@ pub trait View<'a>: Sized {
     /// The type with the same encoding that owns its data.
     type Owned;
 
-    /// As [`Decode::MIN_WIRE_LEN`](super::Decode::MIN_WIRE_LEN).
+    /// As [`Decode::MIN_WIRE_LEN`].
     const MIN_WIRE_LEN: usize;
 
     /// Reads a value that borrows from what is decoded.
     ///
     /// # Errors
-    /// As [`Decode::decode`](super::Decode::decode).
+    /// As [`Decode::decode`].
     fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError>;
 
     /// The value with copies of what it borrows.
@@ -43,7 +47,7 @@ pub trait View<'a>: Sized {
     /// Reads `count` elements of a sequence; the caller has checked `count` against the bytes left.
     ///
     /// # Errors
-    /// As [`Decode::decode`](super::Decode::decode).
+    /// As [`Decode::decode`].
     #[inline]
     fn decode_views(decoder: &mut Decoder<'a>, count: usize) -> Result<Vec<Self>, DecodeError> {
         let mut views = Vec::with_capacity(count);
@@ -76,7 +80,7 @@ impl<'a> View<'a> for &'a [u8] {
 
     #[inline]
     fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
-        let len = decoder.size("sequence")?;
+        let len = decoder.count(1, "sequence")?;
         decoder.bytes(len, "sequence")
     }
 
@@ -84,6 +88,52 @@ impl<'a> View<'a> for &'a [u8] {
         self.to_owned()
     }
 }
+
+/// Keys in place keep their order, so that a view is looked up with a borrowed key.
+impl<'a, K: View<'a, Owned: Ord> + Ord, V: View<'a>> View<'a> for BTreeMap<K, V> {
+    type Owned = BTreeMap<K::Owned, V::Owned>;
+
+    const MIN_WIRE_LEN: usize = 1;
+
+    fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
+        let count = decoder.count(K::MIN_WIRE_LEN + V::MIN_WIRE_LEN, "dictionary")?;
+        let mut map = Self::new();
+        for _ in 0..count {
+            let key = K::decode_view(decoder)?;
+            map.insert(key, V::decode_view(decoder)?);
+        }
+        Ok(map)
+    }
+
+    fn into_owned(self) -> Self::Owned {
+        let entries = self.into_iter();
+        entries
+            .map(|(key, value)| (key.into_owned(), value.into_owned()))
+            .collect()
+    }
+}
+
+/// Values that have nothing to borrow.
+macro_rules! itself {
+    ($($type:ty),*) => {$(
+        impl<'a> View<'a> for $type {
+            type Owned = Self;
+
+            const MIN_WIRE_LEN: usize = <Self as Decode>::MIN_WIRE_LEN;
+
+            #[inline]
+            fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
+                Self::decode(decoder)
+            }
+
+            fn into_owned(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+itself!(bool, u8, i16, i32, i64, f32, f64);
 
 impl<'a, V: View<'a>> View<'a> for Vec<V> {
     type Owned = Vec<V::Owned>;
