@@ -18,6 +18,8 @@ pub struct Decoder<'a> {
     /// Added to positions in errors: where `bytes` starts in what the reader of an error sees.
     origin: usize,
     encoding: EncodingVersion,
+    /// Where the bytes begin that elements still to come need at least: see [`Decoder::each`].
+    limit: usize,
     context: Option<&'a (dyn Any + Send + Sync)>,
     /// What `bytes` are a part of, if it can be shared.
     owner: Option<&'a Bytes>,
@@ -34,6 +36,7 @@ impl<'a> Decoder<'a> {
             position: 0,
             origin: 0,
             encoding,
+            limit: usize::MAX,
             context: None,
             owner: None,
             tag_scope: TagScope::Parameters,
@@ -189,14 +192,49 @@ impl<'a> Decoder<'a> {
         let start = self.position;
         let count = self.size(what)?;
         let needed = count.saturating_mul(min_wire_len.max(1));
-        if needed > self.remaining() {
-            let error = self.end_of_data(what, needed);
+        if needed > self.free() {
+            let reserved = self.remaining() - self.free();
+            let error = self.end_of_data(what, needed.saturating_add(reserved));
             return Err(DecodeError {
                 offset: self.origin + start,
                 ..error
             });
         }
         Ok(count)
+    }
+
+    /// Reads the elements of a sequence: `read` is called for each of `count`, of at least
+    /// `min_wire_len` bytes, which [`Decoder::count`] has checked.
+    ///
+    /// While it reads one, [`Decoder::count`] leaves out the bytes that the others need. Otherwise
+    /// the same bytes could promise elements at each level of nested sequences, and memory would be
+    /// taken for all of them: see [`VALUE_MEMORY_PER_BYTE`](super::VALUE_MEMORY_PER_BYTE).
+    ///
+    /// # Errors
+    /// As `read`.
+    #[inline]
+    pub fn each(
+        &mut self,
+        count: usize,
+        min_wire_len: usize,
+        mut read: impl FnMut(&mut Self) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let outer = self.limit;
+        let end = self.position + self.free();
+        let mut limit = end.saturating_sub(count.saturating_mul(min_wire_len));
+        for _ in 0..count {
+            limit = limit.saturating_add(min_wire_len);
+            self.limit = limit;
+            read(self)?;
+        }
+        self.limit = outer;
+        Ok(())
+    }
+
+    /// Bytes not read yet that no element still to come needs.
+    fn free(&self) -> usize {
+        let end = self.limit.min(self.bytes.len());
+        end.saturating_sub(self.position)
     }
 
     /// Reads a fixed 32-bit length that must not be negative.
@@ -307,6 +345,8 @@ impl<'a> Decoder<'a> {
     pub(super) fn seek(&mut self, position: usize) {
         debug_assert!(position <= self.bytes.len(), "within what is read");
         self.position = position;
+        // The elements still to come stand elsewhere.
+        self.limit = usize::MAX;
     }
 
     /// Ends reading at `end`; returns what [`Decoder::widen`] is to restore.
@@ -345,6 +385,7 @@ impl Clone for Decoder<'_> {
             position: self.position,
             origin: self.origin,
             encoding: self.encoding,
+            limit: self.limit,
             context: self.context,
             owner: self.owner,
             tag_scope: self.tag_scope,

@@ -19,10 +19,9 @@ impl<K: Decode + Ord, V: Decode> Decode for BTreeMap<K, V> {
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         let mut map = Self::new();
-        for _ in 0..entry_count::<K, V>(decoder)? {
-            let key = K::decode(decoder)?;
-            map.insert(key, V::decode(decoder)?);
-        }
+        decode_entries(decoder, |key, value| {
+            map.insert(key, value);
+        })?;
         Ok(map)
     }
 }
@@ -38,10 +37,9 @@ impl<K: Decode + Hash + Eq, V: Decode, S: BuildHasher + Default> Decode for Hash
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         let mut map = Self::default();
-        for _ in 0..entry_count::<K, V>(decoder)? {
-            let key = K::decode(decoder)?;
-            map.insert(key, V::decode(decoder)?);
-        }
+        decode_entries(decoder, |key, value| {
+            map.insert(key, value);
+        })?;
         Ok(map)
     }
 }
@@ -58,6 +56,15 @@ fn encode_entries<'a, K: Encode + 'a, V: Encode + 'a>(
     }
 }
 
-fn entry_count<K: Decode, V: Decode>(decoder: &mut Decoder<'_>) -> Result<usize, DecodeError> {
-    decoder.count(K::MIN_WIRE_LEN + V::MIN_WIRE_LEN, "dictionary")
+fn decode_entries<K: Decode, V: Decode>(
+    decoder: &mut Decoder<'_>,
+    mut insert: impl FnMut(K, V),
+) -> Result<(), DecodeError> {
+    let min_wire_len = K::MIN_WIRE_LEN + V::MIN_WIRE_LEN;
+    let count = decoder.count(min_wire_len, "dictionary")?;
+    decoder.each(count, min_wire_len, |decoder| {
+        let key = K::decode(decoder)?;
+        insert(key, V::decode(decoder)?);
+        Ok(())
+    })
 }

@@ -38,6 +38,14 @@ pub use tagged::{TagFormat, Tagged};
 pub use version::{EncodingVersion, ProtocolVersion};
 pub use view::View;
 
+/// Memory that decoded values take at most, for a byte of their encoding, in bytes.
+///
+/// An empty string takes 24 bytes, and 1 on the wire. The worst is a dictionary with one entry, for
+/// which the standard library makes room for 11: eleven times that for each byte, and its own 24.
+/// Instances of classes come to [`CLASS_MEMORY_PER_BYTE`]. That a value has been read over another
+/// ([`Decode::decode_into`]) and kept the room of that is not counted.
+pub const VALUE_MEMORY_PER_BYTE: usize = 12 * 24;
+
 /// A value that has an encoding.
 pub trait Encode {
     /// Appends the value.

@@ -54,14 +54,20 @@ pub(super) fn decode_elements_into<T: Decode>(
 ) -> Result<(), DecodeError> {
     if T::PACKED_LEN.is_some() {
         elements.clear();
+        elements.reserve_exact(count);
+        return decode_more(elements, decoder, count);
     }
     elements.truncate(count);
-    for element in elements.iter_mut() {
-        element.decode_into(decoder)?;
-    }
-    let missing = count - elements.len();
-    elements.reserve_exact(missing);
-    decode_more(elements, decoder, missing)
+    elements.reserve_exact(count - elements.len());
+    let mut index = 0;
+    decoder.each(count, T::MIN_WIRE_LEN, |decoder| {
+        match elements.get_mut(index) {
+            Some(element) => element.decode_into(decoder)?,
+            None => elements.push(T::decode(decoder)?),
+        }
+        index += 1;
+        Ok(())
+    })
 }
 
 #[inline]
@@ -76,9 +82,10 @@ fn decode_more<T: Decode>(
             elements.extend(bytes.chunks_exact(len).map(element::<T>));
         }
         _ => {
-            for _ in 0..count {
+            decoder.each(count, T::MIN_WIRE_LEN, |decoder| {
                 elements.push(T::decode(decoder)?);
-            }
+                Ok(())
+            })?;
         }
     }
     Ok(())

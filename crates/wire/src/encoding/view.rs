@@ -51,9 +51,10 @@ pub trait View<'a>: Sized {
     #[inline]
     fn decode_views(decoder: &mut Decoder<'a>, count: usize) -> Result<Vec<Self>, DecodeError> {
         let mut views = Vec::with_capacity(count);
-        for _ in 0..count {
+        decoder.each(count, Self::MIN_WIRE_LEN, |decoder| {
             views.push(Self::decode_view(decoder)?);
-        }
+            Ok(())
+        })?;
         Ok(views)
     }
 }
@@ -96,12 +97,14 @@ impl<'a, K: View<'a, Owned: Ord> + Ord, V: View<'a>> View<'a> for BTreeMap<K, V>
     const MIN_WIRE_LEN: usize = 1;
 
     fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError> {
-        let count = decoder.count(K::MIN_WIRE_LEN + V::MIN_WIRE_LEN, "dictionary")?;
+        let min_wire_len = K::MIN_WIRE_LEN + V::MIN_WIRE_LEN;
+        let count = decoder.count(min_wire_len, "dictionary")?;
         let mut map = Self::new();
-        for _ in 0..count {
+        decoder.each(count, min_wire_len, |decoder| {
             let key = K::decode_view(decoder)?;
             map.insert(key, V::decode_view(decoder)?);
-        }
+            Ok(())
+        })?;
         Ok(map)
     }
 
