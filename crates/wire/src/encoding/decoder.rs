@@ -116,11 +116,11 @@ impl<'a> Decoder<'a> {
     /// [`DecodeErrorKind::EndOfData`].
     #[inline]
     pub fn bytes(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
-        let rest = &self.bytes[self.position..];
-        let Some(taken) = rest.get(..len) else {
+        let end = self.position.saturating_add(len);
+        let Some(taken) = self.bytes.get(self.position..end) else {
             return Err(self.end_of_data(what, len));
         };
-        self.position += len;
+        self.position = end;
         Ok(taken)
     }
 
@@ -158,7 +158,11 @@ impl<'a> Decoder<'a> {
     /// [`DecodeErrorKind::EndOfData`].
     #[inline]
     pub fn byte(&mut self, what: &'static str) -> Result<u8, DecodeError> {
-        self.array::<1>(what).map(|[byte]| byte)
+        let Some(byte) = self.bytes.get(self.position) else {
+            return Err(self.end_of_data(what, 1));
+        };
+        self.position += 1;
+        Ok(*byte)
     }
 
     /// Reads a fixed 32-bit integer.
@@ -256,6 +260,10 @@ impl<'a> Decoder<'a> {
         let len = self.size(what)?;
         let start = self.position;
         let bytes = self.bytes(len, what)?;
+        // Most strings are short and ASCII, for which this takes half the time of `from_utf8`.
+        if let Ok(text) = ascii::AsciiStr::from_ascii(bytes) {
+            return Ok(text.as_str());
+        }
         std::str::from_utf8(bytes).map_err(|error| DecodeError {
             kind: DecodeErrorKind::InvalidUtf8,
             what,
