@@ -92,6 +92,11 @@ const OURS: &[Ours] = &[
         argument: None,
         places: &[Place::Sequence],
     },
+    Ours {
+        name: "view",
+        argument: None,
+        places: &[Place::Sequence, Place::Struct],
+    },
 ];
 
 /// What is wrong with one of our own directives, and what to do.
