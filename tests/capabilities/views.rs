@@ -111,6 +111,42 @@ fn a_view_is_refused_where_an_owned_value_is_and_with_the_same_error() {
 }
 
 #[test]
+fn damaged_bytes_are_the_same_value_or_the_same_error_in_every_way_of_reading() {
+    let sent = Record {
+        data: vec![1, 2, 3],
+        points: (0..3).map(point).collect(),
+        names: vec!["ü".to_owned(), String::new()],
+        ..record()
+    };
+    let bytes = encode(&sent, EncodingVersion::V1_1);
+    let mut refused = 0;
+    for (at, by) in (0..bytes.len()).flat_map(|at| [1, 0x7F, 0x80, 0xFF].map(|by| (at, by))) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= by;
+        let decoder = || Decoder::new(&damaged, EncodingVersion::V1_1);
+        let place = |error: floe::DecodeError| (error.kind, error.offset);
+        let owned = decoder().get::<Record>().map_err(place);
+        let view = decoder().view::<RecordView<'_>>().map_err(place);
+        let mut over = record();
+        let read_over = decoder().get_into(&mut over).map_err(place);
+        refused += usize::from(owned.is_err());
+        // Printed, because a damaged number may be no number, which does not equal itself.
+        let owned = format!("{owned:?}");
+        assert_eq!(
+            format!("{:?}", view.map(View::into_owned)),
+            owned,
+            "{at} ^ {by}"
+        );
+        assert_eq!(
+            format!("{:?}", read_over.map(|()| over)),
+            owned,
+            "{at} ^ {by}"
+        );
+    }
+    assert!(refused > 100, "{refused}");
+}
+
+#[test]
 fn a_value_read_over_another_is_the_one_that_was_sent() {
     let fuller = Record {
         labels: (0..5).map(|number| label(&number.to_string())).collect(),
