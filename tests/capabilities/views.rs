@@ -233,7 +233,7 @@ fn packed_numbers_are_those_of_a_vector() {
     let bytes = encode(&track, EncodingVersion::V1_1);
     let view: TrackView<'_> = Decoder::new(&bytes, EncodingVersion::V1_1).view().unwrap();
     assert_eq!(view.to_vec(), track);
-    assert_eq!(view.iter().rev().next(), track.last().cloned());
+    assert_eq!(view.iter().next_back(), track.last().cloned());
     assert_eq!(Point::PACKED_LEN, Some(13));
     assert_eq!(Plain::PACKED_LEN, None);
     assert!(!view.is_empty());
