@@ -14,6 +14,39 @@ fn rust(definitions: &str) -> String {
 }
 
 #[test]
+fn a_view_borrows_what_has_one_and_owns_the_rest() {
+    let cases = [
+        ("string s;", "pub s: &'a str,"),
+        ("Data data;", "pub data: &'a [u8],"),
+        ("Numbers numbers;", "pub numbers: ::floe::Packed<'a, f64>,"),
+        ("Points points;", "pub points: ::floe::Packed<'a, Point>,"),
+        ("Names names;", "pub names: Vec<&'a str>,"),
+        ("Names table;", "table: decoder.view()?,"),
+        ("Inner inner;", "pub inner: InnerView<'a>,"),
+        ("Inners inners;", "pub inners: Vec<InnerView<'a>>,"),
+        (
+            "Labels labels;",
+            "pub labels: ::std::collections::BTreeMap<&'a str, i32>,",
+        ),
+        ("Plain plain;", "pub plain: Plain,"),
+        ("Kind kind;", "kind: decoder.get()?,"),
+        ("Shared shared;", "pub shared: Shared,"),
+    ];
+    for (member, expected) in cases {
+        let text = rust(&format!(
+            "enum Kind {{ a }} struct Point {{ int x; bool y; }} struct Plain {{ string s; }}
+             [\"rust:view\"] struct Inner {{ string s; }}
+             sequence<byte> Data; sequence<double> Numbers; sequence<Point> Points;
+             sequence<string> Names; sequence<Inner> Inners; dictionary<string, int> Labels;
+             [\"rust:bytes\"] sequence<byte> Shared;
+             [\"rust:view\"] struct Outer {{ string first; {member} }}"
+        ));
+        let (_, view) = text.split_once("pub struct OuterView<'a>").expect("a view");
+        assert!(view.contains(expected), "{member}\n{view}");
+    }
+}
+
+#[test]
 fn derives_are_added_to_those_that_a_type_has() {
     let cases = [
         (
@@ -124,6 +157,18 @@ fn what_would_not_compile_is_refused_with_its_place() {
         (
             "[\"rust:bytes\"] sequence<int> S;",
             "`rust:bytes` on `::M::S`, which is no sequence of bytes",
+        ),
+        (
+            "[\"rust:view\"] struct S { int i; }",
+            "`rust:view` on `::M::S`, in which there is nothing to borrow",
+        ),
+        (
+            "struct S { string s; } [\"rust:view\"] sequence<S> Q;",
+            "`rust:view` on `::M::Q`, in which there is nothing to borrow",
+        ),
+        (
+            "[\"rust:view\"] struct S { string s; } struct SView { int i; }",
+            "`::M::S` and `::M::SView` both become the Rust type `SView`",
         ),
         (
             "[\"rust:type:std::collections::HashSet\"] sequence<int> S; dictionary<S, int> D;",
