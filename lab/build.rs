@@ -1,12 +1,14 @@
-//! Compiles the lab's contract, and notes the compiler that the report names.
+//! Compiles the lab's contracts, and notes the compiler that the report names.
 
 use std::process::Command;
 
 fn main() {
-    floe_codegen::Build::new()
-        .file("contracts/Calls.ice")
-        .compile()
-        .unwrap_or_else(|error| error.exit());
+    for contract in ["contracts/Calls.ice", "contracts/Codec.ice"] {
+        floe_codegen::Build::new()
+            .file(contract)
+            .compile()
+            .unwrap_or_else(|error| error.exit());
+    }
     println!("cargo:rustc-env=FLOE_LAB_RUSTC={}", rustc_version());
 }
 

@@ -11,9 +11,47 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
+    /// As a contender's process gets it; `None` if that is no number.
+    pub(crate) fn from_millis(text: &str) -> Option<Self> {
+        let round_time = text.parse().map(Duration::from_millis).ok()?;
+        Some(Self { round_time })
+    }
+
+    /// As a contender's process gets it.
+    pub(crate) fn millis(self) -> String {
+        self.round_time.as_millis().to_string()
+    }
+
     /// Time for caches, branch predictors and buffers to reach their steady state.
     pub(crate) fn warm_up(self) -> Duration {
         self.round_time / 4
+    }
+
+    /// Repeats work that is too short for a clock: what is timed are batches of at least
+    /// [`BATCH_TIME`], and each counts as that many times its mean. At least one batch is measured.
+    pub(crate) fn repeat(self, mut work: impl FnMut()) -> Sample {
+        let mut batch = |count: u64| {
+            let started = Instant::now();
+            (0..count).for_each(|_| work());
+            started.elapsed()
+        };
+        let enough = self.warm_up().max(BATCH_TIME);
+        let mut count = 1;
+        let mut elapsed = batch(count);
+        while elapsed < enough {
+            count *= 2;
+            elapsed = batch(count);
+        }
+        let count = scaled(count, BATCH_TIME, elapsed);
+        let mut sample = Sample::new();
+        let started = Instant::now();
+        loop {
+            let nanoseconds = batch(count).as_secs_f64() * 1e9;
+            sample.record(nanoseconds / count as f64, count);
+            if started.elapsed() >= self.round_time {
+                return sample;
+            }
+        }
     }
 
     /// A stopwatch for calls that a loop makes one after the other.
@@ -27,6 +65,16 @@ impl Effort {
         }
     }
 }
+
+/// How many times fit into `wanted` if `count` took `elapsed`; rounded up, with a tenth more, since a
+/// batch must not be shorter.
+fn scaled(count: u64, wanted: Duration, elapsed: Duration) -> u64 {
+    let share = 1.1 * wanted.as_secs_f64() / elapsed.as_secs_f64();
+    ((count as f64 * share).ceil() as u64).max(1)
+}
+
+/// The least time that a batch takes: a clock's reading, and an interruption, vanish in it.
+pub(crate) const BATCH_TIME: Duration = Duration::from_millis(20);
 
 /// Times calls that follow one another: the end of one is the start of the next, so that the clock
 /// is read once a call, and no time falls between two.
@@ -44,8 +92,7 @@ impl Stopwatch {
         let now = Instant::now();
         if self.started >= self.measure_from {
             let elapsed = now.duration_since(self.started);
-            let nanoseconds = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-            self.sample.record(nanoseconds, 1);
+            self.sample.record(elapsed.as_secs_f64() * 1e9, 1);
         }
         self.started = now;
         now < self.measure_until
@@ -78,5 +125,33 @@ mod tests {
         let sample = stopwatch.into_sample();
         assert!(sample.count() >= 1 && sample.count() < lap_count);
         assert!(sample.quantile(0.0) >= 990_000.0);
+    }
+    #[test]
+    fn batches_are_long_however_short_the_work_is() {
+        let effort = Effort {
+            round_time: Duration::from_millis(50),
+        };
+        let started = Instant::now();
+        let mut done = 0_u64;
+        let sample = effort.repeat(|| done = std::hint::black_box(done + 1));
+        assert!(started.elapsed() >= effort.warm_up() + effort.round_time);
+        assert!(sample.count() < done && sample.quantile(0.0) > 0.0);
+    }
+
+    #[test]
+    fn work_that_takes_longer_than_a_round_is_still_measured() {
+        let effort = Effort {
+            round_time: Duration::from_millis(1),
+        };
+        let sample = effort.repeat(|| std::thread::sleep(Duration::from_millis(25)));
+        assert_eq!(sample.count(), 1);
+        assert!(sample.quantile(0.0) >= 24_900_000.0);
+    }
+
+    #[test]
+    fn a_batch_is_scaled_to_its_time_and_never_empty() {
+        let millis = Duration::from_millis;
+        assert_eq!(scaled(100, millis(20), millis(40)), 56);
+        assert_eq!(scaled(1, millis(20), millis(5_000)), 1);
     }
 }

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::contender::{Contender, Ready};
+use crate::contender::Ready;
 use crate::error::LabError;
 use crate::measure::Effort;
 use crate::options::RunOptions;
 use crate::placement::Cores;
 use crate::process::Process;
 use crate::report::{Environment, Measured, Report};
-use crate::sample::Sample;
-use crate::scenario::{CaseInfo, ScenarioInfo};
+use crate::sample::{Encoded, Sample};
+use crate::scenario::{CaseInfo, Processes, ScenarioInfo};
 
 /// What a run is about to do, or has noticed.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +73,7 @@ pub fn run(
         round_time: options.effective_round_time(),
     };
     let total = rounds * measured.len();
+    let mut encodings = Encodings::default();
     for round in 0..rounds {
         for index in rotated(measured.len(), round) {
             let Measured {
@@ -84,7 +85,11 @@ pub fn run(
                 done: measured.iter().map(|pair| pair.rounds.len()).sum(),
                 total,
             });
-            let sample = measure(contender, case, effort, &cores)?;
+            let sample = match scenario.processes {
+                Processes::ServerAndClient => measure_pair(contender, case, effort, &cores)?,
+                Processes::One => measure_alone(contender, case, effort, &cores)?,
+            };
+            encodings.compare(contender, case, &sample)?;
             measured[index].rounds.push(sample);
         }
     }
@@ -96,11 +101,18 @@ fn chosen_cases(
     options: &RunOptions,
 ) -> Result<Vec<&'static CaseInfo>, LabError> {
     let known: Vec<_> = scenario.cases.iter().map(|case| case.name).collect();
-    check_names("case", &options.cases, &known)?;
+    let means = |asked: &str, case: &str| asked == case || asked == group(case);
+    check_names("case", &options.cases, &known, means)?;
     let is_chosen = |case: &&CaseInfo| {
-        options.cases.is_empty() || options.cases.iter().any(|name| name == case.name)
+        let mut asked = options.cases.iter();
+        options.cases.is_empty() || asked.any(|name| means(name, case.name))
     };
     Ok(scenario.cases.iter().filter(is_chosen).collect())
+}
+
+/// What stands before the slash in the name of a case: the name of all cases that begin so.
+fn group(case: &str) -> &str {
+    case.split_once('/').map_or(case, |(group, _)| group)
 }
 
 /// The contenders that were asked for, or all that are available.
@@ -109,19 +121,21 @@ fn ready_contenders(
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Ready>, LabError> {
-    check_names("contender", &options.contenders, scenario.contenders)?;
+    let known = scenario.contender_names();
+    check_names("contender", &options.contenders, &known, str::eq)?;
     let own = own_program(options)?;
     let mut ready = Vec::new();
-    for name in scenario.contenders {
-        let is_asked_for = options.contenders.iter().any(|asked| asked == name);
+    for candidate in scenario.contenders {
+        let mut asked = options.contenders.iter();
+        let is_asked_for = asked.any(|asked| asked == candidate.name);
         if !options.contenders.is_empty() && !is_asked_for {
             continue;
         }
-        let contender = (*name).to_owned();
+        let contender = candidate.name.to_owned();
         progress(Progress::Preparing {
             contender: contender.clone(),
         });
-        match Contender::named(name)?.prepare(&own) {
+        match candidate.prepare(scenario.name, &own) {
             Ok(prepared) => ready.push(prepared),
             Err(reason) if is_asked_for => {
                 return Err(LabError::Unavailable { contender, reason });
@@ -136,8 +150,10 @@ fn check_names(
     kind: &'static str,
     asked: &[String],
     known: &[&'static str],
+    means: impl Fn(&str, &str) -> bool,
 ) -> Result<(), LabError> {
-    match asked.iter().find(|name| !known.contains(&name.as_str())) {
+    let exists = |name: &str| known.iter().any(|known| means(name, known));
+    match asked.iter().find(|name| !exists(name)) {
         None => Ok(()),
         Some(name) => Err(LabError::Unknown {
             kind,
@@ -177,7 +193,8 @@ fn rotated(count: usize, round: usize) -> impl Iterator<Item = usize> {
 }
 
 /// One round of one contender, in processes of its own.
-fn measure(
+/// Starts a server and a client of the contender, and takes down what the client says.
+fn measure_pair(
     contender: &Ready,
     case: &str,
     effort: Effort,
@@ -192,9 +209,61 @@ fn measure(
     let address = server.line(START_LIMIT)?;
     let command = contender.client(case, &address, effort);
     let mut client = Process::start(contender.name, "client", command, cores.client.as_ref())?;
+    sample_of(contender, &mut client, effort)
+}
+
+/// Starts a process of the contender that measures by itself, and takes down what it says.
+fn measure_alone(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    cores: &Cores,
+) -> Result<Sample, LabError> {
+    let command = contender.alone(case, effort);
+    let mut process = Process::start(contender.name, "process", command, cores.client.as_ref())?;
+    sample_of(contender, &mut process, effort)
+}
+
+fn sample_of(contender: &Ready, process: &mut Process, effort: Effort) -> Result<Sample, LabError> {
     let limit = START_LIMIT + 2 * (effort.warm_up() + effort.round_time);
-    let line = client.line(limit)?;
+    let line = process.line(limit)?;
     Sample::from_line(&line).map_err(|reason| LabError::contender(contender.name, reason))
+}
+
+/// Whose bytes those of others are compared with: the first ones of each case and encoding.
+#[derive(Debug, Default)]
+struct Encodings {
+    first: Vec<(&'static str, String, &'static str, Encoded)>,
+}
+
+impl Encodings {
+    /// Notes what was encoded, or compares it.
+    ///
+    /// # Errors
+    /// [`LabError::Contender`] if the bytes are not those of the others with the same encoding.
+    fn compare(&mut self, contender: &Ready, case: &str, sample: &Sample) -> Result<(), LabError> {
+        let (Some(encoding), Some(encoded)) = (contender.encoding, &sample.encoded) else {
+            return Ok(());
+        };
+        let of = group(case);
+        let mut first = self.first.iter();
+        match first.find(|(other, case, ..)| *other == encoding && case == of) {
+            None => {
+                let own = (encoding, of.to_owned(), contender.name, encoded.clone());
+                self.first.push(own);
+                Ok(())
+            }
+            Some((_, _, _, expected)) if expected == encoded => Ok(()),
+            Some((_, _, name, expected)) => {
+                let reason = format!(
+                    "expected the {} bytes with digest {} that {name} encodes {of} to, got {} bytes \
+                     with digest {}: the two disagree on the encoding {encoding}",
+                    expected.len, expected.digest, encoded.len, encoded.digest
+                );
+                Err(LabError::contender(contender.name, reason))
+            }
+        }
+    }
 }
 
 /// How long a process may take to start, on a busy machine.
@@ -226,12 +295,55 @@ mod tests {
             "expected a case of twoway, got \"threeway\""
         );
         let error = run("cpr", &options, &mut silent).unwrap_err();
-        assert_eq!(error.to_string(), "expected a scenario of rpc, got \"cpr\"");
+        assert_eq!(
+            error.to_string(),
+            "expected a scenario of rpc, codec, got \"cpr\""
+        );
         let options = RunOptions {
             contenders: vec!["flow".to_owned()],
             ..RunOptions::default()
         };
         let error = run("rpc", &options, &mut silent).unwrap_err();
         assert!(error.to_string().contains("floor, floe"), "{error}");
+    }
+    #[test]
+    fn a_name_before_a_slash_stands_for_all_cases_that_begin_so() {
+        let codec = ScenarioInfo::named("codec").unwrap();
+        let chosen = |names: &[&str]| {
+            let options = RunOptions {
+                cases: names.iter().map(|&name| name.to_owned()).collect(),
+                ..RunOptions::default()
+            };
+            let cases = chosen_cases(codec, &options).unwrap();
+            cases.iter().map(|case| case.name).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen(&["text"]), ["text/encode", "text/decode"]);
+        assert_eq!(chosen(&["nested/decode"]), ["nested/decode"]);
+        assert_eq!(chosen(&[]).len(), codec.cases.len());
+    }
+
+    #[test]
+    fn bytes_that_differ_within_an_encoding_end_the_run() {
+        let sample = |bytes: &[u8]| {
+            let mut sample = Sample::new();
+            sample.encoded = Some(Encoded::of(bytes));
+            sample
+        };
+        let ready = |name, encoding| Ready::for_tests(name, encoding);
+        let mut encodings = Encodings::default();
+        let mut compare = |name, encoding, case, bytes: &[u8]| {
+            encodings.compare(&ready(name, encoding), case, &sample(bytes))
+        };
+        compare("ice", Some("Ice 1.1"), "text/encode", b"abc").unwrap();
+        compare("floe", Some("Ice 1.1"), "text/decode", b"abc").unwrap();
+        compare("gsoap", None, "text/encode", b"<abc/>").unwrap();
+        compare("floe", Some("Ice 1.1"), "nested/encode", b"xyz").unwrap();
+        let error = compare("floe", Some("Ice 1.1"), "text/encode", b"abcd").unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.starts_with("contender floe failed: expected the 3 bytes with digest ")
+                && error.contains("that ice encodes text to, got 4 bytes"),
+            "{error}"
+        );
     }
 }

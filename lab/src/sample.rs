@@ -3,23 +3,56 @@
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-/// Durations of calls in nanoseconds, to three digits.
+/// Durations of calls, to three digits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
+    /// In picoseconds: some things take less than a few nanoseconds, on the mean of many.
     histogram: Histogram<u64>,
+    /// What was encoded or decoded, if that was measured.
+    pub(crate) encoded: Option<Encoded>,
+}
+
+/// What an encoding is known by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Encoded {
+    /// Bytes.
+    pub(crate) len: u64,
+    /// FNV-1a of them, 64 bits, as 16 hexadecimal digits.
+    pub(crate) digest: String,
+}
+
+impl Encoded {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        // Source: RFC 9923, "The FNV Non-Cryptographic Hash Algorithm".
+        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        let digest = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+        Self {
+            len: bytes.len() as u64,
+            digest: format!("{digest:016x}"),
+        }
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let digest = value.get("digest")?.as_str()?.to_owned();
+        let len = value.get("len")?.as_u64()?;
+        Some(Self { len, digest })
+    }
 }
 
 impl Sample {
     pub(crate) fn new() -> Self {
         Self {
             histogram: Histogram::new(DIGITS).expect("three digits are allowed"),
+            encoded: None,
         }
     }
 
     /// Counts `count` calls of `nanoseconds` each.
-    pub(crate) fn record(&mut self, nanoseconds: u64, count: u64) {
+    pub(crate) fn record(&mut self, nanoseconds: f64, count: u64) {
+        // Beyond the range of the integer is beyond what a clock measures.
+        let picoseconds = (nanoseconds * PICOSECONDS).round() as u64;
         // The histogram grows by itself; it refuses only what no clock measures.
-        let _ = self.histogram.record_n(nanoseconds, count);
+        let _ = self.histogram.record_n(picoseconds, count);
     }
 
     /// Adds the calls of another round.
@@ -35,21 +68,28 @@ impl Sample {
 
     /// In nanoseconds.
     pub(crate) fn mean(&self) -> f64 {
-        self.histogram.mean()
+        self.histogram.mean() / PICOSECONDS
     }
 
     /// The duration that this share of the calls does not exceed, in nanoseconds.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
-        self.histogram.value_at_quantile(share) as f64
+        self.histogram.value_at_quantile(share) as f64 / PICOSECONDS
     }
 
-    /// One line of JSON: `{"calls": [[nanoseconds, count], ..]}`.
+    /// One line of JSON: `{"calls": [[nanoseconds, count], ..]}`, and what was encoded.
     pub(crate) fn to_line(&self) -> String {
         let recorded = self.histogram.iter_recorded();
         let calls: Vec<Value> = recorded
-            .map(|step| json!([step.value_iterated_to(), step.count_at_value()]))
+            .map(|step| {
+                let nanoseconds = step.value_iterated_to() as f64 / PICOSECONDS;
+                json!([nanoseconds, step.count_at_value()])
+            })
             .collect();
-        json!({ "calls": calls }).to_string()
+        let mut line = json!({ "calls": calls });
+        if let Some(Encoded { len, digest }) = &self.encoded {
+            line["encoded"] = json!({"len": len, "digest": digest});
+        }
+        line.to_string()
     }
 
     /// Reads what [`Sample::to_line`] wrote, or a contender in another language.
@@ -65,8 +105,9 @@ impl Sample {
         let calls = value.get("calls").and_then(Value::as_array);
         let mut sample = Self::new();
         for call in calls.ok_or_else(wrong)? {
-            let number = |index: usize| call.get(index).and_then(Value::as_u64);
-            let (Some(nanoseconds), Some(count)) = (number(0), number(1)) else {
+            let nanoseconds = call.get(0).and_then(Value::as_f64);
+            let count = call.get(1).and_then(Value::as_u64);
+            let (Some(nanoseconds @ 0.0..), Some(count)) = (nanoseconds, count) else {
                 return Err(wrong());
             };
             sample.record(nanoseconds, count);
@@ -74,9 +115,13 @@ impl Sample {
         if sample.count() == 0 {
             return Err("expected at least one call, got none".to_owned());
         }
+        sample.encoded = value.get("encoded").and_then(Encoded::from_json);
         Ok(sample)
     }
 }
+
+/// In a nanosecond.
+const PICOSECONDS: f64 = 1_000.0;
 
 /// Significant digits that are kept.
 const DIGITS: u8 = 3;
@@ -89,9 +134,11 @@ mod tests {
     fn a_sample_survives_the_pipe() {
         let mut sample = Sample::new();
         for nanoseconds in (1..2_000_000).step_by(777) {
-            sample.record(nanoseconds, 1 + nanoseconds % 3);
+            sample.record(f64::from(nanoseconds), 1 + u64::from(nanoseconds % 3_u32));
         }
+        sample.encoded = Some(Encoded::of(b"abc"));
         let received = Sample::from_line(&sample.to_line()).unwrap();
+        assert_eq!(received.encoded, sample.encoded);
         assert_eq!(received.count(), sample.count());
         for share in [0.5, 0.99, 1.0] {
             assert_eq!(received.quantile(share), sample.quantile(share));
@@ -102,12 +149,25 @@ mod tests {
     #[test]
     fn rounds_add_up() {
         let mut all = Sample::new();
-        all.record(1_000, 3);
+        all.record(1_000.0, 3);
         let mut other = Sample::new();
-        other.record(3_000, 1);
+        other.record(3_000.0, 1);
         all.add(&other);
         assert_eq!(all.count(), 4);
         assert!((all.mean() / 1_500.0 - 1.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn less_than_a_nanosecond_is_not_lost() {
+        let sample = Sample::from_line("{\"calls\": [[0.75, 1000]]}").unwrap();
+        assert!((sample.quantile(0.5) - 0.75).abs() < 0.001);
+    }
+
+    #[test]
+    fn digests_are_those_of_the_published_function() {
+        assert_eq!(Encoded::of(b"").digest, "cbf29ce484222325");
+        assert_eq!(Encoded::of(b"a").digest, "af63dc4c8601ec8c");
+        assert_eq!(Encoded::of(b"foobar").digest, "85944171f73967e8");
     }
 
     #[test]

@@ -1,107 +1,95 @@
-//! Contenders: pairs of a server and a client that can do some of the cases.
+//! Contenders: what can do some of the cases of a scenario, beside the others.
+//!
+//! - `calls/`, `codec/`: the contenders of the scenarios, a file each
+//! - `program.rs`: builds those that are written in C++
 //!
 //! What they agree on, in whatever language they are written:
 //!
 //! ```text
 //! PROGRAM [..] server CASE                   prints one line: where it is reached; lives until its stdin ends
-//! PROGRAM [..] client CASE MILLIS ADDRESS    warms up a quarter of MILLIS, measures MILLIS, prints one line:
-//!                                            {"calls": [[nanoseconds, count], ..]}
+//! PROGRAM [..] client CASE MILLIS ADDRESS    warms up a quarter of MILLIS, measures MILLIS, prints one line
+//! PROGRAM [..] alone CASE MILLIS             the same, where there is nobody to call
 //! ```
+//!
+//! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
+//! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`].
 
-mod floe;
-mod floor;
-mod ice;
+pub(crate) mod calls;
+pub(crate) mod codec;
+mod program;
 
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use crate::error::LabError;
 use crate::measure::Effort;
 use crate::sample::Sample;
+use crate::scenario::ScenarioInfo;
 
-/// All contenders of all scenarios.
-pub(crate) const CONTENDERS: [&Contender; 4] =
-    [&floor::FLOOR, &floe::FLOE, &floe::FLOE_THREADS, &ice::ICE];
+pub(crate) use program::{Built, CppProgram, ICE_INSTALL, ICE_VERSION};
 
-/// A server and a client that can be measured.
+/// Somebody that can be measured.
 #[derive(Debug)]
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     /// The cases that it can do.
     pub(crate) cases: &'static [&'static str],
+    /// The name of the encoding that it makes, if that is to be compared: contenders with the same one
+    /// must make the same bytes.
+    pub(crate) encoding: Option<&'static str>,
     pub(crate) origin: Origin,
 }
 
 /// Where a contender's processes come from.
 #[derive(Debug)]
 pub(crate) enum Origin {
-    /// This very program, started again.
-    Own {
+    /// This very program, started again as a server and as a client.
+    Pair {
         serve: fn(case: &str) -> Result<(), Failure>,
         call: fn(case: &str, address: &str, effort: Effort) -> Result<Sample, Failure>,
     },
-    /// A program that is built when it is first needed; the error says what is missing.
-    Built(fn() -> Result<Built, String>),
+    /// This very program, started again, with nobody to call.
+    Alone(fn(case: &str, effort: Effort) -> Result<Sample, Failure>),
+    /// A program that is built when it is first needed.
+    Built(&'static CppProgram),
 }
 
-/// What the two roles of a contender may fail with.
+/// What the roles of a contender may fail with.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-/// A contender's program, ready to start.
-#[derive(Debug)]
-pub(crate) struct Built {
-    pub(crate) program: std::path::PathBuf,
-    /// Of the middleware.
-    pub(crate) version: String,
-}
 
 /// A contender of which it is known how to start it.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) name: &'static str,
     pub(crate) cases: &'static [&'static str],
+    pub(crate) encoding: Option<&'static str>,
     pub(crate) version: String,
     program: std::path::PathBuf,
     leading_arguments: Vec<String>,
 }
 
 impl Contender {
-    /// Finds the contender of this name.
-    ///
-    /// # Errors
-    /// [`LabError::Unknown`].
-    pub(crate) fn named(name: &str) -> Result<&'static Self, LabError> {
-        let found = CONTENDERS.iter().find(|contender| contender.name == name);
-        found.copied().ok_or_else(|| LabError::Unknown {
-            kind: "contender",
-            name: name.to_owned(),
-            known: CONTENDERS
-                .map(|contender| contender.name.to_owned())
-                .to_vec(),
-        })
-    }
-
     /// Builds what there is to build. `own` is the program that takes `lab contender`.
     ///
     /// # Errors
     /// Why it cannot run on this machine, and what to do about it.
-    pub(crate) fn prepare(&self, own: &Path) -> Result<Ready, String> {
+    pub(crate) fn prepare(&self, scenario: &str, own: &Path) -> Result<Ready, String> {
         let (program, version, leading_arguments) = match &self.origin {
-            Origin::Own { .. } => {
-                let arguments = ["lab", "contender", self.name].map(str::to_owned);
+            Origin::Pair { .. } | Origin::Alone(_) => {
+                let arguments = ["lab", "contender", scenario, self.name].map(str::to_owned);
                 let version = env!("CARGO_PKG_VERSION").to_owned();
                 (own.to_owned(), version, arguments.to_vec())
             }
-            Origin::Built(build) => {
-                let built = build()?;
-                (built.program, built.version, Vec::new())
+            Origin::Built(program) => {
+                let Built { program, version } = program.build()?;
+                (program, version, Vec::new())
             }
         };
         Ok(Ready {
             name: self.name,
             cases: self.cases,
+            encoding: self.encoding,
             version,
             program,
             leading_arguments,
@@ -110,13 +98,29 @@ impl Contender {
 }
 
 impl Ready {
+    /// One that cannot be started.
+    #[cfg(test)]
+    pub(crate) fn for_tests(name: &'static str, encoding: Option<&'static str>) -> Self {
+        Self {
+            name,
+            cases: &[],
+            encoding,
+            version: String::new(),
+            program: std::path::PathBuf::new(),
+            leading_arguments: Vec::new(),
+        }
+    }
+
     pub(crate) fn server(&self, case: &str) -> Command {
         self.command(&["server", case])
     }
 
     pub(crate) fn client(&self, case: &str, address: &str, effort: Effort) -> Command {
-        let millis = effort.round_time.as_millis().to_string();
-        self.command(&["client", case, &millis, address])
+        self.command(&["client", case, &effort.millis(), address])
+    }
+
+    pub(crate) fn alone(&self, case: &str, effort: Effort) -> Command {
+        self.command(&["alone", case, &effort.millis()])
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -133,23 +137,22 @@ impl Ready {
 /// [`LabError`] for wrong arguments, and for what the contender fails with.
 pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let [name, role, case, rest @ ..] = arguments.as_slice() else {
+    let [scenario, name, role, case, rest @ ..] = arguments.as_slice() else {
         return Err(usage(&arguments));
     };
-    let contender = Contender::named(name)?;
-    let Origin::Own { serve, call } = contender.origin else {
-        return Err(LabError::contender(name, "it has a program of its own"));
-    };
-    let result = match (*role, rest) {
-        ("server", []) => {
+    let contender = ScenarioInfo::named(scenario)?.contender(name)?;
+    let result = match (&contender.origin, *role, rest) {
+        (Origin::Pair { serve, .. }, "server", []) => {
             end_with_stdin();
             serve(case)
         }
-        ("client", [millis, address]) => {
-            let round_time = millis.parse().map(Duration::from_millis);
-            let round_time = round_time.map_err(|_| usage(&arguments))?;
-            call(case, address, Effort { round_time })
-                .and_then(|sample| announce(&sample.to_line()))
+        (Origin::Pair { call, .. }, "client", [millis, address]) => {
+            let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+            call(case, address, effort).and_then(|sample| announce(&sample.to_line()))
+        }
+        (Origin::Alone(work), "alone", [millis]) => {
+            let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+            work(case, effort).and_then(|sample| announce(&sample.to_line()))
         }
         _ => return Err(usage(&arguments)),
     };
@@ -161,8 +164,9 @@ fn usage(arguments: &[&str]) -> LabError {
         kind: "contender's command line",
         name: arguments.join(" "),
         known: vec![
-            "NAME server CASE".to_owned(),
-            "NAME client CASE MILLIS ADDRESS".to_owned(),
+            "SCENARIO NAME server CASE".to_owned(),
+            "SCENARIO NAME client CASE MILLIS ADDRESS".to_owned(),
+            "SCENARIO NAME alone CASE MILLIS".to_owned(),
         ],
     }
 }
@@ -190,19 +194,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_contenders_have_the_same_name() {
-        let mut names = CONTENDERS.map(|contender| contender.name).to_vec();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), CONTENDERS.len());
-    }
-
-    #[test]
     fn a_wrong_command_line_is_answered_with_the_right_ones() {
         let error = contender_main(&["floe".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("NAME server CASE"), "{error}");
-        let unknown = ["flow", "server", "twoway"].map(str::to_owned);
+        let unknown = ["rpc", "flow", "server", "twoway"].map(str::to_owned);
         let error = contender_main(&unknown).unwrap_err();
         assert!(error.to_string().contains("floor, floe"), "{error}");
+        let role_of_another = ["codec", "floe", "server", "text/encode"].map(str::to_owned);
+        let error = contender_main(&role_of_another).unwrap_err();
+        assert!(error.to_string().contains("NAME alone CASE"), "{error}");
     }
 }

@@ -9,13 +9,13 @@ impl Report {
     ///
     /// ```text
     /// {"scenario", "environment": {..},
-    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p99", "rounds": [..]}, ..],
+    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p99", "encoded_len", "rounds": [..]}, ..],
     ///  "ratios":  [{"case", "of", "to", "median", "low", "high"}, ..],
     ///  "notes":   [text, ..]}
     /// ```
     ///
     /// `mean`, `p50` and `p99` are those of all calls of all rounds. `rounds` holds the median of each
-    /// round. A ratio is made of the quotients of two such medians of the same round: their median,
+    /// round. `encoded_len` is the number of bytes that were encoded or decoded, or `null`. A ratio is made of the quotients of two such medians of the same round: their median,
     /// and the quartiles below and above it. `notes` say what to know before reading the figures.
     pub fn to_json(&self) -> Value {
         json!({
@@ -36,6 +36,7 @@ fn result(result: &CaseResult) -> Value {
         "mean": rounded(result.mean),
         "p50": rounded(result.p50),
         "p99": rounded(result.p99),
+        "encoded_len": result.encoded_len,
         "rounds": result.rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
     })
 }
@@ -51,9 +52,9 @@ fn ratio(ratio: &CaseRatio) -> Value {
     })
 }
 
-/// Three digits after the point: a nanosecond, or a thousandth.
+/// Five digits after the point: a hundredth of a nanosecond.
 fn rounded(value: f64) -> f64 {
-    (value * 1_000.0).round() / 1_000.0
+    (value * 100_000.0).round() / 100_000.0
 }
 
 #[cfg(test)]
@@ -75,7 +76,16 @@ mod tests {
         );
         assert_eq!(
             keys(&json["results"][0]),
-            ["contender", "case", "unit", "mean", "p50", "p99", "rounds"]
+            [
+                "contender",
+                "case",
+                "unit",
+                "mean",
+                "p50",
+                "p99",
+                "encoded_len",
+                "rounds"
+            ]
         );
         assert_eq!(
             keys(&json["ratios"][0]),

@@ -41,6 +41,8 @@ pub struct CaseResult {
     pub unit: &'static str,
     /// Calls that were measured, in all rounds.
     pub count: u64,
+    /// Bytes that were encoded or decoded, if that was measured.
+    pub encoded_len: Option<u64>,
     /// Mean of all calls of all rounds.
     pub mean: f64,
     /// What half of all calls did not exceed.
@@ -139,6 +141,7 @@ impl CaseResult {
             case: measured.case.to_owned(),
             unit: "us",
             count: all.count(),
+            encoded_len: first.encoded.as_ref().map(|encoded| encoded.len),
             mean: microseconds(all.mean()),
             p50: microseconds(all.quantile(0.5)),
             p99: microseconds(all.quantile(0.99)),
@@ -183,6 +186,7 @@ pub(crate) mod tests {
             case: "twoway".to_owned(),
             unit: "us",
             count: 1000,
+            encoded_len: None,
             mean: f64::midpoint(rounds[0], rounds[1]),
             p50: rounds[0],
             p99: 2.0 * rounds[1],

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Report;
+use super::{CaseResult, Report};
+use crate::statistics::Spread;
 
 impl Report {
     /// The report as text for a terminal, with an end of line.
@@ -13,6 +14,13 @@ impl Report {
         if !self.ratios.is_empty() {
             text.push('\n');
             text.push_str(&aligned(&self.ratio_rows()));
+        }
+        for rows in [self.median_rows(), self.length_rows()]
+            .into_iter()
+            .flatten()
+        {
+            text.push('\n');
+            text.push_str(&aligned(&rows));
         }
         for note in &self.notes {
             // Writing to a string cannot fail.
@@ -34,21 +42,73 @@ impl Report {
         ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for result in &self.results {
-            let rounds: Vec<_> = result
-                .rounds
-                .iter()
-                .map(|mean| format!("{mean:.1}"))
-                .collect();
+            let rounds = result.rounds.iter();
+            let rounds: Vec<_> = rounds.map(|median| duration(*median, 1)).collect();
             rows.push(vec![
                 result.case.clone(),
                 result.contender.clone(),
                 result.unit.to_owned(),
-                format!("{:.2}", result.mean),
-                format!("{:.2}", result.p50),
-                format!("{:.2}", result.p99),
+                duration(result.mean, 2),
+                duration(result.p50, 2),
+                duration(result.p99, 2),
                 result.count.to_string(),
                 rounds.join(" "),
             ]);
+        }
+        rows
+    }
+
+    /// How many bytes each contender makes of each case that has an encoding: `None` if there is none.
+    fn length_rows(&self) -> Option<Vec<Vec<String>>> {
+        let is_encoded = self
+            .results
+            .iter()
+            .any(|result| result.encoded_len.is_some());
+        is_encoded.then(|| {
+            self.cells("bytes", |result| {
+                result
+                    .encoded_len
+                    .map(|len| len.to_string())
+                    .unwrap_or_default()
+            })
+        })
+    }
+
+    /// The middle one of the rounds of each contender in each case: `None` if there is but one case.
+    fn median_rows(&self) -> Option<Vec<Vec<String>>> {
+        let first = &self.results.first()?.case;
+        let has_many = self.results.iter().any(|result| result.case != *first);
+        has_many.then(|| {
+            self.cells("median us", |result| {
+                let median = Spread::of(&result.rounds).map(|spread| spread.median);
+                median.map(|median| duration(median, 2)).unwrap_or_default()
+            })
+        })
+    }
+
+    /// A row for each case, a column for each contender.
+    fn cells(&self, what: &str, cell: impl Fn(&CaseResult) -> String) -> Vec<Vec<String>> {
+        let distinct = |of: fn(&CaseResult) -> &String| {
+            let mut names: Vec<&str> = Vec::new();
+            for name in self.results.iter().map(of) {
+                if !names.contains(&name.as_str()) {
+                    names.push(name);
+                }
+            }
+            names
+        };
+        let contenders = distinct(|result| &result.contender);
+        let head = [&[what], contenders.as_slice()].concat();
+        let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
+        for case in distinct(|result| &result.case) {
+            let find = |contender: &&str| {
+                let mut all = self.results.iter();
+                all.find(|result| result.case == case && result.contender == *contender)
+            };
+            let figures = contenders
+                .iter()
+                .map(|name| find(name).map_or("-".to_owned(), &cell));
+            rows.push([case.to_owned()].into_iter().chain(figures).collect());
         }
         rows
     }
@@ -67,6 +127,17 @@ impl Report {
         }
         rows
     }
+}
+
+/// With so many digits after the point, and with more if too few would be left to compare.
+fn duration(microseconds: f64, digits: usize) -> String {
+    let more = match microseconds {
+        ..0.1 => 4,
+        ..1.0 => 3,
+        ..10.0 => 2,
+        _ => 0,
+    };
+    format!("{microseconds:.0$}", digits.max(more))
 }
 
 /// Rows with each column as wide as its widest cell.
@@ -103,5 +174,20 @@ mod tests {
         assert!(has("twoway  floe       us    17.50"), "{table}");
         assert!(has("twoway  floe/floor  1.17    1.16  1.19"), "{table}");
         assert!(has("note: twoway: two speeds seen"), "{table}");
+    }
+    #[test]
+    fn many_cases_are_also_shown_as_a_row_each() {
+        let mut report = example();
+        let mut other = report.results[0].clone();
+        other.case = "text/encode".to_owned();
+        other.encoded_len = Some(6_917);
+        other.rounds = vec![0.0123, 0.0125];
+        report.results.push(other);
+        let table = report.to_table();
+        let has = |line: &str| table.lines().any(|other| other == line);
+        assert!(has("median us    floor   floe"), "{table}");
+        assert!(has("twoway       15.00   17.50"), "{table}");
+        assert!(has("text/encode  0.0124  -"), "{table}");
+        assert!(has("text/encode  6917   -"), "{table}");
     }
 }

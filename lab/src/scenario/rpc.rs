@@ -1,11 +1,13 @@
 //! How long does a call take?
 
-use super::{CaseInfo, ScenarioInfo};
+use super::{CaseInfo, Processes, ScenarioInfo};
+use crate::contender::calls::{FLOE, FLOE_THREADS, FLOOR, ICE};
 
 pub(super) const RPC: ScenarioInfo = ScenarioInfo {
     name: "rpc",
     summary: "how long calls take between two processes of one computer",
-    contenders: &["floor", "floe", "floe-threads", "ice"],
+    contenders: &[&FLOOR, &FLOE, &FLOE_THREADS, &ICE],
+    processes: Processes::ServerAndClient,
     cases: &[CaseInfo {
         name: "twoway",
         summary: "an operation without parameters and results, over loopback TCP",

@@ -1,3 +1,4 @@
 //! What a user can do with the lab.
 
+mod codec;
 mod rpc;

@@ -43,7 +43,7 @@ impl List {
                 json!({
                     "scenario": scenario.name,
                     "cases": cases,
-                    "contenders": scenario.contenders,
+                    "contenders": scenario.contender_names(),
                     "summary": scenario.summary,
                 })
             })

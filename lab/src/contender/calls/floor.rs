@@ -3,14 +3,15 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-use super::{Contender, Failure, Origin, announce};
+use crate::contender::{Contender, Failure, Origin, announce};
 use crate::measure::Effort;
 use crate::sample::Sample;
 
-pub(super) const FLOOR: Contender = Contender {
+pub(crate) const FLOOR: Contender = Contender {
     name: "floor",
     cases: &["twoway"],
-    origin: Origin::Own { serve, call },
+    encoding: None,
+    origin: Origin::Pair { serve, call },
 };
 
 /// Bytes of the request that calls `nothing` of the object `calls`.
@@ -67,7 +68,7 @@ mod tests {
     use floe_wire::message::{Context, OperationMode, RequestHeader, RequestId, reply};
 
     use super::*;
-    use crate::contender::floe::IDENTITY;
+    use crate::contender::calls::floe::IDENTITY;
 
     #[test]
     fn requests_have_the_length_of_those_of_the_protocol() {

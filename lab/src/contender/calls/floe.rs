@@ -5,7 +5,7 @@ use std::io;
 use floe::{Adapter, Communicator, Current, InvokeError};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Contender, Failure, Origin, announce};
+use crate::contender::{Contender, Failure, Origin, announce};
 use crate::measure::Effort;
 use crate::sample::Sample;
 
@@ -17,20 +17,22 @@ mod contract {
 
 /// Floe on tokio's current-thread runtime, in both processes: what suits a program whose work is
 /// to wait.
-pub(super) const FLOE: Contender = Contender {
+pub(crate) const FLOE: Contender = Contender {
     name: "floe",
     cases: &["twoway"],
-    origin: Origin::Own {
+    encoding: None,
+    origin: Origin::Pair {
         serve: |_case| serve(&current_thread()?),
         call: |_case, address, effort| call(&current_thread()?, address, effort),
     },
 };
 
 /// Floe on tokio's default runtime, which has a thread for each core, in both processes.
-pub(super) const FLOE_THREADS: Contender = Contender {
+pub(crate) const FLOE_THREADS: Contender = Contender {
     name: "floe-threads",
     cases: &["twoway"],
-    origin: Origin::Own {
+    encoding: None,
+    origin: Origin::Pair {
         serve: |_case| serve(&multi_thread()?),
         call: |_case, address, effort| call(&multi_thread()?, address, effort),
     },

@@ -1,0 +1,38 @@
+//! ZeroC Ice in C++: a client and a server as an Ice program of a user would be.
+
+use crate::contender::{Contender, CppProgram, ICE_INSTALL, ICE_VERSION, Origin};
+
+pub(crate) const ICE: Contender = Contender {
+    name: "ice",
+    cases: &["twoway"],
+    encoding: None,
+    origin: Origin::Built(&CppProgram {
+        folder: "ice",
+        sources: &[
+            ("Calls.ice", include_str!("../../../contracts/Calls.ice")),
+            (
+                "contender.cpp",
+                include_str!("../../../contenders/ice/contender.cpp"),
+            ),
+        ],
+        data: None,
+        commands: &[
+            &["slice2cpp", "Calls.ice"],
+            &[
+                "g++",
+                "-std=c++17",
+                "-O2",
+                "-DICE_CPP11_MAPPING",
+                "-pthread",
+                "-I.",
+                "contender.cpp",
+                "Calls.cpp",
+                "-lIce++11",
+                "-o",
+                "contender",
+            ],
+        ],
+        version: ICE_VERSION,
+        install: ICE_INSTALL,
+    }),
+};

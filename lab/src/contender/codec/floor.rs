@@ -1,0 +1,31 @@
+//! The machine's own limit: the encoded bytes are copied once, between two buffers that stay.
+
+use std::hint::black_box;
+
+use super::task::Task;
+use super::{ALL_CASES, ICE_ENCODING};
+use crate::contender::{Contender, Failure, Origin};
+use crate::measure::Effort;
+use crate::sample::Sample;
+
+pub(crate) const FLOOR: Contender = Contender {
+    name: "floor",
+    cases: ALL_CASES,
+    encoding: ICE_ENCODING,
+    origin: Origin::Alone(work),
+};
+
+/// Both directions are the same work, measured twice.
+fn work(case: &str, effort: Effort) -> Result<Sample, Failure> {
+    let task = Task::new(case, effort)?;
+    let bytes = task.value.to_bytes()?;
+    let mut copy = vec![0; bytes.len()];
+    let mut once = || {
+        copy.copy_from_slice(black_box(&bytes));
+        black_box(&mut copy);
+    };
+    once();
+    let mut sample = effort.repeat(once);
+    sample.encoded = Some(crate::sample::Encoded::of(&copy));
+    Ok(sample)
+}

@@ -1,0 +1,40 @@
+//! How long does it take to encode and to decode?
+
+use super::{CaseInfo, Processes, ScenarioInfo};
+use crate::contender::codec::{FLOE, FLOOR, ICE};
+
+pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
+    name: "codec",
+    summary: "how long values take to become bytes, and bytes to become values, in memory",
+    contenders: &[&FLOOR, &FLOE, &ICE],
+    processes: Processes::One,
+    cases: &[
+        case("bytes-1000/encode", "1,000 bytes"),
+        case("bytes-1000/decode", "1,000 bytes"),
+        case("bytes-65536/encode", "65,536 bytes"),
+        case("bytes-65536/decode", "65,536 bytes"),
+        case("bytes-1000000/encode", "1,000,000 bytes"),
+        case("bytes-1000000/decode", "1,000,000 bytes"),
+        case("doubles-1000/encode", "1,000 doubles"),
+        case("doubles-1000/decode", "1,000 doubles"),
+        case("doubles-100000/encode", "100,000 doubles"),
+        case("doubles-100000/decode", "100,000 doubles"),
+        case("doubles-1000000/encode", "1,000,000 doubles"),
+        case("doubles-1000000/decode", "1,000,000 doubles"),
+        case("nested/encode", NESTED),
+        case("nested/decode", NESTED),
+        case("text/encode", TEXT),
+        case("text/decode", TEXT),
+        case("bibliography/encode", BIBLIOGRAPHY),
+        case("bibliography/decode", BIBLIOGRAPHY),
+    ],
+    ratios: &[("floe", "floor"), ("ice", "floe")],
+};
+
+const fn case(name: &'static str, summary: &'static str) -> CaseInfo {
+    CaseInfo { name, summary }
+}
+
+const NESTED: &str = "1,024 records, each a sequence of 4 records of an integer and a double";
+const TEXT: &str = "116 lines of text as a sequence of strings";
+const BIBLIOGRAPHY: &str = "75 works: structures of strings and numbers with a sequence of authors";
