@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -166,12 +167,14 @@ private:
         const double enough = std::max(seconds_ / 4, BATCH_SECONDS);
         std::uint64_t count = 1;
         double elapsed = batch(count, work);
+        double fastest = elapsed;
         while (elapsed < enough)
         {
             count *= 2;
             elapsed = batch(count, work);
+            fastest = std::min(fastest, elapsed / count);
         }
-        count = std::max(1.0, std::ceil(count * 1.1 * BATCH_SECONDS / elapsed));
+        count = std::max(1.0, std::ceil(1.1 * BATCH_SECONDS / fastest));
         const auto started = Clock::now();
         calls_.precision(12);
         do

@@ -33,20 +33,23 @@ impl Effort {
         let mut batch = |count: u64| {
             let started = Instant::now();
             (0..count).for_each(|_| work());
-            started.elapsed()
+            started.elapsed().as_secs_f64()
         };
-        let enough = self.warm_up().max(BATCH_TIME);
+        let enough = self.warm_up().max(BATCH_TIME).as_secs_f64();
         let mut count = 1;
         let mut elapsed = batch(count);
+        // The fastest, since a slow moment would make all batches too short.
+        let mut fastest = elapsed;
         while elapsed < enough {
             count *= 2;
             elapsed = batch(count);
+            fastest = fastest.min(elapsed / count as f64);
         }
-        let count = scaled(count, BATCH_TIME, elapsed);
+        let count = batch_count(fastest);
         let mut sample = Sample::new();
         let started = Instant::now();
         loop {
-            let nanoseconds = batch(count).as_secs_f64() * 1e9;
+            let nanoseconds = batch(count) * 1e9;
             sample.record(nanoseconds / count as f64, count);
             if started.elapsed() >= self.round_time {
                 return sample;
@@ -66,11 +69,11 @@ impl Effort {
     }
 }
 
-/// How many times fit into `wanted` if `count` took `elapsed`; rounded up, with a tenth more, since a
-/// batch must not be shorter.
-fn scaled(count: u64, wanted: Duration, elapsed: Duration) -> u64 {
-    let share = 1.1 * wanted.as_secs_f64() / elapsed.as_secs_f64();
-    ((count as f64 * share).ceil() as u64).max(1)
+/// How many times make a batch if one takes so many seconds: a tenth more than fit into
+/// [`BATCH_TIME`], since a batch must not be shorter.
+fn batch_count(seconds: f64) -> u64 {
+    let count = 1.1 * BATCH_TIME.as_secs_f64() / seconds;
+    (count.ceil() as u64).max(1)
 }
 
 /// The least time that a batch takes: a clock's reading, and an interruption, vanish in it.
@@ -149,9 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_scaled_to_its_time_and_never_empty() {
-        let millis = Duration::from_millis;
-        assert_eq!(scaled(100, millis(20), millis(40)), 56);
-        assert_eq!(scaled(1, millis(20), millis(5_000)), 1);
+    fn a_batch_is_long_enough_and_never_empty() {
+        assert_eq!(batch_count(0.000_4), 55);
+        assert_eq!(batch_count(5.0), 1);
     }
 }

@@ -35,6 +35,7 @@ fn run(words: &[&str]) -> Result<bool, String> {
         }
         ["test"] => Ok(gate::test()),
         ["install"] => Ok(packages::install()),
+        ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
         [name] => gate::single(name).ok_or_else(|| format!("no task is named `{name}`")),
         [name, rest @ ..] => Err(format!(
@@ -52,6 +53,7 @@ cargo xtask TASK
 
 Single steps of `test`:
   install      installs the Debian packages that the interop tests need, or says what is missing
+               (--lab: also those of the peers that only the lab measures)
   fmt          rustfmt finds nothing to change
   lint         clippy without a warning
   docs         rustdoc without a warning

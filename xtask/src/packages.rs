@@ -1,11 +1,12 @@
-//! The Debian packages that the interop tests need: which are missing, and installing them where that is allowed.
+//! Debian packages, for the interop tests and for the lab: which are missing, and installing them where that is
+//! allowed.
 
 use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
 /// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler.
-const PACKAGES: [&str; 8] = [
+const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
     "zeroc-icebox",
@@ -16,9 +17,34 @@ const PACKAGES: [&str; 8] = [
     "g++",
 ];
 
-/// Makes all packages be there; says what to type and gives false when it may not install them.
+/// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS and gSOAP.
+const LAB: &[&str] = &[
+    "libomniorb4-dev",
+    "omniidl",
+    "libfastcdr-dev",
+    "libprotobuf-dev",
+    "protobuf-compiler",
+    "libcapnp-dev",
+    "capnproto",
+    "cyclonedds-dev",
+    "cyclonedds-tools",
+    "gsoap",
+    "libgsoap-dev",
+];
+
+/// Makes all packages be there that the interop tests need; says what to type and gives false when it may not
+/// install them.
 pub(crate) fn install() -> bool {
-    let missing = missing();
+    make_present(INTEROP)
+}
+
+/// The same, with the packages that only the lab uses.
+pub(crate) fn install_with_lab() -> bool {
+    make_present(&[INTEROP, LAB].concat())
+}
+
+fn make_present(wanted: &[&'static str]) -> bool {
+    let missing = missing(wanted);
     if missing.is_empty() {
         return true;
     }
@@ -32,7 +58,7 @@ pub(crate) fn install() -> bool {
     }
 }
 
-fn install_with(prefix: &[&str], packages: &[&str]) -> bool {
+fn install_with(prefix: &[&str], packages: &[&'static str]) -> bool {
     let update = ["apt-get", "update", "--quiet"];
     let install = [
         "apt-get",
@@ -44,13 +70,13 @@ fn install_with(prefix: &[&str], packages: &[&str]) -> bool {
     let noninteractive = ["env", "DEBIAN_FRONTEND=noninteractive"];
     succeeds(&mut joined(&[prefix, &update]));
     succeeds(&mut joined(&[prefix, &noninteractive, &install, packages]));
-    let still_missing = missing();
+    let still_missing = missing(packages);
     still_missing.is_empty() || explain(&still_missing, "apt-get did not install them")
 }
 
 /// Says what is missing and what to type; always false.
 fn explain(packages: &[&str], reason: &str) -> bool {
-    eprintln!("error: the interop tests need packages that are not installed, and {reason}; type:");
+    eprintln!("error: packages are needed that are not installed, and {reason}; type:");
     eprintln!(
         "  sudo apt-get update && sudo apt-get install --yes {}",
         packages.join(" ")
@@ -59,12 +85,10 @@ fn explain(packages: &[&str], reason: &str) -> bool {
     false
 }
 
-/// The packages of [`PACKAGES`] that dpkg does not know as installed.
-fn missing() -> Vec<&'static str> {
-    PACKAGES
-        .into_iter()
-        .filter(|package| !is_installed(package))
-        .collect()
+/// Those that dpkg does not know as installed.
+fn missing(wanted: &[&'static str]) -> Vec<&'static str> {
+    let wanted = wanted.iter().copied();
+    wanted.filter(|package| !is_installed(package)).collect()
 }
 
 fn is_installed(package: &str) -> bool {

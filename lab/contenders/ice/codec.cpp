@@ -1,7 +1,7 @@
 // Ice, in C++: what `slice2cpp` makes of the contract, with the streams that its proxies and servants use.
 //
-// Encoding reuses one OutputStream, of which `clear` and `resize(0)` keep what it holds; decoding reads in
-// place what a connection would have received, into fresh values.
+// Encoding reuses one OutputStream, whose buffer keeps its memory when it is reset; decoding reads in place what
+// a connection would have received, into fresh values.
 
 #include <Ice/Ice.h>
 
@@ -18,7 +18,7 @@ void measure(lab::Task& task, const T& value)
     task.measure(
         [&] {
             out.clear();
-            out.resize(0);
+            out.b.reset();
             out.write(value);
             return lab::Bytes{&*out.b.begin(), out.b.size()};
         },

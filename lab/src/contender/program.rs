@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How a program comes into being. Its last command makes the executable `contender`.
+/// How a program comes into being.
 #[derive(Debug)]
 pub(crate) struct CppProgram {
     /// Where it is built: a folder of the lab's cache.
@@ -14,8 +14,10 @@ pub(crate) struct CppProgram {
     pub(crate) sources: &'static [(&'static str, &'static str)],
     /// Makes one more source, which holds data.
     pub(crate) data: Option<fn() -> (&'static str, String)>,
-    /// What translates and compiles the sources, run in their folder one after the other.
-    pub(crate) commands: &'static [&'static [&'static str]],
+    /// What makes more sources of them: commands, run in their folder one after the other.
+    pub(crate) translate: &'static [&'static [&'static str]],
+    /// What `g++` gets beside [`COMPILE`]: sources and libraries.
+    pub(crate) compile: &'static [&'static str],
     /// What tells the version of the peer, on its stdout or stderr.
     pub(crate) version: &'static [&'static str],
     /// What to install where something is missing: packages of Debian, separated by spaces.
@@ -52,9 +54,10 @@ impl CppProgram {
             for (name, text) in &sources {
                 write(&folder.join(name), text)?;
             }
-            for command in self.commands {
+            for command in self.translate {
                 self.run(command, &folder)?;
             }
+            self.run(&self.compiler(), &folder)?;
             write(&stamp, &made_from)?;
         }
         Ok(Built { program, version })
@@ -66,11 +69,16 @@ impl CppProgram {
         fixed.chain(self.data.map(|data| data())).collect()
     }
 
+    fn compiler(&self) -> Vec<&'static str> {
+        [COMPILE, self.compile].concat()
+    }
+
     /// Everything that the program depends on, as text.
     fn describe(&self, version: &str, sources: &[(&str, String)]) -> String {
         let texts = sources.iter().map(|(name, text)| format!("{name}\n{text}"));
         let texts: Vec<_> = texts.collect();
-        format!("{version}\n{:?}\n{}", self.commands, texts.join("\n"))
+        let (translate, compiler, texts) = (self.translate, self.compiler(), texts.join("\n"));
+        format!("{version}\n{translate:?}\n{compiler:?}\n{texts}")
     }
 
     /// The version of the translator, which comes with headers of the same version.
@@ -138,6 +146,9 @@ fn cache_dir() -> Result<PathBuf, String> {
 
 const PROGRAM: &str = "contender";
 
+/// As an application that is released would be compiled, and in the folder of the sources.
+const COMPILE: &[&str] = &["g++", "-std=c++17", "-O2", "-pthread", "-I.", "-o", PROGRAM];
+
 /// What tells the version of the installed Ice.
 pub(crate) const ICE_VERSION: &[&str] = &["slice2cpp", "--version"];
 
@@ -155,7 +166,8 @@ mod tests {
         folder: "missing",
         sources: &[],
         data: None,
-        commands: &[],
+        translate: &[],
+        compile: &[],
         version: &["floe-lab-no-such-translator", "--version"],
         install: "no-such-package",
     };

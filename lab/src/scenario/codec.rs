@@ -1,12 +1,24 @@
 //! How long does it take to encode and to decode?
 
 use super::{CaseInfo, Processes, ScenarioInfo};
-use crate::contender::codec::{FLOE, FLOOR, ICE};
+use crate::contender::codec::{
+    CAPNP, CYCLONEDDS, FASTCDR, FLOE, FLOOR, GSOAP, ICE, OMNIORB, PROTOBUF,
+};
 
 pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
     name: "codec",
     summary: "how long values take to become bytes, and bytes to become values, in memory",
-    contenders: &[&FLOOR, &FLOE, &ICE],
+    contenders: &[
+        &FLOOR,
+        &FLOE,
+        &ICE,
+        &OMNIORB,
+        &FASTCDR,
+        &PROTOBUF,
+        &CAPNP,
+        &CYCLONEDDS,
+        &GSOAP,
+    ],
     processes: Processes::One,
     cases: &[
         case("bytes-1000/encode", "1,000 bytes"),
@@ -28,7 +40,16 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
         case("bibliography/encode", BIBLIOGRAPHY),
         case("bibliography/decode", BIBLIOGRAPHY),
     ],
-    ratios: &[("floe", "floor"), ("ice", "floe")],
+    ratios: &[
+        ("floe", "floor"),
+        ("ice", "floe"),
+        ("omniorb", "floe"),
+        ("fastcdr", "floe"),
+        ("protobuf", "floe"),
+        ("capnp", "floe"),
+        ("cyclonedds", "floe"),
+        ("gsoap", "floe"),
+    ],
 };
 
 const fn case(name: &'static str, summary: &'static str) -> CaseInfo {
