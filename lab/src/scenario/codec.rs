@@ -2,7 +2,7 @@
 
 use super::{CaseInfo, Processes, ScenarioInfo};
 use crate::contender::codec::{
-    CAPNP, CYCLONEDDS, FASTCDR, FLOE, FLOOR, GSOAP, ICE, OMNIORB, PROTOBUF,
+    CAPNP, CYCLONEDDS, FASTCDR, FLOE, FLOE_VIEW, FLOOR, GSOAP, ICE, OMNIORB, PROTOBUF,
 };
 
 pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
@@ -11,6 +11,7 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
     contenders: &[
         &FLOOR,
         &FLOE,
+        &FLOE_VIEW,
         &ICE,
         &OMNIORB,
         &FASTCDR,
@@ -42,11 +43,14 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
     ],
     ratios: &[
         ("floe", "floor"),
+        ("floe-view", "floor"),
         ("ice", "floe"),
+        ("ice", "floe-view"),
         ("omniorb", "floe"),
         ("fastcdr", "floe"),
         ("protobuf", "floe"),
         ("capnp", "floe"),
+        ("capnp", "floe-view"),
         ("cyclonedds", "floe"),
         ("gsoap", "floe"),
     ],

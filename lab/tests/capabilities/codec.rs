@@ -54,6 +54,21 @@ fn floe_is_measured_beside_one_copy_of_the_same_bytes() {
 }
 
 #[test]
+fn floe_reads_views_of_what_it_encodes() {
+    let cases = [
+        "bytes-1000",
+        "doubles-1000",
+        "nested",
+        "text",
+        "bibliography",
+    ];
+    let report = run("codec", &options(&["floe-view"], &cases), &mut |_| ()).unwrap();
+    let lengths = lengths(&report, &["floe-view"]);
+    let lengths: Vec<_> = lengths.iter().map(|(_, len)| *len).collect();
+    assert_eq!(lengths, [1_005, 8_005, 66_565, 6_917, 13_251]);
+}
+
+#[test]
 fn floe_and_ice_encode_every_type_to_the_same_bytes() {
     // A run fails if their bytes differ.
     let cases = [

@@ -2,16 +2,18 @@
 //!
 //! - `value.rs`: the values, for the contenders in Rust and for those in C++
 //! - `task.rs`: what to do with them
-//! - `floe.rs`, `floor.rs`: the contenders in Rust
+//! - `floe.rs`, `floe_view.rs`, `floor.rs`: the contenders in Rust
 //! - `peers.rs`: those in C++, whose sources are in `contenders/`
 
 mod floe;
+mod floe_view;
 mod floor;
 mod peers;
 mod task;
 mod value;
 
 pub(crate) use floe::FLOE;
+pub(crate) use floe_view::FLOE_VIEW;
 pub(crate) use floor::FLOOR;
 pub(crate) use peers::{CAPNP, CYCLONEDDS, FASTCDR, GSOAP, ICE, OMNIORB, PROTOBUF};
 
@@ -34,6 +36,19 @@ const ALL_CASES: &[&str] = &[
     "text/encode",
     "text/decode",
     "bibliography/encode",
+    "bibliography/decode",
+];
+
+/// For those that only decode.
+const ALL_DECODING: &[&str] = &[
+    "bytes-1000/decode",
+    "bytes-65536/decode",
+    "bytes-1000000/decode",
+    "doubles-1000/decode",
+    "doubles-100000/decode",
+    "doubles-1000000/decode",
+    "nested/decode",
+    "text/decode",
     "bibliography/decode",
 ];
 
