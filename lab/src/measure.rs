@@ -90,7 +90,8 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Notes that a call has ended; whether to make another one.
+    /// Notes that a call has ended; whether to make another one: until the time is over, and one call at
+    /// least counts.
     pub(crate) fn lap(&mut self) -> bool {
         let now = Instant::now();
         if self.started >= self.measure_from {
@@ -98,7 +99,7 @@ impl Stopwatch {
             self.sample.record(elapsed.as_secs_f64() * 1e9, 1);
         }
         self.started = now;
-        now < self.measure_until
+        now < self.measure_until || self.sample.count() == 0
     }
 
     /// What was measured.
@@ -129,6 +130,18 @@ mod tests {
         assert!(sample.count() >= 1 && sample.count() < lap_count);
         assert!(sample.quantile(0.0) >= 990_000.0);
     }
+    #[test]
+    fn one_call_counts_even_if_the_first_one_took_all_the_time() {
+        let effort = Effort {
+            round_time: Duration::from_millis(1),
+        };
+        let mut stopwatch = effort.stopwatch();
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(stopwatch.lap());
+        assert!(!stopwatch.lap());
+        assert_eq!(stopwatch.into_sample().count(), 1);
+    }
+
     #[test]
     fn batches_are_long_however_short_the_work_is() {
         let effort = Effort {
