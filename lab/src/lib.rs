@@ -5,10 +5,10 @@
 //! - [`contender_main`]: what a process of a contender runs
 //!
 //! A *scenario* (`scenario/`, a file per question) names *cases* and *contenders*. A *contender*
-//! (`contender/`, a file each) is a client and a server that can do some of the cases. `run.rs`
-//! plays rounds: in each, every contender starts a server process and a client process, warms up,
-//! measures, and ends, in an order that rotates from round to round. What the machine does
-//! meanwhile hits all alike, and a ratio is taken within a round.
+//! (`contender/`) is a client and a server, or one process alone, that can do some of the cases.
+//! `run.rs` plays rounds: in each, every contender starts its processes, warms up, measures, and
+//! ends, in an order that rotates from round to round. What the machine does meanwhile hits all
+//! alike, and a ratio is taken within a round.
 //! `docs/adr/0006-how-the-lab-measures.md` has the reasons.
 //!
 //! A new contender, case or scenario is one new file and one line in the `mod.rs` beside it.
