@@ -11,7 +11,7 @@ use crate::placement::Cores;
 use crate::process::Process;
 use crate::report::{Environment, Measured, Report};
 use crate::sample::{Encoded, Sample};
-use crate::scenario::{CaseInfo, Processes, ScenarioInfo};
+use crate::scenario::{CaseInfo, Processes, ScenarioInfo, group};
 
 /// What a run is about to do, or has noticed.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,11 +108,6 @@ fn chosen_cases(
         options.cases.is_empty() || asked.any(|name| means(name, case.name))
     };
     Ok(scenario.cases.iter().filter(is_chosen).collect())
-}
-
-/// What stands before the slash in the name of a case: the name of all cases that begin so.
-fn group(case: &str) -> &str {
-    case.split_once('/').map_or(case, |(group, _)| group)
 }
 
 /// The contenders that were asked for, or all that are available.

@@ -49,6 +49,11 @@ pub struct CaseInfo {
     pub summary: &'static str,
 }
 
+/// What stands before the slash in the name of a case: the name of all cases that begin so.
+pub(crate) fn group(case: &str) -> &str {
+    case.split_once('/').map_or(case, |(group, _)| group)
+}
+
 impl ScenarioInfo {
     /// Contenders by name, in the order of the report.
     pub fn contender_names(&self) -> Vec<&'static str> {
