@@ -127,7 +127,10 @@ impl CaseResult {
     fn wide_spread(&self) -> Option<String> {
         let (low, high) = inner_range(&self.rounds)?;
         let (contender, unit) = (&self.contender, self.unit);
-        (high > low * SPREAD_MAX).then(|| format!("{contender} {low:.1} to {high:.1} {unit}"))
+        (high > low * SPREAD_MAX).then(|| {
+            let (low, high) = (duration(low, 1), duration(high, 1));
+            format!("{contender} {low} to {high} {unit}")
+        })
     }
 
     /// `None` if there was no round.
@@ -168,6 +171,17 @@ impl CaseRatio {
             high,
         })
     }
+}
+
+/// With so many digits after the point, and with more if too few would be left to compare.
+fn duration(microseconds: f64, digits: usize) -> String {
+    let more = match microseconds {
+        ..0.1 => 4,
+        ..1.0 => 3,
+        ..10.0 => 2,
+        _ => 0,
+    };
+    format!("{microseconds:.0$}", digits.max(more))
 }
 
 fn microseconds(nanoseconds: f64) -> f64 {
@@ -220,6 +234,12 @@ pub(crate) mod tests {
             "twoway: two speeds seen: compare the ratios, not the times (floor 11.0 to 19.0 us, \
              floe 13.1 to 21.9 us)"
         );
+    }
+
+    #[test]
+    fn short_durations_keep_digits_to_compare() {
+        let shown = [12.345, 1.234_5, 0.123_45, 0.012_345].map(|time| duration(time, 1));
+        assert_eq!(shown, ["12.3", "1.23", "0.123", "0.0123"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{CaseResult, Report};
+use super::{CaseResult, Report, duration};
 use crate::scenario::group;
 use crate::statistics::Spread;
 
@@ -114,7 +114,12 @@ impl Report {
         cell: impl Fn(&CaseResult) -> String,
     ) -> Vec<Vec<String>> {
         let results = self.results.iter();
-        let contenders = distinct(results.clone().map(|result| result.contender.as_str()));
+        let mut contenders = distinct(results.clone().map(|result| result.contender.as_str()));
+        // Whoever cannot do the first case would come last.
+        contenders.sort_by_key(|contender| {
+            let mut known = self.environment.contenders.iter();
+            known.position(|(name, _)| name == contender)
+        });
         let head = [&[what], contenders.as_slice()].concat();
         let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
         for row in distinct(results.clone().map(|result| name(&result.case))) {
@@ -139,17 +144,6 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         }
     }
     distinct
-}
-
-/// With so many digits after the point, and with more if too few would be left to compare.
-fn duration(microseconds: f64, digits: usize) -> String {
-    let more = match microseconds {
-        ..0.1 => 4,
-        ..1.0 => 3,
-        ..10.0 => 2,
-        _ => 0,
-    };
-    format!("{microseconds:.0$}", digits.max(more))
 }
 
 /// Rows with each column as wide as its widest cell.
