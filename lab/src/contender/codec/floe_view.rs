@@ -15,7 +15,7 @@ use super::value::contract::floe_lab::{
 use super::{ALL_DECODING, ICE_ENCODING};
 use crate::contender::{Contender, Failure, Origin};
 use crate::measure::Effort;
-use crate::sample::{Encoded, Sample};
+use crate::sample::Sample;
 
 pub(crate) const FLOE_VIEW: Contender = Contender {
     name: "floe-view",
@@ -28,16 +28,16 @@ fn work(case: &str, effort: Effort) -> Result<Sample, Failure> {
     let task = Task::new(case, effort)?;
     let bytes = &task.value.to_bytes()?;
     match &task.value {
-        Value::Bytes(value) => measure(effort, bytes, value, |view: &&[u8]| text(view)),
-        Value::Doubles(value) => measure(effort, bytes, value, read_doubles),
-        Value::Nested(value) => measure(effort, bytes, value, read_nested),
-        Value::Text(value) => measure(effort, bytes, value, read_text),
-        Value::Bibliography(value) => measure(effort, bytes, value, read_bibliography),
+        Value::Bytes(value) => measure(&task, bytes, value, |view: &&[u8]| text(view)),
+        Value::Doubles(value) => measure(&task, bytes, value, read_doubles),
+        Value::Nested(value) => measure(&task, bytes, value, read_nested),
+        Value::Text(value) => measure(&task, bytes, value, read_text),
+        Value::Bibliography(value) => measure(&task, bytes, value, read_bibliography),
     }
 }
 
 fn measure<'a, V: View<'a, Owned: PartialEq>>(
-    effort: Effort,
+    task: &Task,
     bytes: &'a [u8],
     value: &V::Owned,
     read: impl Fn(&V) -> u64,
@@ -50,11 +50,9 @@ fn measure<'a, V: View<'a, Owned: PartialEq>>(
     if decode(bytes)?.into_owned() != *value {
         return Err("expected to decode what was encoded, got another value".into());
     }
-    let mut sample = effort.repeat(|| {
+    Ok(task.measure(bytes, || {
         black_box(decode(black_box(bytes)).as_ref().map_or(0, &read));
-    });
-    sample.encoded = Some(Encoded::of(bytes));
-    Ok(sample)
+    }))
 }
 
 fn read_doubles(view: &DoublesView<'_>) -> u64 {

@@ -20,12 +20,8 @@ fn work(case: &str, effort: Effort) -> Result<Sample, Failure> {
     let task = Task::new(case, effort)?;
     let bytes = task.value.to_bytes()?;
     let mut copy = vec![0; bytes.len()];
-    let mut once = || {
+    Ok(task.measure(&bytes, || {
         copy.copy_from_slice(black_box(&bytes));
         black_box(&mut copy);
-    };
-    once();
-    let mut sample = effort.repeat(once);
-    sample.encoded = Some(crate::sample::Encoded::of(&copy));
-    Ok(sample)
+    }))
 }

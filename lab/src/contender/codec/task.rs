@@ -40,17 +40,9 @@ impl Task {
         })
     }
 
-    /// Measures one of the two, each of which must hide its result from the compiler.
-    pub(super) fn measure(
-        &self,
-        bytes: &[u8],
-        encode: impl FnMut(),
-        decode: impl FnMut(),
-    ) -> Sample {
-        let mut sample = match self.direction {
-            Direction::Encode => self.effort.repeat(encode),
-            Direction::Decode => self.effort.repeat(decode),
-        };
+    /// Measures work with these bytes, which must hide its result from the compiler.
+    pub(super) fn measure(&self, bytes: &[u8], work: impl FnMut()) -> Sample {
+        let mut sample = self.effort.repeat(work);
         sample.encoded = Some(Encoded::of(bytes));
         sample
     }
