@@ -124,7 +124,9 @@ impl Reader {
         let path = std::env::var("PATH").unwrap_or_default();
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
         let examples = self.folder.join("examples");
-        if !examples.exists() {
+        if std::fs::read_link(&examples).ok().as_deref() != Some(Path::new(root)) {
+            // One that another checkout left behind leads nowhere, or to other examples.
+            let _ = std::fs::remove_file(&examples);
             std::os::unix::fs::symlink(root, examples).expect("the target folder can be written");
         }
         let mut command = Command::new("sh");
