@@ -17,6 +17,9 @@ fn main() {
     }
     let extra = Build::new().file("contracts/Extra.ice");
     compile(extra.external("::Classes", "crate::contract::classes"));
+    compile(Build::new().file(VALUES).output("OlderValues"));
+    let newer = Build::new().file(VALUES).define("NEWER", "1");
+    compile(newer.output("NewerValues"));
     names::compile_hostile();
     guide::compile_examples();
     vectors::compile_all();
@@ -25,3 +28,6 @@ fn main() {
 fn compile(build: Build) {
     build.compile().unwrap_or_else(|error| error.exit());
 }
+
+/// Compiled in both its versions.
+const VALUES: &str = "interop/ice/values/Values.ice";

@@ -6,6 +6,7 @@
 mod command;
 mod fuzz;
 mod gate;
+mod interop38;
 mod packages;
 mod tally;
 mod tools;
@@ -34,6 +35,7 @@ fn run(words: &[&str]) -> Result<bool, String> {
             Ok(true)
         }
         ["test"] => Ok(gate::test()),
+        ["interop-38"] => Ok(interop38::run()),
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
@@ -50,6 +52,7 @@ cargo xtask TASK
 
   test         everything that must hold: install, fmt, lint, docs, deny, build, tests, examples
   fuzz-smoke   runs each fuzz target for two minutes (--seconds N for another time)
+  interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
 
 Single steps of `test`:
   install      installs the Debian packages that the interop tests need, or says what is missing

@@ -7,7 +7,6 @@ Prints `ready PROXY` on standard output, PROXY being that of the object "echo". 
 
 import pathlib
 import sys
-import threading
 
 import Ice
 
@@ -26,11 +25,6 @@ class Echo(Graphs.Echo):
         return graph
 
 
-def shut_down_at_end_of_input(communicator):
-    sys.stdin.read()
-    communicator.shutdown()
-
-
 def main():
     settings = Ice.InitializationData()
     settings.properties = Ice.createProperties(sys.argv)
@@ -39,8 +33,7 @@ def main():
         proxy = adapter.add(Echo(), communicator.stringToIdentity("echo"))
         adapter.activate()
         print("ready", proxy, flush=True)
-        threading.Thread(target=shut_down_at_end_of_input, args=(communicator,), daemon=True).start()
-        communicator.waitForShutdown()
+        sys.stdin.read()
 
 
 main()

@@ -4,38 +4,115 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::folder;
+use super::{Version, folder};
 use crate::workspace;
 
-/// The path of the peer `name`, built from `tests/interop/ice/<name>.cpp` and the contract if it is not up to date.
-///
-/// # Panics
-/// If it does not compile.
-pub(super) fn program(name: &str) -> PathBuf {
-    let output = workspace::target_dir().join("interop/ice");
-    fs::create_dir_all(&output).expect("the target folder can be written");
-    let _lock = lock(&output);
-    let contract = build(
-        &output,
-        "Interop.o",
-        &[&folder().join("Interop.ice")],
-        compile_contract,
-    );
-    let source = folder().join(name).with_extension("cpp");
-    build(
-        &output,
-        name,
-        &[&source, &folder().join("Interop.ice")],
-        |output, program| {
-            let mut compile = compiler(output);
+/// Peers that speak one contract, in one version of it.
+pub(super) struct Peers {
+    /// Where the sources and the contract are.
+    folder: PathBuf,
+    /// The contract's file without `.ice`.
+    contract: &'static str,
+    /// The macro that makes the version.
+    define: Option<&'static str>,
+    output: PathBuf,
+}
+
+impl Peers {
+    /// Those of `Interop.ice`.
+    pub(super) fn of_interop() -> Self {
+        Self::new(folder(), "Interop", None)
+    }
+
+    /// Those of `values/Values.ice`.
+    pub(super) fn of_values(version: Version) -> Self {
+        let define = match version {
+            Version::Older => None,
+            Version::Newer => Some("NEWER"),
+        };
+        Self::new(folder().join("values"), "Values", define)
+    }
+
+    fn new(folder: PathBuf, contract: &'static str, define: Option<&'static str>) -> Self {
+        let output = workspace::target_dir()
+            .join("interop/ice")
+            .join(contract)
+            .join(define.unwrap_or_default());
+        Self {
+            folder,
+            contract,
+            define,
+            output,
+        }
+    }
+
+    /// The path of the peer `name`, built from `<name>.cpp`, the headers beside it and the contract if it is not up to
+    /// date.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub(super) fn program(&self, name: &str) -> PathBuf {
+        fs::create_dir_all(&self.output).expect("the target folder can be written");
+        let _lock = lock(&self.output);
+        let contract = self.folder.join(self.contract).with_extension("ice");
+        let object = format!("{}.o", self.contract);
+        let object = build(&self.output, &object, &[&contract], |_, object| {
+            self.compile_contract(&contract, object)
+        });
+        let source = self.folder.join(name).with_extension("cpp");
+        let headers = headers(&self.folder);
+        let mut sources: Vec<&Path> = vec![&source, &contract];
+        sources.extend(headers.iter().map(PathBuf::as_path));
+        build(&self.output, name, &sources, |_, program| {
+            let mut compile = self.compiler();
             compile
                 .arg(&source)
-                .arg(&contract)
+                .arg(&object)
                 .args(["-lIceStorm++11", "-lIce++11", "-o"])
                 .arg(program);
             vec![compile]
-        },
-    )
+        })
+    }
+
+    fn compile_contract(&self, contract: &Path, object: &Path) -> Vec<Command> {
+        let mut translate = Command::new("slice2cpp");
+        translate
+            .args(self.defined())
+            .arg("--output-dir")
+            .arg(&self.output)
+            .arg(contract);
+        let mut compile = self.compiler();
+        compile
+            .arg("-c")
+            .arg(self.output.join(self.contract).with_extension("cpp"))
+            .arg("-o")
+            .arg(object);
+        vec![translate, compile]
+    }
+
+    fn compiler(&self) -> Command {
+        let mut command = Command::new("g++");
+        command
+            .args(["-std=c++17", "-DICE_CPP11_MAPPING", "-pthread", "-I"])
+            .arg(&self.output)
+            .args(self.defined());
+        command
+    }
+
+    fn defined(&self) -> Option<String> {
+        self.define.map(|name| format!("-D{name}"))
+    }
+}
+
+/// The headers in a folder.
+fn headers(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).expect("the folder of the sources can be read");
+    let mut headers: Vec<PathBuf> = files
+        .filter_map(|file| Some(file.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
+        .collect();
+    headers.sort();
+    headers
 }
 
 /// Keeps other threads and processes from building into `output` until it is dropped.
@@ -72,29 +149,6 @@ fn describe(sources: &[&Path], commands: &[Command]) -> String {
     };
     let sources: Vec<String> = sources.iter().map(text).collect();
     format!("{commands:?}\n{}", sources.join("\n"))
-}
-
-fn compile_contract(output: &Path, object: &Path) -> Vec<Command> {
-    let mut translate = Command::new("slice2cpp");
-    translate
-        .arg("--output-dir")
-        .arg(output)
-        .arg(folder().join("Interop.ice"));
-    let mut compile = compiler(output);
-    compile
-        .arg("-c")
-        .arg(output.join("Interop.cpp"))
-        .arg("-o")
-        .arg(object);
-    vec![translate, compile]
-}
-
-fn compiler(output: &Path) -> Command {
-    let mut command = Command::new("g++");
-    command
-        .args(["-std=c++17", "-DICE_CPP11_MAPPING", "-pthread", "-I"])
-        .arg(output);
-    command
 }
 
 fn run(mut command: Command) {

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use crate::peer::Peer;
 use crate::{skip, workspace};
+use build::Peers;
 
 /// An installed Ice 3.7.
 #[derive(Debug)]
@@ -31,6 +32,26 @@ pub enum Language {
 impl Language {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Cpp, Self::Python];
+}
+
+/// Which version of a contract a peer speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// The one that lacks some types and tags.
+    Older,
+    /// The one that has them.
+    Newer,
+}
+
+impl Version {
+    /// The version that this one is not.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Older => Self::Newer,
+            Self::Newer => Self::Older,
+        }
+    }
 }
 
 impl Ice {
@@ -61,6 +82,11 @@ impl Ice {
         Ok(Self { python })
     }
 
+    /// Peers in Python alone, of the Ice that this Python can import.
+    pub fn with_python(python: PathBuf) -> Self {
+        Self { python }
+    }
+
     /// A Python that can `import Ice`.
     pub fn python(&self) -> &Path {
         &self.python
@@ -72,10 +98,28 @@ impl Ice {
     /// If a C++ peer does not compile.
     pub fn peer(&self, name: &str, language: Language) -> Command {
         match language {
-            Language::Cpp => Command::new(build::program(name)),
+            Language::Cpp => Command::new(Peers::of_interop().program(name)),
             Language::Python => {
                 let mut command = Command::new(&self.python);
                 command.arg(folder().join(name).with_extension("py"));
+                command
+            }
+        }
+    }
+
+    /// The command that runs a peer of `values/Values.ice`: `server` or `client`.
+    ///
+    /// # Panics
+    /// If a C++ peer does not compile.
+    pub fn values(&self, name: &str, language: Language, version: Version) -> Command {
+        match language {
+            Language::Cpp => Command::new(Peers::of_values(version).program(name)),
+            Language::Python => {
+                let mut command = Command::new(&self.python);
+                command.arg(folder().join("values").join(name).with_extension("py"));
+                if version == Version::Newer {
+                    command.arg("--newer");
+                }
                 command
             }
         }

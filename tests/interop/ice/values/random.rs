@@ -1,0 +1,237 @@
+//! Values that nobody wrote down, through an Ice for Python process and back: each side says what it saw.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use floe::{Communicator, EncodingVersion, Identity, TypedProxy};
+use floe_tests::ice::{Ice, Language, Version};
+use floe_tests::peer::Peer;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use tokio::runtime::Runtime;
+
+use crate::draw::Draw;
+use crate::older::contract::values::*;
+use crate::older::tell::{Any, Tell, told};
+
+/// Values that Floe makes; each goes in every encoding and format.
+const SENT: u32 = 1_000;
+
+/// Values that Ice makes, in each encoding and format.
+const DREAMT: i64 = 700;
+
+/// Exceptions that Floe makes, in each encoding.
+const THROWN: u32 = 400;
+
+/// The installed Ice, or with the feature `ice38` that of 3.8.
+#[cfg(not(feature = "ice38"))]
+fn ice() -> Option<Ice> {
+    Ice::or_skip()
+}
+
+#[cfg(feature = "ice38")]
+fn ice() -> Option<Ice> {
+    Some(crate::ice38::ice())
+}
+
+struct Python {
+    peer: PeerProxy,
+    maker: MakerProxy,
+    runtime: Runtime,
+    server: Peer,
+}
+
+impl Python {
+    fn start(ice: &Ice) -> Self {
+        let mut command = ice.values("server", Language::Python, Version::Older);
+        let mut server = Peer::start("the Ice server", &mut command);
+        let proxy = server.ready();
+        let runtime = Runtime::new().expect("a runtime");
+        let _context = runtime.enter();
+        let peer: PeerProxy = Communicator::new().proxy(&proxy).expect("a proxy");
+        let maker = peer.as_proxy().ice_identity(Identity::new("maker"));
+        Self {
+            maker: MakerProxy::from_proxy(maker),
+            peer,
+            server,
+            runtime,
+        }
+    }
+
+    fn end(mut self) {
+        self.server.close_input();
+        self.server.succeed();
+    }
+
+    /// Sends a value and gets it back, in every format of an encoding.
+    fn echo(&self, encoding: EncodingVersion, value: &Any) -> Result<(), TestCaseError> {
+        let peer = self.peer.ice_encoding(encoding);
+        let expected = told(&[value]);
+        for format in ["sliced", "compact"] {
+            let (back, seen) = self
+                .runtime
+                .block_on(async {
+                    match format {
+                        "sliced" => peer.sliced(value).await,
+                        _ => peer.compact(value).await,
+                    }
+                })
+                .map_err(|error| failed(format!("{encoding} {format}: {error}: {expected}")))?;
+            same(encoding, format, &expected, &seen)?;
+            same(encoding, format, &expected, &told(&[&back]))?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(text: String) -> TestCaseError {
+    TestCaseError::fail(text)
+}
+
+fn same(
+    encoding: EncodingVersion,
+    what: &str,
+    expected: &str,
+    got: &str,
+) -> Result<(), TestCaseError> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(failed(format!(
+        "{encoding} {what}\nexpected {expected}\n     got {got}"
+    )))
+}
+
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    })
+}
+
+/// What the values must have between them, to show that they are not all alike: classes, and an instance met again.
+const KINDS: [&str; 9] = [
+    "Node#",
+    "Shape#",
+    "Circle#",
+    "Kept#",
+    "Square#",
+    "Sample#",
+    "Optionals#",
+    "unset",
+    ",#",
+];
+
+fn count_kinds(seen: &mut BTreeMap<&str, u32>, text: &str) {
+    for kind in KINDS {
+        *seen.entry(kind).or_default() += u32::from(text.contains(kind));
+    }
+}
+
+const ENCODINGS: [EncodingVersion; 2] = [EncodingVersion::V1_1, EncodingVersion::V1_0];
+
+#[test]
+fn values_of_any_kind_come_back_from_ice_as_they_were() {
+    let Some(ice) = ice() else { return };
+    let python = Python::start(&ice);
+    let seen = Mutex::new(BTreeMap::new());
+    let sent = runner(SENT).run(&vec(any::<u64>(), 0..300), |tape| {
+        for encoding in ENCODINGS {
+            let value = Draw::new(&tape, encoding != EncodingVersion::V1_0).any();
+            count_kinds(&mut seen.lock().expect("nobody panics"), &told(&[&value]));
+            python.echo(encoding, &value)?;
+        }
+        Ok(())
+    });
+    sent.unwrap_or_else(|error| panic!("{error}"));
+    let seen = seen.into_inner().expect("nobody panics");
+    for kind in KINDS {
+        let count = seen.get(kind).copied().unwrap_or_default();
+        assert!(count > SENT / 20, "few values with `{kind}`: {seen:?}");
+    }
+    python.end();
+}
+
+#[test]
+fn values_that_ice_makes_arrive_as_it_says_and_go_back() {
+    let Some(ice) = ice() else { return };
+    let python = Python::start(&ice);
+    for encoding in ENCODINGS {
+        let maker = python.maker.ice_encoding(encoding);
+        for seed in 0..DREAMT {
+            let dreams = python
+                .runtime
+                .block_on(async { [maker.dream(seed).await, maker.dream_compact(seed).await] });
+            for dream in dreams {
+                let (value, seen) = dream.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert_eq!(told(&[&value]), seen, "{encoding}, seed {seed}");
+                let back = python.echo(encoding, &value);
+                back.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            }
+        }
+    }
+    python.end();
+}
+
+#[test]
+fn exceptions_with_any_values_come_back_from_ice() {
+    let Some(ice) = ice() else { return };
+    let python = Python::start(&ice);
+    let thrown = runner(THROWN).run(&vec(any::<u64>(), 0..150), |tape| {
+        for encoding in ENCODINGS {
+            let mut draw = Draw::new(&tape, encoding != EncodingVersion::V1_0);
+            let maker = python.maker.ice_encoding(encoding);
+            let sent = exception(&mut draw);
+            let fallen = python.runtime.block_on(maker.fall(
+                &sent.why,
+                sent.code,
+                &sent.place,
+                sent.more.as_deref(),
+                &sent.held,
+                sent.labels.as_deref(),
+            ));
+            let got = fallen.expect_err("it throws always");
+            same(encoding, "exception", &expected(sent), &told(&[&got]))?;
+        }
+        Ok(())
+    });
+    thrown.unwrap_or_else(|error| panic!("{error}"));
+    python.end();
+}
+
+fn exception(draw: &mut Draw<'_>) -> FailedDeep {
+    let place = draw.node();
+    FailedDeep {
+        why: draw.text(),
+        code: draw.maybe(Draw::int),
+        place,
+        more: draw.maybe(Draw::text),
+        held: draw.held(),
+        labels: draw.maybe(|draw| draw.many(Draw::label)),
+        shape: None,
+    }
+}
+
+/// How the exception that the server makes of these values is told.
+fn expected(sent: FailedDeep) -> String {
+    let exception: Box<dyn Tell> = if sent.held.before != 0 {
+        Box::new(sent)
+    } else {
+        let FailedDeep {
+            why,
+            code,
+            place,
+            more,
+            ..
+        } = sent;
+        Box::new(FailedAt {
+            why,
+            code,
+            place,
+            more,
+        })
+    };
+    format!("throws {}", told(&[&*exception]))
+}

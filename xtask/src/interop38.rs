@@ -1,0 +1,98 @@
+//! `cargo xtask interop-38`: the interop tests with Ice 3.8 for Python.
+//!
+//! Outside the gate, because Debian has no Ice 3.8 and its package compiles for minutes.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::command::{cargo, command, first_line, succeeds, succeeds_silently};
+use crate::workspace;
+
+/// Runs the tests, and notes in [`RESULT`] what was run and whether it held; whether it did.
+pub(crate) fn run() -> bool {
+    let Some(python) = python() else {
+        return false;
+    };
+    let python = python.to_string_lossy();
+    let version = "import Ice, platform; print('Ice', Ice.stringVersion(), 'Python', platform.python_version())";
+    let Some(version) = first_line(&mut command(&python, &["-c", version])) else {
+        eprintln!("error: `{python}` cannot `import Ice`");
+        return false;
+    };
+    if !version.starts_with("Ice 3.8.") {
+        eprintln!("error: expected `{python}` to have Ice 3.8, got {version}");
+        return false;
+    }
+    let mut tests = cargo(&TESTS);
+    let passed = succeeds(tests.env(PYTHON, &*python));
+    note(&version, passed) && passed
+}
+
+/// The Python that `FLOE_ICE38_PYTHON` names, or one that is built now.
+fn python() -> Option<PathBuf> {
+    match env::var_os(PYTHON) {
+        Some(python) => Some(python.into()),
+        None => build(&workspace::cache_dir().join("ice38")),
+    }
+}
+
+/// A virtual environment with Ice in it; it is built once for each user.
+fn build(folder: &Path) -> Option<PathBuf> {
+    let python = folder.join("bin/python");
+    let program = python.to_string_lossy();
+    if succeeds_silently(&mut command(&program, &["-c", "import Ice"])) {
+        return Some(python);
+    }
+    eprintln!(
+        "note: building {PACKAGE} takes some ten minutes; {PYTHON} can name a Python that has it"
+    );
+    let Some(base) = BASES
+        .iter()
+        .find(|base| succeeds_silently(&mut command(base, &["--version"])))
+    else {
+        eprintln!("error: none of {BASES:?} runs; Ice 3.8 needs one of them");
+        return None;
+    };
+    let is_made = succeeds(&mut command(
+        base,
+        &["-m", "venv", &folder.to_string_lossy()],
+    )) && succeeds(&mut command(&program, &["-m", "pip", "install", PACKAGE]));
+    is_made.then_some(python)
+}
+
+fn note(version: &str, passed: bool) -> bool {
+    let day = first_line(&mut command("date", &["-u", "+%Y-%m-%d"])).unwrap_or_default();
+    let held = if passed { "held" } else { "did not hold" };
+    let text = format!(
+        "What `cargo xtask interop-38` found last. What it expects to differ is in tests/interop/ice/values/ice38.rs.\n\n\
+         {day}: {version}: the conversation about classes, optionals and exceptions, in both encodings, with Floe as client\n\
+         and as server, each side once with the newer contract; random values and exceptions: {held}\n"
+    );
+    let path = workspace::root().join(RESULT);
+    match fs::write(&path, text) {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("error: cannot write {}: {error}", path.display());
+            false
+        }
+    }
+}
+
+const PYTHON: &str = "FLOE_ICE38_PYTHON";
+const PACKAGE: &str = "zeroc-ice==3.8.3";
+/// Pythons that Ice 3.8 runs with.
+const BASES: [&str; 3] = ["python3.13", "python3.12", "python3"];
+const RESULT: &str = "tests/interop/ice38.txt";
+const TESTS: [&str; 10] = [
+    "test",
+    "--package",
+    "floe-tests",
+    "--features",
+    "ice38",
+    "--test",
+    "ice_values",
+    "--",
+    "ice38::",
+    "random::",
+];
