@@ -17,6 +17,7 @@ const INSTANCES_MAX: usize = 40;
 pub(crate) struct Draw<'a> {
     tape: std::slice::Iter<'a, u64>,
     has_tagged: bool,
+    has_nan: bool,
     /// Links to the instances made so far, or being made.
     instances: Vec<Any>,
 }
@@ -27,8 +28,15 @@ impl<'a> Draw<'a> {
         Self {
             tape: tape.iter(),
             has_tagged,
+            has_nan: true,
             instances: Vec::new(),
         }
+    }
+
+    /// Makes no floating-point number of which Python might write another pattern of bits.
+    pub(crate) fn without_nan(mut self) -> Self {
+        self.has_nan = false;
+        self
     }
 
     fn number(&mut self) -> u64 {
@@ -164,7 +172,7 @@ impl<'a> Draw<'a> {
         })
     }
 
-    fn make_sample(&mut self) -> Any {
+    pub(crate) fn make_sample(&mut self) -> Any {
         self.new_instance(|draw, _: &Link<Sample>| Sample {
             flag: draw.flag(),
             octet: draw.byte(),
@@ -195,7 +203,7 @@ impl<'a> Draw<'a> {
         })
     }
 
-    fn make_optionals(&mut self) -> Any {
+    pub(crate) fn make_optionals(&mut self) -> Any {
         self.new_instance(|draw, _: &Link<Optionals>| Optionals {
             flag: draw.maybe(Self::flag),
             octet: draw.maybe(Self::byte),
@@ -247,7 +255,7 @@ impl<'a> Draw<'a> {
         (0..self.below(4)).map(|_| make(self)).collect()
     }
 
-    fn flag(&mut self) -> bool {
+    pub(crate) fn flag(&mut self) -> bool {
         self.below(2) == 1
     }
 
@@ -271,12 +279,22 @@ impl<'a> Draw<'a> {
     }
 
     fn float(&mut self) -> f32 {
-        let other = f32::from_bits(self.number() as u32);
+        let bits = f32::from_bits(self.number() as u32);
+        let other = if self.has_nan || !bits.is_nan() {
+            bits
+        } else {
+            1.5
+        };
         self.one_of(&[0.0, -0.0, f32::MAX, f32::MIN_POSITIVE, f32::INFINITY, other])
     }
 
     fn double(&mut self) -> f64 {
-        let other = f64::from_bits(self.number());
+        let bits = f64::from_bits(self.number());
+        let other = if self.has_nan || !bits.is_nan() {
+            bits
+        } else {
+            1.5
+        };
         self.one_of(&[0.0, -0.0, f64::MAX, 5e-324, f64::NEG_INFINITY, other])
     }
 

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use floe::{Communicator, EncodingVersion, Identity, TypedProxy};
+use floe::{
+    ClassFormat, Communicator, Encoder, EncodingVersion, Identity, OperationMode, Outcome,
+    TypedProxy,
+};
 use floe_tests::ice::{Ice, Language, Version};
 use floe_tests::peer::Peer;
 use proptest::collection::vec;
@@ -85,6 +88,19 @@ impl Python {
     }
 }
 
+/// The parameters of an operation that takes an instance and gives it back.
+fn parameters(value: &Any, format: ClassFormat) -> Vec<u8> {
+    let mut buffer = Vec::new();
+    let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);
+    encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
+        encoder.set_class_format(format);
+        encoder.put(value);
+        encoder.finish_classes();
+    });
+    encoder.finish().expect("the value can be encoded");
+    buffer
+}
+
 fn failed(text: String) -> TestCaseError {
     TestCaseError::fail(text)
 }
@@ -151,6 +167,31 @@ fn values_of_any_kind_come_back_from_ice_as_they_were() {
         let count = seen.get(kind).copied().unwrap_or_default();
         assert!(count > SENT / 20, "few values with `{kind}`: {seen:?}");
     }
+    python.end();
+}
+
+/// Ice writes instances, tagged values and tables in the order that Floe does, so its bytes are the same.
+#[test]
+fn ice_writes_the_same_bytes() {
+    let Some(ice) = ice() else { return };
+    let python = Python::start(&ice);
+    let peer = python.peer.as_proxy();
+    let written = runner(SENT).run(&vec(any::<u64>(), 0..300), |tape| {
+        let mut draw = Draw::new(&tape, true).without_nan();
+        let (operation, value, format) = match draw.flag() {
+            true => ("echoSample", draw.make_sample(), ClassFormat::Compact),
+            false => ("echoOptionals", draw.make_optionals(), ClassFormat::Sliced),
+        };
+        let sent = parameters(&value, format);
+        let invocation = peer.invoke(operation, OperationMode::Normal, &sent);
+        match python.runtime.block_on(invocation) {
+            Ok(Some(Outcome::Returned(got))) if got == sent => Ok(()),
+            other => Err(failed(format!(
+                "{operation} {value:?}\nsent {sent:02x?}\ngot {other:02x?}"
+            ))),
+        }
+    });
+    written.unwrap_or_else(|error| panic!("{error}"));
     python.end();
 }
 
