@@ -9,6 +9,7 @@
 #![allow(clippy::duplicate_mod)]
 
 mod draw;
+mod dynamic;
 #[cfg(feature = "ice38")]
 mod ice38;
 mod newer;

@@ -29,24 +29,24 @@ const THROWN: u32 = 400;
 
 /// The installed Ice, or with the feature `ice38` that of 3.8.
 #[cfg(not(feature = "ice38"))]
-fn ice() -> Option<Ice> {
+pub(crate) fn ice() -> Option<Ice> {
     Ice::or_skip()
 }
 
 #[cfg(feature = "ice38")]
-fn ice() -> Option<Ice> {
+pub(crate) fn ice() -> Option<Ice> {
     Some(crate::ice38::ice())
 }
 
-struct Python {
-    peer: PeerProxy,
+pub(crate) struct Python {
+    pub(crate) peer: PeerProxy,
     maker: MakerProxy,
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
     server: Peer,
 }
 
 impl Python {
-    fn start(ice: &Ice) -> Self {
+    pub(crate) fn start(ice: &Ice) -> Self {
         let mut command = ice.values("server", Language::Python, Version::Older);
         let mut server = Peer::start("the Ice server", &mut command);
         let proxy = server.ready();
@@ -62,7 +62,7 @@ impl Python {
         }
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.server.close_input();
         self.server.succeed();
     }
@@ -89,7 +89,7 @@ impl Python {
 }
 
 /// The parameters of an operation that takes an instance and gives it back.
-fn parameters(value: &Any, format: ClassFormat) -> Vec<u8> {
+pub(crate) fn parameters(value: &Any, format: ClassFormat) -> Vec<u8> {
     let mut buffer = Vec::new();
     let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);
     encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
@@ -101,7 +101,7 @@ fn parameters(value: &Any, format: ClassFormat) -> Vec<u8> {
     buffer
 }
 
-fn failed(text: String) -> TestCaseError {
+pub(crate) fn failed(text: String) -> TestCaseError {
     TestCaseError::fail(text)
 }
 
@@ -119,7 +119,7 @@ fn same(
     )))
 }
 
-fn runner(cases: u32) -> TestRunner {
+pub(crate) fn runner(cases: u32) -> TestRunner {
     TestRunner::new(Config {
         cases,
         failure_persistence: None,
@@ -170,6 +170,14 @@ fn values_of_any_kind_come_back_from_ice_as_they_were() {
     python.end();
 }
 
+/// An operation that takes an instance and gives it back, with such an instance and the format.
+pub(crate) fn random_instance(draw: &mut Draw<'_>) -> (&'static str, Any, ClassFormat) {
+    match draw.flag() {
+        true => ("echoSample", draw.make_sample(), ClassFormat::Compact),
+        false => ("echoOptionals", draw.make_optionals(), ClassFormat::Sliced),
+    }
+}
+
 /// Ice writes instances, tagged values and tables in the order that Floe does, so its bytes are the same.
 #[test]
 fn ice_writes_the_same_bytes() {
@@ -178,10 +186,7 @@ fn ice_writes_the_same_bytes() {
     let peer = python.peer.as_proxy();
     let written = runner(SENT).run(&vec(any::<u64>(), 0..300), |tape| {
         let mut draw = Draw::new(&tape, true).without_nan();
-        let (operation, value, format) = match draw.flag() {
-            true => ("echoSample", draw.make_sample(), ClassFormat::Compact),
-            false => ("echoOptionals", draw.make_optionals(), ClassFormat::Sliced),
-        };
+        let (operation, value, format) = random_instance(&mut draw);
         let sent = parameters(&value, format);
         let invocation = peer.invoke(operation, OperationMode::Normal, &sent);
         match python.runtime.block_on(invocation) {
