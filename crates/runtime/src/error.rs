@@ -266,7 +266,7 @@ impl fmt::Display for AdapterError {
             Self::UnsupportedEndpoint { endpoint } => {
                 write!(
                     f,
-                    "cannot listen on \"{endpoint}\": expected a tcp endpoint"
+                    "cannot listen on \"{endpoint}\": expected a tcp or unix endpoint"
                 )
             }
             Self::Listen { endpoint, source } => {

@@ -1,8 +1,10 @@
 //! Adapters: where servants live, and the endpoints under which they are reached.
 //!
+//! - `accepting.rs`: connections on their way in
 //! - `servants.rs`: which servant a request is for
 //! - `dispatch.rs`: the [`Dispatcher`] trait, and what a request and its response are
 
+mod accepting;
 mod dispatch;
 mod operation_error;
 mod servants;
@@ -17,10 +19,10 @@ pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response};
 pub use operation_error::OperationError;
 
 use crate::communicator::{Communicator, Core};
-use crate::connection::{Connection, Purpose};
+use crate::connection::Connection;
 use crate::error::AdapterError;
 use crate::proxy::Proxy;
-use crate::transport::tcp::Listener;
+use crate::transport::{self, Listener};
 use servants::Servants;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
@@ -46,7 +48,7 @@ pub(crate) struct AdapterCore {
 /// Listening sockets before activation, the tasks that accept afterwards.
 #[derive(Default)]
 struct State {
-    listeners: Vec<Listener>,
+    listeners: Vec<Box<dyn Listener>>,
     accepting: Vec<AbortHandle>,
     is_deactivated: bool,
 }
@@ -57,23 +59,13 @@ impl Adapter {
         endpoints: Vec<Endpoint>,
     ) -> Result<Self, AdapterError> {
         let mut listeners = Vec::new();
+        let mut published = Vec::new();
         for endpoint in &endpoints {
-            let Endpoint::Tcp(tcp) = endpoint else {
-                let endpoint = endpoint.to_string();
-                return Err(AdapterError::UnsupportedEndpoint { endpoint });
-            };
-            let listener = Listener::bind(tcp)
-                .await
-                .map_err(|source| AdapterError::Listen {
-                    endpoint: endpoint.to_string(),
-                    source: Arc::new(source),
-                })?;
-            listeners.push(listener);
+            let listening = transport::listen(endpoint).await;
+            let listening = listening.map_err(|error| cannot_listen(endpoint, error))?;
+            listeners.extend(listening.listeners);
+            published.extend(listening.published);
         }
-        let published = listeners
-            .iter()
-            .flat_map(|listener| listener.published.clone())
-            .collect();
         let core = AdapterCore {
             communicator: Arc::downgrade(communicator.core()),
             published,
@@ -166,7 +158,9 @@ impl Adapter {
         let tasks = self.communicator.core().tasks();
         let mut state = self.core.lock_state();
         for listener in std::mem::take(&mut state.listeners) {
-            let accepting = tokio::spawn(accept(listener, Arc::downgrade(&self.core)));
+            let core = Arc::downgrade(&self.core);
+            let limit = self.communicator.settings().connect_timeout;
+            let accepting = tokio::spawn(accepting::accept(listener, core, limit));
             state.accepting.push(accepting.abort_handle());
             // The communicator's shutdown waits until the port is free again.
             tasks.spawn(async move {
@@ -253,6 +247,10 @@ impl AdapterCore {
         }
     }
 
+    fn is_deactivated(&self) -> bool {
+        self.lock_state().is_deactivated
+    }
+
     fn servants_mut(&self) -> std::sync::RwLockWriteGuard<'_, Servants> {
         self.servants
             .write()
@@ -270,36 +268,16 @@ impl Drop for AdapterCore {
     }
 }
 
-/// Accepts connections until the adapter is deactivated.
-async fn accept(listener: Listener, adapter: Weak<AdapterCore>) {
-    loop {
-        match listener.accept().await {
-            Ok(stream) => {
-                let Some(core) = adapter.upgrade() else {
-                    return;
-                };
-                let Some(communicator) = core.communicator() else {
-                    return;
-                };
-                tracing::debug!("accepted a connection from {}", stream.peer);
-                let purpose = Purpose::Incoming(adapter.clone());
-                let connection = Connection::start(stream, purpose, &communicator);
-                // Deactivated meanwhile on another thread, which did not know of this one.
-                if core.lock_state().is_deactivated {
-                    connection.close();
-                }
-            }
-            Err(error) => {
-                // Out of descriptors, or a peer that gave up: neither ends the server.
-                tracing::warn!("could not accept a connection: {error}");
-                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-            }
-        }
+fn cannot_listen(endpoint: &Endpoint, error: std::io::Error) -> AdapterError {
+    let endpoint = endpoint.to_string();
+    match error.kind() {
+        std::io::ErrorKind::Unsupported => AdapterError::UnsupportedEndpoint { endpoint },
+        _ => AdapterError::Listen {
+            endpoint,
+            source: Arc::new(error),
+        },
     }
 }
-
-/// How long to wait for descriptors to become free.
-const ACCEPT_RETRY_DELAY: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// What can stand for an identity: an [`Identity`], or text such as `category/name`.
 pub trait IntoIdentity {

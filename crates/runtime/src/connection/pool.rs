@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use floe_wire::reference::{Endpoint, TcpEndpoint};
+use floe_wire::reference::Endpoint;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Connection, Purpose};
 use crate::communicator::{Communicator, Core};
 use crate::error::LocalError;
-use crate::transport::tcp;
+use crate::transport;
 
 /// The outgoing connections of a communicator.
 #[derive(Default)]
@@ -112,19 +112,13 @@ async fn connect_for_all(
 }
 
 async fn connect(endpoint: &Endpoint, core: &Weak<Core>, connect_timeout: Duration) -> Connected {
-    let Endpoint::Tcp(tcp) = endpoint else {
-        return Err(LocalError::NoEndpoint {
-            proxy: endpoint.to_string(),
-            wanted: "a tcp endpoint",
-        });
-    };
-    let limit = time_limit(tcp, connect_timeout);
+    let limit = time_limit(endpoint, connect_timeout);
     let deadline = Instant::now() + limit;
     let timed_out = || LocalError::ConnectTimeout {
         endpoint: endpoint.to_string(),
         after: limit,
     };
-    let stream = match timeout_at(deadline, tcp::connect(tcp, deadline)).await {
+    let stream = match timeout_at(deadline, transport::connect(endpoint, deadline)).await {
         Ok(stream) => stream.map_err(|error| LocalError::Connect {
             endpoint: endpoint.to_string(),
             source: Arc::new(error),
@@ -147,7 +141,7 @@ async fn connect(endpoint: &Endpoint, core: &Weak<Core>, connect_timeout: Durati
 }
 
 /// The shorter of the endpoint's timeout and ours.
-fn time_limit(endpoint: &TcpEndpoint, ours: Duration) -> Duration {
-    let theirs = endpoint.timeout.as_ms();
+fn time_limit(endpoint: &Endpoint, ours: Duration) -> Duration {
+    let theirs = endpoint.timeout().and_then(|timeout| timeout.as_ms());
     theirs.map_or(ours, |ms| ours.min(Duration::from_millis(ms.into())))
 }

@@ -8,6 +8,7 @@ use floe_wire::reference::Endpoint;
 use super::Proxy;
 use crate::connection::Connection;
 use crate::error::LocalError;
+use crate::transport;
 
 impl Proxy {
     /// Whether the next invocation will find a connection.
@@ -77,12 +78,12 @@ impl Proxy {
         if reference.secure {
             return Err(self.no_endpoint("no `-s` (ssl is not yet supported)"));
         }
-        let tcp = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Tcp(_));
-        let endpoints: Vec<_> = reference.endpoints().iter().filter(tcp).collect();
+        let can_connect = |endpoint: &&Endpoint| transport::can_connect(endpoint);
+        let endpoints: Vec<_> = reference.endpoints().iter().filter(can_connect).collect();
         match (endpoints.is_empty(), reference.endpoints().is_empty()) {
             (false, _) => Ok(endpoints),
             (true, false) => {
-                Err(self.no_endpoint("a tcp endpoint (other transports are not yet supported)"))
+                Err(self.no_endpoint("a tcp endpoint, or a unix endpoint of this host"))
             }
             (true, true) => {
                 Err(self.no_endpoint("a tcp endpoint (locators are not yet supported)"))

@@ -1,31 +1,36 @@
 //! TCP.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
 use floe_wire::reference::{Endpoint, TcpEndpoint};
-use socket2::SockRef;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::tcp::OwnedWriteHalf;
-use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout};
 
-use super::{Stream, StreamWriter};
-
-/// The host that stands for all interfaces of a machine.
-const WILDCARD: &str = "*";
+use super::address::{self, Listen, Versions};
+use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
 
 /// Connections that the system may hold for us before we accept them.
-const BACKLOG: u32 = 1024;
+const BACKLOG: i32 = 1024;
 
 /// Connects to an endpoint: to each address of its host in turn, until one answers. Each may take
 /// an equal share of the time that is left.
-pub(crate) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Result<Stream> {
-    let addresses = lookup_host((host_or_loopback(endpoint), endpoint.port)).await?;
-    let addresses: Vec<_> = addresses.collect();
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+pub(super) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Result<Stream> {
+    let mut addresses = address::resolve(&endpoint.host, endpoint.port).await?;
+    if let Some(source) = endpoint.source_address {
+        addresses.retain(|address| address.is_ipv4() == source.is_ipv4());
+        if addresses.is_empty() {
+            let wanted = "no address of the host is of the same version as the source address";
+            return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, wanted));
+        }
+    }
+    let mut last = io::ErrorKind::TimedOut.into();
     for (at, address) in addresses.iter().enumerate() {
-        let share = (deadline - Instant::now()) / (addresses.len() - at) as u32;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let share = left / (addresses.len() - at) as u32;
         match timeout(share, connect_address(*address, endpoint.source_address)).await {
             Ok(Ok(stream)) => return into_stream(stream, *address),
             Ok(Err(error)) => last = error,
@@ -35,47 +40,83 @@ pub(crate) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Re
     Err(last)
 }
 
-/// A listening socket and the endpoints under which others reach it.
-pub(crate) struct Listener {
-    listener: TcpListener,
-    /// One, or one for each interface if the host is a wildcard.
-    pub(crate) published: Vec<Endpoint>,
+/// Listens on every address of the endpoint's host. `published` makes endpoints of whichever
+/// transport is on top.
+pub(super) async fn listen(
+    endpoint: &TcpEndpoint,
+    published: impl Fn(TcpEndpoint) -> Endpoint,
+) -> io::Result<Listening> {
+    let (listeners, versions) = bind(&endpoint.host, endpoint.port).await?;
+    let port = listeners[0].local_addr()?.port();
+    let hosts = address::published_hosts(&endpoint.host, versions)?;
+    let published = hosts.into_iter().map(|host| {
+        published(TcpEndpoint {
+            host,
+            port,
+            ..endpoint.clone()
+        })
+    });
+    Ok(Listening {
+        published: published.collect(),
+        listeners: listeners
+            .into_iter()
+            .map(|listener| Box::new(listener) as Box<dyn Listener>)
+            .collect(),
+    })
 }
 
-impl Listener {
-    /// Starts to listen; port 0 picks a free one.
-    pub(crate) async fn bind(endpoint: &TcpEndpoint) -> io::Result<Self> {
-        let address = match host_or_loopback(endpoint) {
-            WILDCARD => SocketAddr::from((Ipv4Addr::UNSPECIFIED, endpoint.port)),
-            host => lookup_host((host, endpoint.port))
-                .await?
-                .next()
-                .ok_or_else(|| {
-                    io::Error::new(io::ErrorKind::NotFound, "the host has no address")
-                })?,
-        };
-        let listener = listen(address)?;
-        let port = listener.local_addr()?.port();
-        let published = published_hosts(endpoint, address.ip())?
-            .into_iter()
-            .map(|host| {
-                Endpoint::Tcp(TcpEndpoint {
-                    host,
-                    port,
-                    ..endpoint.clone()
-                })
-            })
-            .collect();
-        Ok(Self {
-            listener,
-            published,
-        })
+/// At least one listening socket, all on the same port, and what they take together.
+async fn bind(host: &str, port: u16) -> io::Result<(Vec<TcpListener>, Versions)> {
+    let addresses = match address::resolve_to_listen(host, port).await? {
+        Listen::Each(addresses) => addresses,
+        Listen::Anywhere => {
+            let [both, v4] = address::anywhere(port);
+            return match bind_address(both, false) {
+                Ok(listener) => Ok((vec![listener], Versions::Both)),
+                // A machine without IPv6. Other failures would be those of IPv4, too.
+                Err(_) => Ok((vec![bind_address(v4, true)?], Versions::V4)),
+            };
+        }
+    };
+    let mut listeners = Vec::<TcpListener>::new();
+    for mut address in &mut addresses.iter().copied() {
+        if let Some(first) = listeners.first() {
+            address.set_port(first.local_addr()?.port());
+        }
+        listeners.push(bind_address(address, true)?);
     }
+    let versions = match addresses[0].is_ipv4() {
+        true => Versions::V4,
+        false => Versions::V6,
+    };
+    Ok((listeners, versions))
+}
 
-    /// Waits for the next connection.
-    pub(crate) async fn accept(&self) -> io::Result<Stream> {
-        let (stream, peer) = self.listener.accept().await?;
-        into_stream(stream, peer)
+fn bind_address(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_nonblocking(true)?;
+    // A server that restarts must get its port back while old connections linger. Elsewhere than on
+    // Unix the option means that two servers may share a port.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(only_v6)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+impl Listener for TcpListener {
+    fn accept(&self) -> Pending<'_, Accepted> {
+        Box::pin(async move {
+            let (stream, peer) = Self::accept(self).await?;
+            into_stream(stream, peer).map(Accepted::Ready)
+        })
     }
 }
 
@@ -103,66 +144,18 @@ fn into_stream(stream: TcpStream, peer: SocketAddr) -> io::Result<Stream> {
     Ok(Stream {
         reader: Box::new(reader),
         writer: Box::new(Writer(writer)),
-        peer: peer.to_string(),
+        // An IPv4 peer of a socket that takes both versions is written as what it is.
+        peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()).to_string(),
     })
 }
 
 async fn connect_address(address: SocketAddr, source: Option<IpAddr>) -> io::Result<TcpStream> {
-    let socket = new_socket(address)?;
+    let socket = match address.is_ipv4() {
+        true => TcpSocket::new_v4(),
+        false => TcpSocket::new_v6(),
+    }?;
     if let Some(source) = source {
         socket.bind(SocketAddr::new(source, 0))?;
     }
     socket.connect(address).await
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = new_socket(address)?;
-    // A server that restarts must get its port back while old connections linger.
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
-}
-
-fn new_socket(address: SocketAddr) -> io::Result<TcpSocket> {
-    if address.is_ipv4() {
-        TcpSocket::new_v4()
-    } else {
-        TcpSocket::new_v6()
-    }
-}
-
-/// Nothing listens beyond loopback unless the endpoint says so.
-fn host_or_loopback(endpoint: &TcpEndpoint) -> &str {
-    if endpoint.host.is_empty() {
-        "127.0.0.1"
-    } else {
-        &endpoint.host
-    }
-}
-
-/// The hosts to put into proxies: as written, or the address of each interface for a wildcard.
-fn published_hosts(endpoint: &TcpEndpoint, bound: IpAddr) -> io::Result<Vec<String>> {
-    if !bound.is_unspecified() {
-        return Ok(vec![host_or_loopback(endpoint).to_owned()]);
-    }
-    let interfaces = if_addrs::get_if_addrs()?;
-    let all = interfaces
-        .iter()
-        .map(|interface| (interface.is_loopback(), interface.ip()));
-    let usable: Vec<_> = all
-        .filter(|(_, ip)| ip.is_ipv4() || bound.is_ipv6())
-        .collect();
-    let is_alone = usable.iter().all(|(is_loopback, _)| *is_loopback);
-    Ok(usable
-        .into_iter()
-        .filter(|(is_loopback, ip)| (is_alone || !is_loopback) && !is_link_local(ip))
-        .map(|(_, ip)| ip.to_string())
-        .collect())
-}
-
-fn is_link_local(ip: &IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => ip.is_link_local(),
-        IpAddr::V6(ip) => ip.is_unicast_link_local(),
-    }
 }

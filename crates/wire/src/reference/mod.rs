@@ -19,7 +19,7 @@ mod tests;
 
 pub use endpoint::{
     DEFAULT_TIMEOUT_MS, Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint,
-    WsEndpoint,
+    UnixEndpoint, WsEndpoint,
 };
 pub use error::ParseReferenceError;
 pub use escape::ToStringMode;

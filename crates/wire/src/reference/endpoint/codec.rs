@@ -6,7 +6,9 @@
 //!
 //! The encapsulation is in the encoding of the stream, an opaque one in its own.
 
-use super::{Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, WsEndpoint};
+use super::{
+    Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
+};
 use crate::encoding::{
     Decode, DecodeError, DecodeErrorKind, Decoder, ENCAPSULATION_HEADER_LEN, Encode, Encoder,
     EncodingVersion, ProtocolVersion,
@@ -32,16 +34,30 @@ impl Decode for Endpoint {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         let type_code = decoder.get()?;
         let unopened = decoder.clone().encapsulation()?;
-        match Protocol::from_type_code(type_code) {
-            Some(protocol) if unopened.encoding.is_supported() => {
-                decode_body(protocol, decoder.open_encapsulation()?)
+        let known = Protocol::from_type_code(type_code);
+        let known = known.filter(|_| unopened.encoding.is_supported());
+        let opaque = OpaqueEndpoint {
+            type_code,
+            encoding: unopened.encoding,
+            bytes: Vec::new(),
+        };
+        match known {
+            // Nobody has reserved the number for us: what is not ours is carried like any other.
+            Some(Protocol::Unix) => {
+                let body = decoder.open_encapsulation()?;
+                Ok(decode_body(Protocol::Unix, body).unwrap_or_else(|_| {
+                    Self::Opaque(OpaqueEndpoint {
+                        bytes: unopened.payload.to_vec(),
+                        ..opaque
+                    })
+                }))
             }
-            _ => {
+            Some(protocol) => decode_body(protocol, decoder.open_encapsulation()?),
+            None => {
                 decoder.encapsulation()?;
                 Ok(Self::Opaque(OpaqueEndpoint {
-                    type_code,
-                    encoding: unopened.encoding,
                     bytes: unopened.payload.to_vec(),
+                    ..opaque
                 }))
             }
         }
@@ -59,6 +75,7 @@ pub(super) fn decode_body(
         Protocol::Ws => Endpoint::Ws(decode_ws(&mut body)?),
         Protocol::Wss => Endpoint::Wss(decode_ws(&mut body)?),
         Protocol::Udp => Endpoint::Udp(decode_udp(&mut body)?),
+        Protocol::Unix => Endpoint::Unix(decode_unix(&mut body)?),
     };
     body.finish_exact("end of endpoint")?;
     Ok(endpoint)
@@ -72,6 +89,7 @@ fn encode_body(endpoint: &Endpoint, body: &mut Encoder<'_>) {
             body.string(&ws.resource);
         }
         Endpoint::Udp(udp) => encode_udp(udp, body),
+        Endpoint::Unix(unix) => encode_unix(unix, body),
         Endpoint::Opaque(opaque) => body.bytes(&opaque.bytes),
     }
 }
@@ -121,6 +139,22 @@ fn decode_udp(body: &mut Decoder<'_>) -> Result<UdpEndpoint, DecodeError> {
     Ok(UdpEndpoint {
         compress: body.get()?,
         ..UdpEndpoint::new(host, port)
+    })
+}
+
+fn encode_unix(unix: &UnixEndpoint, body: &mut Encoder<'_>) {
+    body.string(&unix.path);
+    body.int(unix.timeout.to_wire());
+    body.put(&unix.compress);
+    body.string(&unix.host);
+}
+
+fn decode_unix(body: &mut Decoder<'_>) -> Result<UnixEndpoint, DecodeError> {
+    Ok(UnixEndpoint {
+        path: body.str("endpoint path")?.to_owned(),
+        timeout: decode_timeout(body)?,
+        compress: body.get()?,
+        host: body.str("endpoint host")?.to_owned(),
     })
 }
 

@@ -12,11 +12,13 @@ mod protocol;
 mod tcp;
 mod token;
 mod udp;
+mod unix;
 
 pub use opaque::OpaqueEndpoint;
 pub use protocol::Protocol;
 pub use tcp::{DEFAULT_TIMEOUT_MS, TcpEndpoint, Timeout, WsEndpoint};
 pub use udp::UdpEndpoint;
+pub use unix::UnixEndpoint;
 
 pub(super) use codec::MIN_ENDPOINT_LEN;
 pub(super) use parse::{Role, parse_list};
@@ -36,6 +38,8 @@ pub enum Endpoint {
     Wss(WsEndpoint),
     /// Datagrams, to one receiver or to a multicast group.
     Udp(UdpEndpoint),
+    /// A socket in the file system of one host; between Floe peers.
+    Unix(UnixEndpoint),
     /// Anything else, bluetooth and iAP included.
     Opaque(OpaqueEndpoint),
 }
@@ -54,6 +58,7 @@ impl Endpoint {
             Self::Ws(_) => Some(Protocol::Ws),
             Self::Wss(_) => Some(Protocol::Wss),
             Self::Udp(_) => Some(Protocol::Udp),
+            Self::Unix(_) => Some(Protocol::Unix),
             Self::Opaque(_) => None,
         }
     }
@@ -66,6 +71,7 @@ impl Endpoint {
             Self::Ws(_) => Protocol::Ws.type_code(),
             Self::Wss(_) => Protocol::Wss.type_code(),
             Self::Udp(_) => Protocol::Udp.type_code(),
+            Self::Unix(_) => Protocol::Unix.type_code(),
             Self::Opaque(opaque) => opaque.type_code,
         }
     }
@@ -75,11 +81,11 @@ impl Endpoint {
         match self {
             Self::Tcp(tcp) | Self::Ssl(tcp) => Some(tcp),
             Self::Ws(ws) | Self::Wss(ws) => Some(&ws.tcp),
-            Self::Udp(_) | Self::Opaque(_) => None,
+            Self::Udp(_) | Self::Unix(_) | Self::Opaque(_) => None,
         }
     }
 
-    /// The host as written; empty if the text left it out, `None` for an opaque endpoint.
+    /// The host as written; empty if the text left it out, `None` for an endpoint without one.
     pub fn host(&self) -> Option<&str> {
         match self {
             Self::Udp(udp) => Some(&udp.host),
@@ -87,11 +93,22 @@ impl Endpoint {
         }
     }
 
-    /// The port, `None` for an opaque endpoint.
+    /// The port, `None` for an endpoint without one.
     pub fn port(&self) -> Option<u16> {
         match self {
             Self::Udp(udp) => Some(udp.port),
             _ => self.as_tcp().map(|tcp| tcp.port),
+        }
+    }
+
+    /// How long an operation of the transport may take, if the endpoint says so.
+    pub const fn timeout(&self) -> Option<Timeout> {
+        match self {
+            Self::Unix(unix) => Some(unix.timeout),
+            _ => match self.as_tcp() {
+                Some(tcp) => Some(tcp.timeout),
+                None => None,
+            },
         }
     }
 

@@ -9,7 +9,9 @@ use std::str::FromStr;
 use super::base64;
 use super::codec::decode_body;
 use super::token::{Token, Tokens, split};
-use super::{Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, WsEndpoint};
+use super::{
+    Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
+};
 use crate::encoding::{Decoder, EncodingVersion};
 use crate::reference::scanner::parse_version;
 use crate::reference::{ParseDefaults, ParseReferenceError};
@@ -56,7 +58,7 @@ pub(in crate::reference) fn parse_list(
             endpoints.push(endpoint);
             continue;
         }
-        let error = unknown(name, "tcp, ssl, ws, wss, udp, opaque or default");
+        let error = unknown(name, "tcp, ssl, ws, wss, udp, unix, opaque or default");
         if role == Role::Adapter {
             return Err(error);
         }
@@ -103,6 +105,7 @@ fn parse_one(
         Some(Protocol::Ws) => Some(Endpoint::Ws(parse_ws(&mut options, defaults)?)),
         Some(Protocol::Wss) => Some(Endpoint::Wss(parse_ws(&mut options, defaults)?)),
         Some(Protocol::Udp) => Some(Endpoint::Udp(parse_udp(&mut options, defaults)?)),
+        Some(Protocol::Unix) => Some(Endpoint::Unix(parse_unix(&mut options, defaults)?)),
         None => None,
     })
 }
@@ -173,6 +176,30 @@ fn parse_udp(
     Ok(udp)
 }
 
+fn parse_unix(
+    options: &mut Options<'_>,
+    defaults: &ParseDefaults,
+) -> Result<UnixEndpoint, ParseReferenceError> {
+    let mut unix = UnixEndpoint {
+        timeout: defaults.timeout,
+        ..UnixEndpoint::default()
+    };
+    while let Some(option) = options.next()? {
+        match option.text.as_str() {
+            "-f" => unix.path = options.value(option)?.text.clone(),
+            "-h" => unix.host = options.value(option)?.text.clone(),
+            "-t" => unix.timeout = options.timeout(option)?,
+            "-z" => unix.compress = true,
+            _ => return Err(unknown(option, "-f, -h, -t or -z")),
+        }
+    }
+    if unix.path.is_empty() {
+        let expected = "-f and the path of the socket";
+        return Err(ParseReferenceError::new(options.end, expected, ""));
+    }
+    Ok(unix)
+}
+
 fn parse_opaque(options: &mut Options<'_>) -> Result<Endpoint, ParseReferenceError> {
     let mut type_code = None;
     let mut encoding = EncodingVersion::V1_0;
@@ -190,17 +217,25 @@ fn parse_opaque(options: &mut Options<'_>) -> Result<Endpoint, ParseReferenceErr
     let (at, bytes) = value.ok_or_else(|| missing("-v and the bytes of the opaque endpoint"))?;
     match Protocol::from_type_code(type_code) {
         Some(protocol) if encoding.is_supported() => {
-            decode_body(protocol, Decoder::new(&bytes, encoding)).map_err(|error| {
-                let expected = format!("the bytes of a {protocol} endpoint ({error})");
-                ParseReferenceError::new(at, expected, &base64::encode(&bytes))
-            })
+            match decode_body(protocol, Decoder::new(&bytes, encoding)) {
+                // Nobody has reserved the number for us: what is not ours is carried.
+                Err(_) if protocol == Protocol::Unix => Ok(opaque(type_code, encoding, bytes)),
+                decoded => decoded.map_err(|error| {
+                    let expected = format!("the bytes of a {protocol} endpoint ({error})");
+                    ParseReferenceError::new(at, expected, &base64::encode(&bytes))
+                }),
+            }
         }
-        _ => Ok(Endpoint::Opaque(OpaqueEndpoint {
-            type_code,
-            encoding,
-            bytes,
-        })),
+        _ => Ok(opaque(type_code, encoding, bytes)),
     }
+}
+
+fn opaque(type_code: i16, encoding: EncodingVersion, bytes: Vec<u8>) -> Endpoint {
+    Endpoint::Opaque(OpaqueEndpoint {
+        type_code,
+        encoding,
+        bytes,
+    })
 }
 
 const PORT: &str = "a port from 0 to 65535";

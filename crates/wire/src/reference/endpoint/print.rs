@@ -3,7 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{
-    Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, WsEndpoint, base64,
+    Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint,
+    WsEndpoint, base64,
 };
 use crate::reference::Style;
 
@@ -35,6 +36,7 @@ pub(in crate::reference) fn write_endpoint(
         Endpoint::Ws(ws) => write_ws(Protocol::Ws, ws, style, out),
         Endpoint::Wss(ws) => write_ws(Protocol::Wss, ws, style, out),
         Endpoint::Udp(udp) => write_udp(udp, out),
+        Endpoint::Unix(unix) => write_unix(unix, style, out),
         Endpoint::Opaque(opaque) => write_opaque(opaque, out),
     }
 }
@@ -49,9 +51,7 @@ fn write_tcp(
     if let Some(address) = tcp.source_address {
         write_option("--sourceAddress", &address.to_string(), out)?;
     }
-    if style == Style::V37 || tcp.timeout != Timeout::default() {
-        write!(out, " -t {}", tcp.timeout)?;
-    }
+    write_timeout(tcp.timeout, style, out)?;
     write_flag("-z", tcp.compress, out)
 }
 
@@ -73,6 +73,23 @@ fn write_udp(udp: &UdpEndpoint, out: &mut dyn Write) -> fmt::Result {
     }
     write_flag("-c", udp.connect, out)?;
     write_flag("-z", udp.compress, out)
+}
+
+fn write_unix(unix: &UnixEndpoint, style: Style, out: &mut dyn Write) -> fmt::Result {
+    out.write_str(Protocol::Unix.as_str())?;
+    write_option("-f", &unix.path, out)?;
+    if !unix.host.is_empty() {
+        write_option("-h", &unix.host, out)?;
+    }
+    write_timeout(unix.timeout, style, out)?;
+    write_flag("-z", unix.compress, out)
+}
+
+fn write_timeout(timeout: Timeout, style: Style, out: &mut dyn Write) -> fmt::Result {
+    match style == Style::V37 || timeout != Timeout::default() {
+        true => write!(out, " -t {timeout}"),
+        false => Ok(()),
+    }
 }
 
 fn write_opaque(opaque: &OpaqueEndpoint, out: &mut dyn Write) -> fmt::Result {

@@ -17,10 +17,19 @@ pub enum Protocol {
     Ws,
     /// A WebSocket over TLS.
     Wss,
+    /// A Unix domain socket; between Floe peers.
+    Unix,
 }
 
 impl Protocol {
-    const ALL: [Self; 5] = [Self::Tcp, Self::Ssl, Self::Udp, Self::Ws, Self::Wss];
+    const ALL: [Self; 6] = [
+        Self::Tcp,
+        Self::Ssl,
+        Self::Udp,
+        Self::Ws,
+        Self::Wss,
+        Self::Unix,
+    ];
 
     /// The number of the endpoint type on the wire.
     pub const fn type_code(self) -> i16 {
@@ -30,6 +39,8 @@ impl Protocol {
             Self::Udp => 3,
             Self::Ws => 4,
             Self::Wss => 5,
+            // "Fl" in ASCII; docs/adr/0020-unix-endpoints.md.
+            Self::Unix => 0x466C,
         }
     }
 
@@ -41,6 +52,7 @@ impl Protocol {
             Self::Udp => "udp",
             Self::Ws => "ws",
             Self::Wss => "wss",
+            Self::Unix => "unix",
         }
     }
 

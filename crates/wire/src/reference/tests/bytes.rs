@@ -139,6 +139,31 @@ fn endpoints_that_we_do_not_know_are_sent_on_unchanged() {
 }
 
 #[test]
+fn a_unix_endpoint_has_the_layout_of_its_record_and_a_stranger_under_its_number_is_carried() {
+    let body = b"\x02/s\x60\xEA\x00\x00\x01\x04here";
+    let bytes = with_endpoint(0x466C, 6 + body.len() as i32, 1, body);
+    let reference = decode_1_1(&bytes).expect("a proxy").expect("not nil");
+    assert_eq!(
+        reference.endpoints()[0].to_string(),
+        "unix -f /s -h here -t 60000 -z"
+    );
+    assert_eq!(encode(&Some(reference), EncodingVersion::V1_1), bytes);
+
+    let stranger = with_endpoint(0x466C, 9, 1, b"\x01\x02\x03");
+    let reference = decode_1_1(&stranger).expect("a proxy");
+    assert_eq!(encode(&reference, EncodingVersion::V1_1), stranger);
+    let opaque = "a:opaque -t 18028 -e 1.1 -v AQID";
+    let parsed: Reference = opaque.parse().expect("a proxy");
+    assert_eq!(
+        Some(parsed),
+        reference.map(|mut reference| {
+            reference.identity = "a".parse().expect("an identity");
+            reference
+        })
+    );
+}
+
+#[test]
 fn more_endpoints_than_bytes_are_refused_before_anything_is_allocated() {
     let kind = DecodeErrorKind::EndOfData {
         needed: 0x7FFF_FFFF * 8,

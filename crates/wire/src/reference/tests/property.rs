@@ -11,7 +11,7 @@ use super::bytes::{decode, encode};
 use crate::encoding::{EncodingVersion, ProtocolVersion};
 use crate::reference::{
     Endpoint, Identity, InvocationMode, OpaqueEndpoint, Reference, Style, Target, TcpEndpoint,
-    Timeout, ToStringMode, UdpEndpoint, WsEndpoint, parse_endpoints,
+    Timeout, ToStringMode, UdpEndpoint, UnixEndpoint, WsEndpoint, parse_endpoints,
 };
 
 /// Text that is likely to need quotes and escapes.
@@ -32,15 +32,29 @@ fn identity() -> impl Strategy<Value = Identity> {
     (name(), text()).prop_map(|(name, category)| Identity { name, category })
 }
 
-fn tcp() -> impl Strategy<Value = TcpEndpoint> {
-    let timeout = option::of(1..=i32::MAX as u32).prop_map(|ms| match ms {
+fn timeout() -> impl Strategy<Value = Timeout> {
+    option::of(1..=i32::MAX as u32).prop_map(|ms| match ms {
         Some(ms) => Timeout::from_ms(ms).expect("in range"),
         None => Timeout::INFINITE,
-    });
+    })
+}
+
+fn unix() -> impl Strategy<Value = UnixEndpoint> {
+    (name(), timeout(), any::<bool>(), text()).prop_map(|(path, timeout, compress, host)| {
+        UnixEndpoint {
+            path,
+            timeout,
+            compress,
+            host,
+        }
+    })
+}
+
+fn tcp() -> impl Strategy<Value = TcpEndpoint> {
     let fields = (
         host(),
         any::<u16>(),
-        timeout,
+        timeout(),
         any::<bool>(),
         option::of(any::<IpAddr>()),
     );
@@ -82,7 +96,9 @@ fn udp() -> impl Strategy<Value = UdpEndpoint> {
 
 /// Of any type that is not ours, bluetooth included.
 fn opaque() -> impl Strategy<Value = OpaqueEndpoint> {
-    let type_code = any::<i16>().prop_filter("an unknown type", |code| !(1..=5).contains(code));
+    let type_code = any::<i16>().prop_filter("an unknown type", |code| {
+        !(1..=5).contains(code) && *code != 0x466C
+    });
     (type_code, encoding(), vec(any::<u8>(), 0..20)).prop_map(|(type_code, encoding, bytes)| {
         OpaqueEndpoint {
             type_code,
@@ -99,6 +115,7 @@ fn endpoint() -> impl Strategy<Value = Endpoint> {
         ws().prop_map(Endpoint::Ws),
         ws().prop_map(Endpoint::Wss),
         udp().prop_map(Endpoint::Udp),
+        unix().prop_map(Endpoint::Unix),
         opaque().prop_map(Endpoint::Opaque),
     ]
 }
@@ -160,7 +177,7 @@ fn drop_local_options(endpoint: &mut Endpoint) {
                 ..UdpEndpoint::new(udp.host.as_str(), udp.port)
             };
         }
-        Endpoint::Opaque(_) => {}
+        Endpoint::Unix(_) | Endpoint::Opaque(_) => {}
     }
 }
 

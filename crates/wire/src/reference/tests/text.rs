@@ -152,7 +152,7 @@ fn endpoints_of_unknown_protocols_are_left_out_beside_known_ones() {
     assert_eq!(parsed.reference.expect("not nil").endpoints().len(), 1);
     assert_eq!(
         error("a:quic -h b"),
-        "at byte 2: expected tcp, ssl, ws, wss, udp, opaque or default, got `quic`"
+        "at byte 2: expected tcp, ssl, ws, wss, udp, unix, opaque or default, got `quic`"
     );
 }
 
@@ -312,7 +312,7 @@ fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
         ("a:udp -v x", "expected a version such as 1.1, got `x`"),
         (
             "a:TCP -h b",
-            "expected tcp, ssl, ws, wss, udp, opaque or default, got `TCP`",
+            "expected tcp, ssl, ws, wss, udp, unix, opaque or default, got `TCP`",
         ),
         (
             "a:opaque -v abch",
@@ -386,4 +386,14 @@ fn a_text_without_endpoints_and_adapter_id_is_a_well_known_object() {
     let reference: Reference = "a -t".parse().expect("a proxy");
     assert_eq!(reference.target, Target::WellKnown);
     assert!(reference.endpoints().is_empty());
+}
+
+#[test]
+fn unix_endpoints_need_a_path_and_are_printed_as_they_are_read() {
+    assert_eq!(
+        reprinted("a:unix -z -f '/tmp/with blank' -t 5"),
+        "a -t -e 1.1:unix -f \"/tmp/with blank\" -t 5 -z"
+    );
+    assert!(error("a:unix").contains("expected -f and the path of the socket"));
+    assert!(error("a:unix -f /s -p 1").contains("expected -f, -h, -t or -z, got `-p`"));
 }

@@ -1,0 +1,282 @@
+//! What every transport promises, tried with each of them.
+
+use std::future::poll_fn;
+use std::io;
+use std::time::Duration;
+
+use floe_wire::reference::{Endpoint, parse_endpoints};
+use tokio::io::AsyncReadExt;
+use tokio::time::{Instant, timeout};
+
+use super::{Accepted, Listening, Stream, connect, listen};
+
+/// An endpoint to listen on, of a name that nobody else uses.
+type MakeEndpoint = fn() -> String;
+
+macro_rules! conformance {
+    ($($transport:ident: $endpoint:expr;)+) => {$(
+        mod $transport {
+            const ENDPOINT: super::MakeEndpoint = $endpoint;
+
+            #[tokio::test]
+            async fn bytes_arrive_in_order_in_both_directions() {
+                super::bytes_arrive_in_order_in_both_directions(ENDPOINT).await;
+            }
+
+            #[tokio::test]
+            async fn a_writer_is_held_back_by_a_slow_reader_and_loses_nothing() {
+                super::a_writer_is_held_back_by_a_slow_reader_and_loses_nothing(ENDPOINT).await;
+            }
+
+            #[tokio::test]
+            async fn a_stream_that_is_shut_down_ends_at_both_ends() {
+                super::a_stream_that_is_shut_down_ends_at_both_ends(ENDPOINT).await;
+            }
+
+            #[tokio::test]
+            async fn a_stream_ends_when_the_peer_drops_it() {
+                super::a_stream_ends_when_the_peer_drops_it(ENDPOINT).await;
+            }
+
+            #[tokio::test]
+            async fn nobody_is_reached_where_nobody_listens() {
+                super::nobody_is_reached_where_nobody_listens(ENDPOINT).await;
+            }
+
+            #[tokio::test]
+            async fn many_streams_are_accepted_at_once() {
+                super::many_streams_are_accepted_at_once(ENDPOINT).await;
+            }
+        }
+    )+};
+}
+
+conformance! {
+    tcp: || "tcp -h 127.0.0.1 -p 0".into();
+    tcp_v6: || "tcp -h \"::1\" -p 0".into();
+    unix: super::unix_endpoint;
+}
+
+/// A path in the folder of temporary files.
+fn unix_endpoint() -> String {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("floe-transport-{}-{count}.sock", std::process::id());
+    format!("unix -f {}", std::env::temp_dir().join(name).display())
+}
+
+async fn bytes_arrive_in_order_in_both_directions(endpoint: MakeEndpoint) {
+    let (mut client, mut server) = pair(&bind(&endpoint()).await).await;
+    for len in [1, 14, 1000, 100_000] {
+        for (from, to) in [
+            (&client.writer, &mut server.reader),
+            (&server.writer, &mut client.reader),
+        ] {
+            let bytes = pattern(len);
+            let mut read = vec![0; len];
+            let (written, arrived) =
+                tokio::join!(write_all(&**from, &bytes), soon(to.read_exact(&mut read)));
+            written.unwrap();
+            arrived.unwrap();
+            assert!(read == bytes, "{len} bytes");
+        }
+    }
+}
+
+async fn a_writer_is_held_back_by_a_slow_reader_and_loses_nothing(endpoint: MakeEndpoint) {
+    const LEN: usize = 64 << 20;
+    let (client, mut server) = pair(&bind(&endpoint()).await).await;
+    let bytes = pattern(LEN);
+    let mut taken = 0;
+    let refused = loop {
+        match client.writer.try_write(&bytes[taken..]) {
+            Ok(count) => taken += count,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
+    assert!(taken < LEN / 2, "{taken} bytes are held somewhere");
+    let rest = &bytes[taken..];
+    let mut read = vec![0; LEN];
+    let (written, arrived) = tokio::join!(
+        write_all(&*client.writer, rest),
+        soon(server.reader.read_exact(&mut read))
+    );
+    written.unwrap();
+    arrived.unwrap();
+    assert!(read == bytes);
+}
+
+async fn a_stream_that_is_shut_down_ends_at_both_ends(endpoint: MakeEndpoint) {
+    let (mut client, mut server) = pair(&bind(&endpoint()).await).await;
+    write_all(&*client.writer, b"last words").await.unwrap();
+    client.writer.shutdown();
+    let mut read = Vec::new();
+    soon(server.reader.read_to_end(&mut read)).await.unwrap();
+    assert_eq!(read, b"last words");
+    ends(&mut client).await;
+    assert!(client.writer.try_write(b"more").is_err());
+}
+
+async fn a_stream_ends_when_the_peer_drops_it(endpoint: MakeEndpoint) {
+    let (client, mut server) = pair(&bind(&endpoint()).await).await;
+    drop(client);
+    ends(&mut server).await;
+}
+
+async fn nobody_is_reached_where_nobody_listens(endpoint: MakeEndpoint) {
+    let listening = bind(&endpoint()).await;
+    let published = listening.published[0].clone();
+    drop(listening);
+    let error = connect_to(&published).await.err().expect("nobody listens");
+    let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
+    assert!(kinds.contains(&error.kind()), "{error}");
+    bind(&published.to_string()).await;
+}
+
+async fn many_streams_are_accepted_at_once(endpoint: MakeEndpoint) {
+    let listening = bind(&endpoint()).await;
+    let published = &listening.published[0];
+    let clients: Vec<_> = (0..50_u8)
+        .map(|number| {
+            let published = published.clone();
+            tokio::spawn(async move {
+                let stream = connect_to(&published).await.unwrap();
+                write_all(&*stream.writer, &[number]).await.unwrap();
+                stream
+            })
+        })
+        .collect();
+    let mut numbers = Vec::new();
+    for _ in 0..50 {
+        let mut server = accept(&listening).await;
+        numbers.push(soon(server.reader.read_u8()).await.unwrap());
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..50).collect::<Vec<_>>());
+    for client in clients {
+        client.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_socket_file_goes_with_its_listener_and_a_stale_one_is_replaced() {
+    let endpoint = unix_endpoint();
+    let path = endpoint.strip_prefix("unix -f ").unwrap();
+    let listening = bind(&endpoint).await;
+    let again = listen(&parse_endpoints(&endpoint).unwrap()[0]).await;
+    let error = again.err().expect("it is in use");
+    assert!(
+        error.to_string().contains("another server listens"),
+        "{error}"
+    );
+    drop(listening);
+    assert!(!std::fs::exists(path).unwrap());
+
+    drop(std::os::unix::net::UnixListener::bind(path).unwrap());
+    assert!(
+        std::fs::exists(path).unwrap(),
+        "left behind, as by a server that was killed"
+    );
+    let _listening = bind(&endpoint).await;
+
+    let file = format!("{path}.txt");
+    std::fs::write(&file, "precious").unwrap();
+    let endpoint = parse_endpoints(&format!("unix -f {file}")).unwrap();
+    let error = listen(&endpoint[0]).await.err().expect("no socket");
+    assert!(error.to_string().contains("no socket"), "{error}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[tokio::test]
+async fn a_socket_of_another_host_is_passed_over() {
+    let listening = bind(&unix_endpoint()).await;
+    let here = &listening.published[0];
+    assert!(super::can_connect(here), "{here}");
+    let elsewhere: Endpoint = "unix -f /tmp/s -h elsewhere".parse().unwrap();
+    assert!(!super::can_connect(&elsewhere));
+}
+
+#[tokio::test]
+async fn a_wildcard_is_reached_in_both_versions_and_published_as_addresses() {
+    let listening = bind("tcp -h * -p 0").await;
+    let port = listening.published[0].port().unwrap();
+    for endpoint in &listening.published {
+        let host = endpoint.host().unwrap();
+        assert!(host.parse::<std::net::IpAddr>().is_ok(), "{host}");
+    }
+    for host in ["127.0.0.1", "\"::1\""] {
+        let endpoint = format!("tcp -h {host} -p {port}").parse().unwrap();
+        connect_to(&endpoint).await.unwrap();
+        accept(&listening).await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_leaves_from_the_source_address() {
+    let listening = bind("tcp -h 127.0.0.1 -p 0").await;
+    let text = format!("{} --sourceAddress 127.0.0.9", listening.published[0]);
+    let _client = connect_to(&text.parse().unwrap()).await.unwrap();
+    let server = accept(&listening).await;
+    assert!(server.peer.starts_with("127.0.0.9:"), "{}", server.peer);
+    let text = format!("{} --sourceAddress \"::1\"", listening.published[0]);
+    let error = connect_to(&text.parse().unwrap()).await.err().unwrap();
+    assert!(error.to_string().contains("same version"), "{error}");
+}
+
+async fn bind(endpoint: &str) -> Listening {
+    let endpoints = parse_endpoints(endpoint).unwrap();
+    soon(listen(&endpoints[0])).await.unwrap()
+}
+
+async fn connect_to(endpoint: &Endpoint) -> io::Result<Stream> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    soon(connect(endpoint, deadline)).await
+}
+
+async fn accept(listening: &Listening) -> Stream {
+    match soon(listening.listeners[0].accept()).await.unwrap() {
+        Accepted::Ready(stream) => stream,
+        Accepted::Opening { opening, .. } => soon(opening).await.unwrap(),
+    }
+}
+
+/// Both ends of a stream.
+async fn pair(listening: &Listening) -> (Stream, Stream) {
+    let (client, server) = tokio::join!(connect_to(&listening.published[0]), accept(listening));
+    (client.unwrap(), server)
+}
+
+/// As a connection does it.
+async fn write_all(writer: &dyn super::StreamWriter, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match writer.try_write(bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                soon(poll_fn(|context| writer.poll_write_ready(context))).await?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads to the end, which may be an error when bytes were under way.
+async fn ends(stream: &mut Stream) {
+    let mut rest = Vec::new();
+    let _ = soon(stream.reader.read_to_end(&mut rest)).await;
+    assert!(rest.is_empty());
+}
+
+/// No two neighbours alike, and no period that a buffer might have.
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(30), future)
+        .await
+        .expect("done within 30 s")
+}

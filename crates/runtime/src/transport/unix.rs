@@ -1,0 +1,156 @@
+//! Unix domain sockets: half the time of TCP between programs on one host.
+//!
+//! The path stands for the host's file system, so a published endpoint also says which host it is
+//! on; on any other it is passed over.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::task::{Context, Poll};
+
+use floe_wire::reference::{Endpoint, UnixEndpoint};
+use socket2::SockRef;
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::net::{UnixListener, UnixStream};
+
+use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
+
+/// Whether the endpoint means a socket of this host.
+pub(super) fn is_here(endpoint: &UnixEndpoint) -> bool {
+    endpoint.host.is_empty() || endpoint.host == this_host()
+}
+
+/// Connects to a socket of this host.
+pub(super) async fn connect(endpoint: &UnixEndpoint) -> io::Result<Stream> {
+    let stream = UnixStream::connect(&endpoint.path)
+        .await
+        .map_err(|error| explain_path(&endpoint.path, error))?;
+    Ok(into_stream(stream, endpoint.path.clone()))
+}
+
+/// Listens at a path. The socket of a server that is gone is replaced, that of one which still
+/// answers is not.
+pub(super) async fn listen(endpoint: &UnixEndpoint) -> io::Result<Listening> {
+    // Others may work in another folder.
+    let path = std::path::absolute(&endpoint.path)?;
+    let listener = match UnixListener::bind(&path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            remove_stale(&path).await?;
+            UnixListener::bind(&path)
+        }
+        bound => bound,
+    };
+    let listener = listener.map_err(|error| explain_path(&endpoint.path, error))?;
+    let inode = fs::metadata(&path)?.ino();
+    let published = Endpoint::Unix(UnixEndpoint {
+        path: path.display().to_string(),
+        host: this_host().to_owned(),
+        ..endpoint.clone()
+    });
+    Ok(Listening {
+        listeners: vec![Box::new(Bound {
+            listener,
+            path,
+            inode,
+        })],
+        published: vec![published],
+    })
+}
+
+struct Bound {
+    listener: UnixListener,
+    path: PathBuf,
+    /// Tells our socket from one that somebody put in its place.
+    inode: u64,
+}
+
+impl Listener for Bound {
+    fn accept(&self) -> Pending<'_, Accepted> {
+        Box::pin(async move {
+            let (stream, _) = self.listener.accept().await?;
+            // A client's socket has no name of its own.
+            let process = stream.peer_cred().ok().and_then(|peer| peer.pid());
+            let process = process.map(|id| format!(" (process {id})"));
+            let peer = format!("{}{}", self.path.display(), process.unwrap_or_default());
+            Ok(Accepted::Ready(into_stream(stream, peer)))
+        })
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if fs::metadata(&self.path).is_ok_and(|file| file.ino() == self.inode) {
+            // It fails only if somebody else removed it meanwhile.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+struct Writer(OwnedWriteHalf);
+
+impl StreamWriter for Writer {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
+
+    fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.as_ref().poll_write_ready(context)
+    }
+
+    fn shutdown(&self) {
+        // It fails only if the stream has ended already.
+        let _ = SockRef::from(self.0.as_ref()).shutdown(std::net::Shutdown::Both);
+    }
+}
+
+fn into_stream(stream: UnixStream, peer: String) -> Stream {
+    let (reader, writer) = stream.into_split();
+    Stream {
+        reader: Box::new(reader),
+        writer: Box::new(Writer(writer)),
+        peer,
+    }
+}
+
+/// Removes a socket that nobody listens on.
+async fn remove_stale(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.file_type().is_socket() {
+        let what = format!("{} is there already, and no socket", path.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+    }
+    match UnixStream::connect(path).await {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        _ => {
+            let what = format!("another server listens at {}", path.display());
+            Err(io::Error::new(io::ErrorKind::AddrInUse, what))
+        }
+    }
+}
+
+fn explain_path(path: &str, error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "the path of a socket has at most {PATH_LEN_MAX} bytes, got {}",
+                path.len()
+            ),
+        ),
+        _ => error,
+    }
+}
+
+/// Longest path of a socket in bytes, on Linux; others have a little less.
+const PATH_LEN_MAX: usize = 107;
+
+/// What tells this host from others, for as long as it runs; empty where the system has no word
+/// for it.
+fn this_host() -> &'static str {
+    static HOST: OnceLock<String> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        id.map(|id| id.trim().to_owned()).unwrap_or_default()
+    })
+}
