@@ -54,6 +54,8 @@ pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::Event;
 pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::Settings;
+#[cfg(feature = "tls")]
+pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 
 pub use bytes::Bytes;
 pub use floe_wire::encoding::{

@@ -36,6 +36,10 @@ pub struct Settings {
     /// waits for ever. Default 60 s, as in Ice: an Ice or Floe peer that is alive sends heartbeats.
     #[doc(alias = "Ice.ACM.Timeout")]
     pub idle_timeout: Option<Duration>,
+    /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
+    #[cfg(feature = "tls")]
+    #[doc(alias = "IceSSL")]
+    pub tls: Option<crate::Tls>,
     /// Tables of classes that may arrive where another contract declares a base of theirs, or
     /// `Object`. The classes of a contract and of those that it includes are known without it; none
     /// by default.
@@ -55,6 +59,8 @@ impl Default for Settings {
             batch_size_max: 1024 * 1024,
             heartbeat_interval: Duration::from_secs(20),
             idle_timeout: Some(Duration::from_secs(60)),
+            #[cfg(feature = "tls")]
+            tls: None,
             classes: Vec::new(),
         }
     }

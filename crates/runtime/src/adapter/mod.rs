@@ -22,7 +22,7 @@ use crate::communicator::{Communicator, Core};
 use crate::connection::Connection;
 use crate::error::AdapterError;
 use crate::proxy::Proxy;
-use crate::transport::{self, Listener};
+use crate::transport::{self, Listener, Setup};
 use servants::Servants;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
@@ -60,8 +60,9 @@ impl Adapter {
     ) -> Result<Self, AdapterError> {
         let mut listeners = Vec::new();
         let mut published = Vec::new();
+        let setup = Setup::new(communicator.settings());
         for endpoint in &endpoints {
-            let listening = transport::listen(endpoint).await;
+            let listening = transport::listen(endpoint, &setup).await;
             let listening = listening.map_err(|error| cannot_listen(endpoint, error))?;
             listeners.extend(listening.listeners);
             published.extend(listening.published);

@@ -11,7 +11,8 @@ use tokio::time::{Instant, timeout_at};
 use super::{Connection, Purpose};
 use crate::communicator::{Communicator, Core};
 use crate::error::LocalError;
-use crate::transport;
+use crate::settings::Settings;
+use crate::transport::{self, Setup};
 
 /// The outgoing connections of a communicator.
 #[derive(Default)]
@@ -104,21 +105,22 @@ async fn connect_for_all(
     let Some(settings) = core.upgrade().map(|core| core.settings().clone()) else {
         return;
     };
-    let connected = connect(&endpoint, &core, settings.connect_timeout).await;
+    let connected = connect(&endpoint, &core, &settings).await;
     if let Some(core) = core.upgrade() {
         core.pool().settle(endpoint, &connected);
     }
     sender.send_replace(Some(connected));
 }
 
-async fn connect(endpoint: &Endpoint, core: &Weak<Core>, connect_timeout: Duration) -> Connected {
-    let limit = time_limit(endpoint, connect_timeout);
+async fn connect(endpoint: &Endpoint, core: &Weak<Core>, settings: &Settings) -> Connected {
+    let limit = time_limit(endpoint, settings.connect_timeout);
+    let setup = Setup::new(settings);
     let deadline = Instant::now() + limit;
     let timed_out = || LocalError::ConnectTimeout {
         endpoint: endpoint.to_string(),
         after: limit,
     };
-    let stream = match timeout_at(deadline, transport::connect(endpoint, deadline)).await {
+    let stream = match timeout_at(deadline, transport::connect(endpoint, &setup, deadline)).await {
         Ok(stream) => stream.map_err(|error| LocalError::Connect {
             endpoint: endpoint.to_string(),
             source: Arc::new(error),

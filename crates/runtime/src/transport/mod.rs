@@ -5,6 +5,7 @@
 //! transport may be a layer: it takes a connected stream and gives another one.
 //!
 //! - `tcp.rs`, `unix.rs`: sockets
+//! - `tls/`: encryption over another stream
 //! - `address.rs`: what hosts and wildcards stand for
 //!
 //! To add one: a file, a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` has what
@@ -12,17 +13,22 @@
 
 mod address;
 mod tcp;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
 #[cfg(unix)]
 mod unix;
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use floe_wire::reference::Endpoint;
 use tokio::io::AsyncRead;
 use tokio::time::Instant;
+
+use crate::settings::Settings;
 
 /// A connected stream.
 pub(crate) struct Stream {
@@ -62,7 +68,6 @@ pub(crate) trait Listener: Send + Sync + 'static {
 pub(crate) enum Accepted {
     /// It can be used at once.
     Ready(Stream),
-    #[allow(dead_code)]
     /// It can be used when this is done, which takes as long as the peer likes.
     Opening {
         /// The peer, for messages to people.
@@ -80,6 +85,70 @@ pub(crate) struct Listening {
     pub(crate) published: Vec<Endpoint>,
 }
 
+impl Listening {
+    /// Puts a layer over every connection that is accepted.
+    fn layered(
+        self,
+        open: impl Fn(Stream) -> Pending<'static, Stream> + Send + Sync + 'static,
+    ) -> Self {
+        let open: Arc<Open> = Arc::new(open);
+        let layered = self.listeners.into_iter().map(|below| {
+            let open = open.clone();
+            Box::new(Layered { below, open }) as Box<dyn Listener>
+        });
+        Self {
+            listeners: layered.collect(),
+            published: self.published,
+        }
+    }
+}
+
+/// Opens a layer over an accepted stream.
+type Open = dyn Fn(Stream) -> Pending<'static, Stream> + Send + Sync;
+
+/// A listener whose connections need a layer before they can be used.
+struct Layered {
+    below: Box<dyn Listener>,
+    open: Arc<Open>,
+}
+
+impl Listener for Layered {
+    fn accept(&self) -> Pending<'_, Accepted> {
+        Box::pin(async move {
+            let open = self.open.clone();
+            Ok(match self.below.accept().await? {
+                Accepted::Ready(stream) => Accepted::Opening {
+                    peer: stream.peer.clone(),
+                    opening: open(stream),
+                },
+                Accepted::Opening { peer, opening } => Accepted::Opening {
+                    peer,
+                    opening: Box::pin(async move { open(opening.await?).await }),
+                },
+            })
+        })
+    }
+}
+
+/// What a communicator's transports have in common.
+#[derive(Default)]
+pub(crate) struct Setup {
+    /// Certificates and trust.
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<tls::Tls>,
+}
+
+impl Setup {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        #[cfg(not(feature = "tls"))]
+        let _ = settings;
+        Self {
+            #[cfg(feature = "tls")]
+            tls: settings.tls.clone(),
+        }
+    }
+}
+
 /// Something of a transport that takes a while.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
@@ -87,9 +156,18 @@ pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Se
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`] if no transport of this build can; what the system says.
-pub(crate) async fn connect(endpoint: &Endpoint, deadline: Instant) -> io::Result<Stream> {
+pub(crate) async fn connect(
+    endpoint: &Endpoint,
+    setup: &Setup,
+    deadline: Instant,
+) -> io::Result<Stream> {
     match endpoint {
         Endpoint::Tcp(tcp) => tcp::connect(tcp, deadline).await,
+        #[cfg(feature = "tls")]
+        Endpoint::Ssl(tcp) => {
+            let stream = tcp::connect(tcp, deadline).await?;
+            tls::client(stream, address::or_loopback(&tcp.host), setup.tls.as_ref()).await
+        }
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::connect(unix).await,
         _ => Err(io::ErrorKind::Unsupported.into()),
@@ -100,9 +178,16 @@ pub(crate) async fn connect(endpoint: &Endpoint, deadline: Instant) -> io::Resul
 ///
 /// # Errors
 /// As [`connect`].
-pub(crate) async fn listen(endpoint: &Endpoint) -> io::Result<Listening> {
+pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Listening> {
     match endpoint {
         Endpoint::Tcp(tcp) => tcp::listen(tcp, Endpoint::Tcp).await,
+        #[cfg(feature = "tls")]
+        Endpoint::Ssl(tcp) => {
+            tls::check_server(setup.tls.as_ref())?;
+            let listening = tcp::listen(tcp, Endpoint::Ssl).await?;
+            let tls = setup.tls.clone();
+            Ok(listening.layered(move |stream| Box::pin(tls::server(stream, tls.clone()))))
+        }
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::listen(unix).await,
         _ => Err(io::ErrorKind::Unsupported.into()),
@@ -113,11 +198,13 @@ pub(crate) async fn listen(endpoint: &Endpoint) -> io::Result<Listening> {
 pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Tcp(_) => true,
+        #[cfg(feature = "tls")]
+        Endpoint::Ssl(_) => true,
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::is_here(unix),
         _ => false,
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(all(test, unix, feature = "tls"))]
 mod tests;

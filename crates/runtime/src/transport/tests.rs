@@ -8,7 +8,7 @@ use floe_wire::reference::{Endpoint, parse_endpoints};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, timeout};
 
-use super::{Accepted, Listening, Stream, connect, listen};
+use super::{Accepted, Listening, Setup, Stream, connect, listen};
 
 /// An endpoint to listen on, of a name that nobody else uses.
 type MakeEndpoint = fn() -> String;
@@ -55,6 +55,7 @@ conformance! {
     tcp: || "tcp -h 127.0.0.1 -p 0".into();
     tcp_v6: || "tcp -h \"::1\" -p 0".into();
     unix: super::unix_endpoint;
+    ssl: || "ssl -h 127.0.0.1 -p 0".into();
 }
 
 /// A path in the folder of temporary files.
@@ -165,7 +166,7 @@ async fn a_socket_file_goes_with_its_listener_and_a_stale_one_is_replaced() {
     let endpoint = unix_endpoint();
     let path = endpoint.strip_prefix("unix -f ").unwrap();
     let listening = bind(&endpoint).await;
-    let again = listen(&parse_endpoints(&endpoint).unwrap()[0]).await;
+    let again = listen_with(&endpoint, &Setup::default()).await;
     let error = again.err().expect("it is in use");
     assert!(
         error.to_string().contains("another server listens"),
@@ -183,8 +184,8 @@ async fn a_socket_file_goes_with_its_listener_and_a_stale_one_is_replaced() {
 
     let file = format!("{path}.txt");
     std::fs::write(&file, "precious").unwrap();
-    let endpoint = parse_endpoints(&format!("unix -f {file}")).unwrap();
-    let error = listen(&endpoint[0]).await.err().expect("no socket");
+    let error = listen_with(&format!("unix -f {file}"), &Setup::default()).await;
+    let error = error.err().expect("no socket");
     assert!(error.to_string().contains("no socket"), "{error}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
     std::fs::remove_file(&file).unwrap();
@@ -227,20 +228,43 @@ async fn a_connection_leaves_from_the_source_address() {
 }
 
 async fn bind(endpoint: &str) -> Listening {
-    let endpoints = parse_endpoints(endpoint).unwrap();
-    soon(listen(&endpoints[0])).await.unwrap()
+    listen_with(endpoint, setup()).await.unwrap()
 }
 
 async fn connect_to(endpoint: &Endpoint) -> io::Result<Stream> {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    soon(connect(endpoint, deadline)).await
+    connect_with(endpoint, setup()).await
 }
 
 async fn accept(listening: &Listening) -> Stream {
-    match soon(listening.listeners[0].accept()).await.unwrap() {
-        Accepted::Ready(stream) => stream,
-        Accepted::Opening { opening, .. } => soon(opening).await.unwrap(),
+    accept_result(listening).await.unwrap()
+}
+
+pub(super) async fn listen_with(endpoint: &str, setup: &Setup) -> io::Result<Listening> {
+    let endpoints = parse_endpoints(endpoint).unwrap();
+    soon(listen(&endpoints[0], setup)).await
+}
+
+pub(super) async fn connect_with(endpoint: &Endpoint, setup: &Setup) -> io::Result<Stream> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    soon(connect(endpoint, setup, deadline)).await
+}
+
+pub(super) async fn accept_result(listening: &Listening) -> io::Result<Stream> {
+    match soon(listening.listeners[0].accept()).await? {
+        Accepted::Ready(stream) => Ok(stream),
+        Accepted::Opening { opening, .. } => soon(opening).await,
     }
+}
+
+/// Certificates for loopback, made once.
+fn setup() -> &'static Setup {
+    use std::sync::OnceLock;
+    static SETUP: OnceLock<Setup> = OnceLock::new();
+    SETUP.get_or_init(|| {
+        let authority = super::tls::tests::Authority::new("CA");
+        let tls = super::tls::Tls::load(authority.settings("127.0.0.1")).unwrap();
+        Setup { tls: Some(tls) }
+    })
 }
 
 /// Both ends of a stream.
@@ -275,7 +299,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(30), future)
         .await
         .expect("done within 30 s")

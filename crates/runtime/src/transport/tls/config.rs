@@ -1,0 +1,300 @@
+//! Certificates and trust, loaded, as rustls takes them; replaced as a whole by a reload.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::sign::CertifiedKey;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig,
+    SignatureScheme,
+};
+
+use super::load::{self, Identity};
+use super::settings::{ClientCertificates, TlsFile, TlsSettings};
+
+/// Certificates and trust of a communicator, loaded. A clone is the same.
+#[derive(Clone)]
+pub struct Tls {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: TlsSettings,
+    /// Replaced by a reload; read when a connection is made.
+    loaded: RwLock<Loaded>,
+}
+
+/// What can be made from the settings; a program that only connects needs no identity, and one
+/// that only listens may have nobody to trust.
+struct Loaded {
+    client: Result<Arc<ClientConfig>, Arc<str>>,
+    server: Result<Arc<ServerConfig>, Arc<str>>,
+}
+
+impl Tls {
+    /// Loads what the settings name.
+    ///
+    /// # Errors
+    /// [`TlsError`] if a file cannot be read or is not what it should be, or if a key and its
+    /// certificate do not belong together.
+    pub fn load(settings: TlsSettings) -> Result<Self, TlsError> {
+        let loaded = RwLock::new(Loaded::new(&settings)?);
+        Ok(Self {
+            inner: Arc::new(Inner { settings, loaded }),
+        })
+    }
+
+    /// Reads all files again. Connections made from now on use what is in them; those that are
+    /// there stay as they are.
+    ///
+    /// # Errors
+    /// As [`Tls::load`]; then what was loaded before stays in use.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let loaded = Loaded::new(&self.inner.settings)?;
+        *self
+            .inner
+            .loaded
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = loaded;
+        Ok(())
+    }
+
+    pub(super) fn client_config(&self) -> Result<Arc<ClientConfig>, Arc<str>> {
+        self.loaded().client.clone()
+    }
+
+    pub(super) fn server_config(&self) -> Result<Arc<ServerConfig>, Arc<str>> {
+        self.loaded().server.clone()
+    }
+
+    fn loaded(&self) -> std::sync::RwLockReadGuard<'_, Loaded> {
+        self.inner
+            .loaded
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tls").field(&self.inner.settings).finish()
+    }
+}
+
+impl Loaded {
+    fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
+        let identity = settings.identity.as_ref().map(load::identity).transpose()?;
+        if let Some((chain, key)) = &identity {
+            // Neither side may be usable for want of somebody to trust; a wrong key shows all the same.
+            CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider())
+                .map_err(TlsError::identity)?;
+        }
+        let roots = Arc::new(roots(&settings.ca_files)?);
+        Ok(Self {
+            client: client_config(settings, identity.as_ref(), &roots)?,
+            server: server_config(settings, identity, &roots)?,
+        })
+    }
+}
+
+type Config<T> = Result<Result<Arc<T>, Arc<str>>, TlsError>;
+
+fn client_config(
+    settings: &TlsSettings,
+    identity: Option<&Identity>,
+    roots: &Arc<RootCertStore>,
+) -> Config<ClientConfig> {
+    let provider = provider();
+    let webpki = match settings.verify_server {
+        true if roots.is_empty() => {
+            return Ok(Err(
+                "nobody is trusted to sign the server's certificate: set `TlsSettings::ca_files`"
+                    .into(),
+            ));
+        }
+        true => Some(
+            WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone())
+                .build()
+                .map_err(TlsError::new)?,
+        ),
+        false => None,
+    };
+    let verifier = Arc::new(ServerVerifier {
+        webpki,
+        check_host: settings.check_host,
+        provider: provider.clone(),
+    });
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(TlsError::new)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    Ok(Ok(Arc::new(match identity {
+        None => builder.with_no_client_auth(),
+        Some((chain, key)) => builder
+            .with_client_auth_cert(chain.clone(), key.clone_key())
+            .map_err(TlsError::identity)?,
+    })))
+}
+
+fn server_config(
+    settings: &TlsSettings,
+    identity: Option<Identity>,
+    roots: &Arc<RootCertStore>,
+) -> Config<ServerConfig> {
+    let Some((chain, key)) = identity else {
+        let reason = "a server needs a certificate and its key: set `TlsSettings::identity`";
+        return Ok(Err(reason.into()));
+    };
+    let asks = settings.client_certificates != ClientCertificates::NotAsked;
+    if asks && roots.is_empty() {
+        let reason = "nobody is trusted to sign the certificates of clients: set \
+                      `TlsSettings::ca_files`, or `client_certificates` to `NotAsked`";
+        return Ok(Err(reason.into()));
+    }
+    let builder = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(TlsError::new)?;
+    let builder = match asks {
+        false => builder.with_no_client_auth(),
+        true => builder.with_client_cert_verifier(client_verifier(settings, roots)?),
+    };
+    let config = builder
+        .with_single_cert(chain, key)
+        .map_err(TlsError::identity)?;
+    Ok(Ok(Arc::new(config)))
+}
+
+fn client_verifier(
+    settings: &TlsSettings,
+    roots: &Arc<RootCertStore>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let builder = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider());
+    let builder = match settings.client_certificates {
+        ClientCertificates::Required => builder,
+        ClientCertificates::Verified | ClientCertificates::NotAsked => {
+            builder.allow_unauthenticated()
+        }
+    };
+    builder.build().map_err(TlsError::new)
+}
+
+fn roots(files: &[TlsFile]) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for file in files {
+        for certificate in load::certificates(file)? {
+            roots
+                .add(certificate)
+                .map_err(|error| TlsError::file(file, "certificates of CAs", error))?;
+        }
+    }
+    Ok(roots)
+}
+
+/// The one provider of cryptography: docs/adr/0021-tls-is-rustls-with-ring.md.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// Verifies servers as far as the settings ask for it.
+#[derive(Debug)]
+struct ServerVerifier {
+    /// None to trust everybody.
+    webpki: Option<Arc<WebPkiServerVerifier>>,
+    check_host: bool,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for ServerVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(webpki) = &self.webpki else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let verified =
+            webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match verified {
+            // The name is looked at last: all else was in order.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.check_host => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, cert, dss, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// Why certificates or keys cannot be used.
+#[derive(Debug, Clone)]
+pub struct TlsError {
+    message: String,
+}
+
+impl TlsError {
+    pub(super) fn file(file: &TlsFile, expected: &'static str, found: impl fmt::Display) -> Self {
+        Self {
+            message: format!("{file}: expected {expected}: {found}"),
+        }
+    }
+
+    fn new(error: impl fmt::Display) -> Self {
+        Self {
+            message: format!("the TLS settings cannot be used: {error}"),
+        }
+    }
+
+    fn identity(error: Error) -> Self {
+        let reason = match error {
+            Error::InconsistentKeys(_) => "the key is not that of the certificate".to_owned(),
+            other => other.to_string(),
+        };
+        Self {
+            message: format!("the TLS identity cannot be used: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TlsError {}

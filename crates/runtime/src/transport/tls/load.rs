@@ -1,0 +1,93 @@
+//! Files to certificates and keys.
+
+use std::borrow::Cow;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::TlsError;
+use super::settings::{TlsFile, TlsIdentity};
+
+/// A certificate with those that sign it, and its key.
+pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+pub(super) fn identity(identity: &TlsIdentity) -> Result<Identity, TlsError> {
+    match identity {
+        TlsIdentity::Pem {
+            certificates: file,
+            key,
+        } => Ok((certificates(file)?, private_key(key)?)),
+        TlsIdentity::Pkcs12 { file, password } => pkcs12(file, password),
+    }
+}
+
+/// All certificates of a PEM file, at least one.
+pub(super) fn certificates(file: &TlsFile) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    const EXPECTED: &str = "certificates in PEM";
+    let bytes = read(file, EXPECTED)?;
+    let certificates = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
+    match certificates {
+        Ok(certificates) if certificates.is_empty() => {
+            Err(TlsError::file(file, EXPECTED, "none is in it"))
+        }
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(TlsError::file(file, EXPECTED, error)),
+    }
+}
+
+fn private_key(file: &TlsFile) -> Result<PrivateKeyDer<'static>, TlsError> {
+    const EXPECTED: &str = "a private key in PEM";
+    let bytes = read(file, EXPECTED)?;
+    PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
+        let is_encrypted = bytes
+            .windows(ENCRYPTED.len())
+            .any(|window| window == ENCRYPTED);
+        match is_encrypted {
+            true => TlsError::file(
+                file,
+                EXPECTED,
+                "it is encrypted: put key and certificate into a PKCS#12 file, or decrypt it with \
+                 `openssl pkey`",
+            ),
+            false => TlsError::file(file, EXPECTED, error),
+        }
+    })
+}
+
+/// Stands in the first line of an encrypted key, or in the second of an older kind.
+const ENCRYPTED: &[u8] = b"ENCRYPTED";
+
+#[cfg(feature = "pkcs12")]
+fn pkcs12(file: &TlsFile, password: &str) -> Result<Identity, TlsError> {
+    use p12_keystore::{KeyStore, Pkcs12ImportPolicy};
+    use rustls::pki_types::PrivatePkcs8KeyDer;
+
+    const EXPECTED: &str = "certificates and a key in PKCS#12";
+    let bytes = read(file, EXPECTED)?;
+    let store =
+        KeyStore::from_pkcs12(&bytes, password, Pkcs12ImportPolicy::Relaxed).map_err(|error| {
+            TlsError::file(file, EXPECTED, format!("{error}: is the password right?"))
+        })?;
+    let (_, chain) = store
+        .private_key_chain()
+        .ok_or_else(|| TlsError::file(file, EXPECTED, "no key is in it"))?;
+    let certificates = chain.certs().iter();
+    let certificates = certificates.map(|certificate| certificate.as_der().to_vec().into());
+    let key = PrivatePkcs8KeyDer::from(chain.key().as_der().to_vec());
+    Ok((certificates.collect(), key.into()))
+}
+
+#[cfg(not(feature = "pkcs12"))]
+fn pkcs12(file: &TlsFile, _password: &str) -> Result<Identity, TlsError> {
+    let expected = "a build of Floe with the cargo feature `pkcs12`";
+    Err(TlsError::file(file, expected, "one without it"))
+}
+
+fn read<'a>(file: &'a TlsFile, expected: &'static str) -> Result<Cow<'a, [u8]>, TlsError> {
+    match file {
+        TlsFile::Bytes(bytes) => Ok(bytes.into()),
+        TlsFile::Path(path) => std::fs::read(path)
+            .map(Cow::Owned)
+            .map_err(|error| TlsError::file(file, expected, error)),
+    }
+}

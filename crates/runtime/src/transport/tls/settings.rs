@@ -1,0 +1,151 @@
+//! What a program says about certificates and trust.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Certificates and trust of a communicator, for `ssl` and `wss` endpoints in both directions.
+///
+/// ```
+/// use floe::{TlsIdentity, TlsSettings};
+///
+/// let mut settings = TlsSettings::default();
+/// settings.ca_files.push("ca.pem".into());
+/// settings.identity = Some(TlsIdentity::pem("server.pem", "server.key"));
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+#[doc(alias = "IceSSL")]
+pub struct TlsSettings {
+    /// Who this program is to its peers. A server needs one; a client needs one where the server
+    /// asks for it. Default none.
+    #[doc(alias = "IceSSL.CertFile")]
+    pub identity: Option<TlsIdentity>,
+    /// Whom it trusts to sign the certificates of its peers: PEM files with certificates. Default
+    /// none; those of the system are not used.
+    #[doc(alias = "IceSSL.CAs")]
+    pub ca_files: Vec<TlsFile>,
+    /// Whether a client verifies the server's certificate. Default true. Without it the stream is
+    /// encrypted, and anybody may be at its other end.
+    #[doc(alias = "IceSSL.VerifyPeer")]
+    pub verify_server: bool,
+    /// Whether a client checks that the server's certificate is for the host of the endpoint.
+    /// Default true; in Ice, false.
+    #[doc(alias = "IceSSL.CheckCertName")]
+    pub check_host: bool,
+    /// Whether a server asks its clients for a certificate. Default [`ClientCertificates::Required`],
+    /// as in Ice.
+    #[doc(alias = "IceSSL.VerifyPeer")]
+    pub client_certificates: ClientCertificates,
+}
+
+impl Default for TlsSettings {
+    fn default() -> Self {
+        Self {
+            identity: None,
+            ca_files: Vec::new(),
+            verify_server: true,
+            check_host: true,
+            client_certificates: ClientCertificates::Required,
+        }
+    }
+}
+
+/// Whether a server asks its clients for a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientCertificates {
+    /// It does not ask.
+    NotAsked,
+    /// A client may have none, but one that it has is verified.
+    Verified,
+    /// A client without a certificate that a trusted CA signed is refused.
+    Required,
+}
+
+/// Who a program is to its peers: a certificate, those that sign it up to a CA, and its key.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum TlsIdentity {
+    /// PEM files.
+    Pem {
+        /// The certificate, then those that sign it.
+        certificates: TlsFile,
+        /// The private key, not encrypted, in PKCS#8, PKCS#1 or SEC1.
+        key: TlsFile,
+    },
+    /// A PKCS#12 file (`.p12`, `.pfx`) with certificates and key. It needs the cargo feature
+    /// `pkcs12`.
+    Pkcs12 {
+        /// The file.
+        file: TlsFile,
+        /// Its password.
+        password: String,
+    },
+}
+
+impl TlsIdentity {
+    /// An identity from PEM files, which may be one and the same.
+    pub fn pem(certificates: impl Into<TlsFile>, key: impl Into<TlsFile>) -> Self {
+        Self::Pem {
+            certificates: certificates.into(),
+            key: key.into(),
+        }
+    }
+
+    /// An identity from a PKCS#12 file.
+    pub fn pkcs12(file: impl Into<TlsFile>, password: impl Into<String>) -> Self {
+        Self::Pkcs12 {
+            file: file.into(),
+            password: password.into(),
+        }
+    }
+}
+
+/// Without the password.
+impl fmt::Debug for TlsIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pem { certificates, key } => f
+                .debug_struct("Pem")
+                .field("certificates", certificates)
+                .field("key", key)
+                .finish(),
+            Self::Pkcs12 { file, .. } => f
+                .debug_struct("Pkcs12")
+                .field("file", file)
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+/// A file, or what would be in one.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum TlsFile {
+    /// Read when it is loaded, and again at each reload.
+    Path(PathBuf),
+    /// Held in memory.
+    Bytes(Vec<u8>),
+}
+
+impl<T: Into<PathBuf>> From<T> for TlsFile {
+    fn from(path: T) -> Self {
+        Self::Path(path.into())
+    }
+}
+
+/// Where it is, not what is in it.
+impl fmt::Debug for TlsFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for TlsFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => path.display().fmt(f),
+            Self::Bytes(bytes) => write!(f, "({} bytes in memory)", bytes.len()),
+        }
+    }
+}

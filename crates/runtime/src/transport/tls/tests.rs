@@ -1,0 +1,380 @@
+//! TLS: who is trusted, and what is said where somebody is not.
+
+use std::time::Duration;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, date_time_ymd,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::{ClientCertificates, Tls, TlsFile, TlsIdentity, TlsSettings};
+use crate::transport::tests::{accept_result, connect_with, listen_with, soon};
+use crate::transport::{Setup, Stream};
+
+/// A CA of a test.
+pub(in crate::transport) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    pub(in crate::transport) fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        Self(CertifiedIssuer::self_signed(params, key).unwrap())
+    }
+
+    pub(in crate::transport) fn file(&self) -> TlsFile {
+        TlsFile::Bytes(self.0.pem().into_bytes())
+    }
+
+    /// A certificate for a host, with its key.
+    pub(in crate::transport) fn identity(&self, host: &str) -> TlsIdentity {
+        self.identity_with(host, |_| ())
+    }
+
+    fn identity_with(
+        &self,
+        host: &str,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> TlsIdentity {
+        let mut params = CertificateParams::new([host.to_owned()]).unwrap();
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        change(&mut params);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        TlsIdentity::Pem {
+            certificates: TlsFile::Bytes(certificate.pem().into_bytes()),
+            key: TlsFile::Bytes(key.serialize_pem().into_bytes()),
+        }
+    }
+
+    /// Trusts this CA, and is signed by it.
+    pub(in crate::transport) fn settings(&self, host: &str) -> TlsSettings {
+        let mut settings = TlsSettings::default();
+        settings.ca_files.push(self.file());
+        settings.identity = Some(self.identity(host));
+        settings
+    }
+}
+
+fn setup(settings: TlsSettings) -> Setup {
+    Setup {
+        tls: Some(Tls::load(settings).unwrap()),
+    }
+}
+
+/// What each side gets of a connection.
+async fn meet(
+    client: TlsSettings,
+    server: TlsSettings,
+) -> (Result<Stream, String>, Result<Stream, String>) {
+    let (client, server) = (setup(client), setup(server));
+    let listening = listen_with("ssl -h 127.0.0.1 -p 0", &server).await.unwrap();
+    let (client, server) = tokio::join!(
+        connect_with(&listening.published[0], &client),
+        accept_result(&listening)
+    );
+    let text = |error: std::io::Error| error.to_string();
+    (client.map_err(text), server.map_err(text))
+}
+
+fn refusal(result: Result<Stream, String>) -> String {
+    result.err().expect("it is refused")
+}
+
+#[tokio::test]
+async fn both_sides_verify_each_other() {
+    let authority = Authority::new("CA");
+    let settings = authority.settings("127.0.0.1");
+    let (client, server) = meet(settings.clone(), settings).await;
+    client.unwrap();
+    server.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_of_an_unknown_authority_is_refused() {
+    let (ours, theirs) = (Authority::new("ours"), Authority::new("theirs"));
+    let (client, server) = meet(ours.settings("127.0.0.1"), theirs.settings("127.0.0.1")).await;
+    let error = refusal(client);
+    assert!(
+        error.contains("add the CA that signed it to `TlsSettings::ca_files`"),
+        "{error}"
+    );
+    let error = refusal(server);
+    assert!(
+        error.contains("does not trust the CA that signed our certificate"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_for_another_host_is_refused_unless_the_host_is_not_checked() {
+    let authority = Authority::new("CA");
+    let server = authority.settings("elsewhere.example");
+    let mut client = authority.settings("client");
+    let (refused, _) = meet(client.clone(), server.clone()).await;
+    let error = refusal(refused);
+    let expected = "expected a certificate for 127.0.0.1, got one for";
+    assert!(
+        error.contains(expected) && error.contains("elsewhere.example"),
+        "{error}"
+    );
+    client.check_host = false;
+    meet(client.clone(), server).await.0.unwrap();
+
+    // All else is still checked.
+    let stranger = Authority::new("stranger").settings("elsewhere.example");
+    assert!(meet(client.clone(), stranger.clone()).await.0.is_err());
+    client.verify_server = false;
+    let mut open = stranger;
+    open.client_certificates = ClientCertificates::NotAsked;
+    meet(client, open).await.0.unwrap();
+}
+
+#[tokio::test]
+async fn a_certificate_out_of_its_time_is_refused() {
+    let authority = Authority::new("CA");
+    for (from, to, expected) in [(1990, 2000, "expired"), (2200, 2300, "becomes valid in")] {
+        let mut server = authority.settings("127.0.0.1");
+        server.identity = Some(authority.identity_with("127.0.0.1", |params| {
+            params.not_before = date_time_ymd(from, 1, 1);
+            params.not_after = date_time_ymd(to, 1, 1);
+        }));
+        let (client, _) = meet(authority.settings("client"), server).await;
+        let error = refusal(client);
+        assert!(
+            error.contains(expected) && error.contains(" days"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_client_without_a_certificate_is_refused_where_one_is_required() {
+    let authority = Authority::new("CA");
+    let mut client = authority.settings("client");
+    client.identity = None;
+    let (connected, refused) = meet(client.clone(), authority.settings("127.0.0.1")).await;
+    let error = refusal(refused);
+    assert!(
+        error.contains("the client showed no certificate"),
+        "{error}"
+    );
+    // In TLS 1.3 a client hears of it with the first bytes that it reads.
+    let mut stream = connected.unwrap();
+    let error = soon(stream.reader.read_u8()).await.unwrap_err().to_string();
+    assert!(error.contains("set `TlsSettings::identity`"), "{error}");
+
+    let mut server = authority.settings("127.0.0.1");
+    server.client_certificates = ClientCertificates::Verified;
+    let (connected, accepted) = meet(client.clone(), server.clone()).await;
+    connected.unwrap();
+    accepted.unwrap();
+    client.identity = Some(Authority::new("stranger").identity("client"));
+    let error = refusal(meet(client, server).await.1);
+    assert!(error.contains("signed by nobody whom we trust"), "{error}");
+}
+
+#[tokio::test]
+async fn a_plain_server_is_recognized() {
+    let listening = listen_with("tcp -h 127.0.0.1 -p 0", &Setup::default())
+        .await
+        .unwrap();
+    let port = listening.published[0].port().unwrap();
+    let plain = async {
+        let server = accept_result(&listening).await.unwrap();
+        let validate = b"IceP\x01\x00\x01\x00\x03\x00\x0e\x00\x00\x00";
+        server.writer.try_write(validate).unwrap();
+        server
+    };
+    let endpoint = format!("ssl -h 127.0.0.1 -p {port}").parse().unwrap();
+    let client = setup(Authority::new("CA").settings("client"));
+    let (client, _server) = tokio::join!(connect_with(&endpoint, &client), plain);
+    let error = client.err().unwrap().to_string();
+    assert!(
+        error.contains("the Ice protocol without TLS: is its endpoint `tcp`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn garbage_in_place_of_a_handshake_is_refused() {
+    let server = setup(Authority::new("CA").settings("127.0.0.1"));
+    let listening = listen_with("ssl -h 127.0.0.1 -p 0", &server).await.unwrap();
+    let port = listening.published[0].port().unwrap();
+    for (bytes, expected) in [
+        (&b"GET / HTTP/1.1\r\n\r\n"[..], "HTTP without TLS"),
+        (b"IceP\x01\x00\x01\x00", "the Ice protocol without TLS"),
+        (b"\x16\x03\x01\x00\x05hello", "TLS failed"),
+        (b"\x16\x03\x01", "in the middle of the TLS handshake"),
+        (b"", "in the middle of the TLS handshake"),
+    ] {
+        let mut client = tokio::net::TcpStream::connect(("127.0.0.1", port))
+            .await
+            .unwrap();
+        client.write_all(bytes).await.unwrap();
+        client.shutdown().await.unwrap();
+        let error = accept_result(&listening).await.err().unwrap().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_is_said_before_anything_is_tried() {
+    let none = Setup::default();
+    let error = listen_with("ssl -h 127.0.0.1 -p 0", &none)
+        .await
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("set `Settings::tls`"), "{error}");
+
+    let authority = Authority::new("CA");
+    let mut settings = authority.settings("127.0.0.1");
+    settings.identity = None;
+    let error = listen_with("ssl -h 127.0.0.1 -p 0", &setup(settings.clone())).await;
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("set `TlsSettings::identity`"), "{error}");
+
+    settings.identity = Some(authority.identity("127.0.0.1"));
+    settings.ca_files.clear();
+    let error = listen_with("ssl -h 127.0.0.1 -p 0", &setup(settings)).await;
+    let error = error.err().unwrap().to_string();
+    assert!(
+        error.contains("or `client_certificates` to `NotAsked`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_that_are_not_what_they_should_be_are_named() {
+    let load = |identity| {
+        let settings = TlsSettings {
+            identity: Some(identity),
+            ..TlsSettings::default()
+        };
+        Tls::load(settings).unwrap_err().to_string()
+    };
+    let error = load(TlsIdentity::pem("/nowhere/cert.pem", "/nowhere/key.pem"));
+    assert!(
+        error.starts_with("/nowhere/cert.pem: expected certificates in PEM"),
+        "{error}"
+    );
+    let authority = Authority::new("CA");
+    let TlsIdentity::Pem { certificates, .. } = authority.identity("a") else {
+        unreachable!()
+    };
+    let TlsIdentity::Pem { key, .. } = authority.identity("b") else {
+        unreachable!()
+    };
+    let error = load(TlsIdentity::Pem {
+        certificates: certificates.clone(),
+        key,
+    });
+    assert!(
+        error.contains("the key is not that of the certificate"),
+        "{error}"
+    );
+    let encrypted =
+        b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    let error = load(TlsIdentity::Pem {
+        certificates,
+        key: TlsFile::Bytes(encrypted.to_vec()),
+    });
+    assert!(error.contains("it is encrypted"), "{error}");
+}
+
+#[tokio::test]
+async fn a_reload_is_used_by_the_next_connection() {
+    let (old, new) = (Authority::new("old"), Authority::new("new"));
+    let folder = std::env::temp_dir().join(format!("floe-tls-reload-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name);
+    let write = |authority: &Authority| {
+        let TlsIdentity::Pem {
+            certificates: TlsFile::Bytes(certificate),
+            key: TlsFile::Bytes(key),
+        } = authority.identity("127.0.0.1")
+        else {
+            unreachable!()
+        };
+        std::fs::write(path("cert.pem"), certificate).unwrap();
+        std::fs::write(path("key.pem"), key).unwrap();
+    };
+    write(&old);
+    let settings = TlsSettings {
+        identity: Some(TlsIdentity::pem(path("cert.pem"), path("key.pem"))),
+        client_certificates: ClientCertificates::NotAsked,
+        ..TlsSettings::default()
+    };
+    let tls = Tls::load(settings).unwrap();
+    let server = Setup {
+        tls: Some(tls.clone()),
+    };
+    let listening = listen_with("ssl -h 127.0.0.1 -p 0", &server).await.unwrap();
+    let client = setup(new.settings("client"));
+    let connect = || async {
+        tokio::join!(
+            connect_with(&listening.published[0], &client),
+            accept_result(&listening)
+        )
+        .0
+    };
+    assert!(connect().await.is_err(), "signed by the old authority");
+    std::fs::write(path("cert.pem"), "half a fi").unwrap();
+    tls.reload().unwrap_err();
+    write(&new);
+    tls.reload().unwrap();
+    connect().await.unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[cfg(feature = "pkcs12")]
+#[tokio::test]
+async fn an_identity_can_come_from_a_pkcs12_file() {
+    use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain};
+
+    let authority = Authority::new("CA");
+    let pem = authority.identity("127.0.0.1");
+    let (chain, key) = super::load::identity(&pem).unwrap();
+    let certificates =
+        [&chain[0], authority.0.der()].map(|der| Certificate::from_der(der).unwrap());
+    let key = PrivateKey::from_der(key.secret_der()).unwrap();
+    let mut store = KeyStore::new();
+    let entry = PrivateKeyChain::new("1", key, certificates);
+    store.add_entry("server", KeyStoreEntry::PrivateKeyChain(entry));
+    let bytes = store.writer("secret").write().unwrap();
+
+    let mut server = authority.settings("127.0.0.1");
+    server.identity = Some(TlsIdentity::Pkcs12 {
+        file: TlsFile::Bytes(bytes.clone()),
+        password: "secret".to_owned(),
+    });
+    meet(authority.settings("client"), server.clone())
+        .await
+        .0
+        .unwrap();
+    server.identity = Some(TlsIdentity::Pkcs12 {
+        file: TlsFile::Bytes(bytes),
+        password: "wrong".to_owned(),
+    });
+    let error = Tls::load(server.clone()).unwrap_err().to_string();
+    assert!(error.contains("is the password right?"), "{error}");
+    let shown = format!("{server:?}");
+    assert!(!shown.contains("wrong"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_handshake_that_dawdles_can_be_given_up() {
+    let server = setup(Authority::new("CA").settings("127.0.0.1"));
+    let listening = listen_with("ssl -h 127.0.0.1 -p 0", &server).await.unwrap();
+    let port = listening.published[0].port().unwrap();
+    let _silent = tokio::net::TcpStream::connect(("127.0.0.1", port))
+        .await
+        .unwrap();
+    let waited = tokio::time::timeout(Duration::from_millis(50), accept_result(&listening)).await;
+    assert!(waited.is_err(), "it waits for the client");
+}
