@@ -7,11 +7,14 @@
 //! - [`message`]: the header and the five protocol messages
 //! - [`mod@reference`]: what a proxy holds, as text and as bytes
 //! - [`connection`]: a connection as a state machine
+//! - [`websocket`]: the opening and the frames of WebSockets
 
+mod base64;
 pub mod connection;
 pub mod encoding;
 pub mod message;
 pub mod reference;
+pub mod websocket;
 
 pub use encoding::{
     Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode, EncodeError, Encoder,

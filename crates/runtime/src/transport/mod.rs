@@ -5,7 +5,7 @@
 //! transport may be a layer: it takes a connected stream and gives another one.
 //!
 //! - `tcp.rs`, `unix.rs`: sockets
-//! - `tls/`: encryption over another stream
+//! - `tls/`, `ws.rs`: layers over another stream
 //! - `address.rs`: what hosts and wildcards stand for
 //!
 //! To add one: a file, a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` has what
@@ -17,6 +17,7 @@ mod tcp;
 pub(crate) mod tls;
 #[cfg(unix)]
 mod unix;
+mod ws;
 
 use std::future::Future;
 use std::io;
@@ -24,7 +25,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use floe_wire::reference::Endpoint;
+use floe_wire::reference::{Endpoint, TcpEndpoint, WsEndpoint};
 use tokio::io::AsyncRead;
 use tokio::time::Instant;
 
@@ -149,6 +150,46 @@ impl Setup {
     }
 }
 
+#[cfg(feature = "tls")]
+impl Setup {
+    async fn encrypt(&self, stream: Stream, endpoint: &TcpEndpoint) -> io::Result<Stream> {
+        let host = address::or_loopback(&endpoint.host);
+        tls::client(stream, host, self.tls.as_ref()).await
+    }
+
+    /// Finds out before anybody listens whether there is what a server needs.
+    fn check_server(&self) -> io::Result<()> {
+        tls::check_server(self.tls.as_ref())
+    }
+
+    fn encrypted(&self, listening: Listening) -> Listening {
+        let tls = self.tls.clone();
+        listening.layered(move |stream| Box::pin(tls::server(stream, tls.clone())))
+    }
+}
+
+#[cfg(not(feature = "tls"))]
+impl Setup {
+    async fn encrypt(&self, _: Stream, _: &TcpEndpoint) -> io::Result<Stream> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn check_server(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn encrypted(&self, listening: Listening) -> Listening {
+        listening
+    }
+}
+
+fn with_tcp(ws: &WsEndpoint, tcp: TcpEndpoint) -> WsEndpoint {
+    WsEndpoint {
+        tcp,
+        resource: ws.resource.clone(),
+    }
+}
+
 /// Something of a transport that takes a while.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
@@ -163,10 +204,11 @@ pub(crate) async fn connect(
 ) -> io::Result<Stream> {
     match endpoint {
         Endpoint::Tcp(tcp) => tcp::connect(tcp, deadline).await,
-        #[cfg(feature = "tls")]
-        Endpoint::Ssl(tcp) => {
-            let stream = tcp::connect(tcp, deadline).await?;
-            tls::client(stream, address::or_loopback(&tcp.host), setup.tls.as_ref()).await
+        Endpoint::Ssl(tcp) => setup.encrypt(tcp::connect(tcp, deadline).await?, tcp).await,
+        Endpoint::Ws(ws) => ws::client(tcp::connect(&ws.tcp, deadline).await?, ws).await,
+        Endpoint::Wss(ws) => {
+            let stream = tcp::connect(&ws.tcp, deadline).await?;
+            ws::client(setup.encrypt(stream, &ws.tcp).await?, ws).await
         }
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::connect(unix).await,
@@ -181,12 +223,19 @@ pub(crate) async fn connect(
 pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Listening> {
     match endpoint {
         Endpoint::Tcp(tcp) => tcp::listen(tcp, Endpoint::Tcp).await,
-        #[cfg(feature = "tls")]
         Endpoint::Ssl(tcp) => {
-            tls::check_server(setup.tls.as_ref())?;
-            let listening = tcp::listen(tcp, Endpoint::Ssl).await?;
-            let tls = setup.tls.clone();
-            Ok(listening.layered(move |stream| Box::pin(tls::server(stream, tls.clone()))))
+            setup.check_server()?;
+            Ok(setup.encrypted(tcp::listen(tcp, Endpoint::Ssl).await?))
+        }
+        Endpoint::Ws(ws) => {
+            let listening = tcp::listen(&ws.tcp, |tcp| Endpoint::Ws(with_tcp(ws, tcp))).await?;
+            Ok(listening.layered(|stream| Box::pin(ws::server(stream))))
+        }
+        Endpoint::Wss(ws) => {
+            setup.check_server()?;
+            let listening = tcp::listen(&ws.tcp, |tcp| Endpoint::Wss(with_tcp(ws, tcp))).await?;
+            let encrypted = setup.encrypted(listening);
+            Ok(encrypted.layered(|stream| Box::pin(ws::server(stream))))
         }
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::listen(unix).await,
@@ -197,9 +246,8 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
 /// Whether [`connect`] can reach the endpoint from this host at all.
 pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
     match endpoint {
-        Endpoint::Tcp(_) => true,
-        #[cfg(feature = "tls")]
-        Endpoint::Ssl(_) => true,
+        Endpoint::Tcp(_) | Endpoint::Ws(_) => true,
+        Endpoint::Ssl(_) | Endpoint::Wss(_) => cfg!(feature = "tls"),
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::is_here(unix),
         _ => false,

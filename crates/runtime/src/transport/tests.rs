@@ -56,6 +56,8 @@ conformance! {
     tcp_v6: || "tcp -h \"::1\" -p 0".into();
     unix: super::unix_endpoint;
     ssl: || "ssl -h 127.0.0.1 -p 0".into();
+    ws: || "ws -h 127.0.0.1 -p 0 -r /floe".into();
+    wss: || "wss -h 127.0.0.1 -p 0".into();
 }
 
 /// A path in the folder of temporary files.

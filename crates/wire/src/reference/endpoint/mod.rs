@@ -3,7 +3,6 @@
 //! A type per kind of endpoint, a file each; `codec` turns them to bytes and back, `print` and
 //! `parse` to text and back. A kind that we do not know is an [`OpaqueEndpoint`] and is carried unchanged.
 
-mod base64;
 mod codec;
 mod opaque;
 mod parse;

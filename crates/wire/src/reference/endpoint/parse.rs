@@ -6,12 +6,12 @@
 use std::slice::Iter;
 use std::str::FromStr;
 
-use super::base64;
 use super::codec::decode_body;
 use super::token::{Token, Tokens, split};
 use super::{
     Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
 };
+use crate::base64;
 use crate::encoding::{Decoder, EncodingVersion};
 use crate::reference::scanner::parse_version;
 use crate::reference::{ParseDefaults, ParseReferenceError};

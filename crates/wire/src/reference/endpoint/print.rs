@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{
-    Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint,
-    WsEndpoint, base64,
+    Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
 };
+use crate::base64;
 use crate::reference::Style;
 
 /// As Ice 3.7 prints it.

@@ -1,9 +1,9 @@
-//! Base64 as RFC 4648 has it, for the bytes of opaque endpoints.
+//! Base64 as RFC 4648 has it, for opaque endpoints and for WebSockets.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Text for `bytes`, padded.
-pub(super) fn encode(bytes: &[u8]) -> String {
+pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let [a, b, c] = [0, 1, 2].map(|at| chunk.get(at).copied().map_or(0, u32::from));
@@ -22,7 +22,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 /// The bytes that `text` stands for; its padding may be missing.
 ///
 /// `None` for a character that is not of the alphabet, or a length that nothing encodes to.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
     if digits.len() % 4 == 1 || padding > 2 || (padding > 0 && !text.len().is_multiple_of(4)) {
