@@ -45,13 +45,17 @@ async fn a_floe_client_agrees_with_a_floe_server() {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum PeerKind {
+pub(crate) enum PeerKind {
     Ice,
     Floe,
 }
 
 async fn check(proxy: &str, peer: PeerKind) {
-    let communicator = Communicator::new();
+    check_as(&Communicator::new(), proxy, peer).await;
+}
+
+/// Checks everything, and shuts the communicator down.
+pub(crate) async fn check_as(communicator: &Communicator, proxy: &str, peer: PeerKind) {
     let everything: EverythingProxy = communicator.proxy(proxy).expect("a proxy");
     for encoding in [EncodingVersion::V1_1, EncodingVersion::V1_0] {
         let encoded = everything.ice_encoding(encoding);
@@ -68,7 +72,7 @@ async fn check(proxy: &str, peer: PeerKind) {
     check_ticks(&everything).await;
     check_load(&everything).await;
     check_time(&everything).await;
-    check_counters(&communicator, &everything).await;
+    check_counters(communicator, &everything).await;
     check_untyped(&everything).await;
     communicator.shutdown().await;
 }

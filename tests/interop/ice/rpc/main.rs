@@ -8,3 +8,4 @@ mod contract {
 mod client;
 mod servant;
 mod server;
+mod transports;

@@ -246,10 +246,15 @@ impl Everything for Servant {}
 
 /// Serves the object "everything" as the Ice servers do, on a free port.
 pub(crate) async fn serve(communicator: &Communicator) -> (Adapter, EverythingProxy) {
-    let adapter = communicator
-        .adapter("tcp -h 127.0.0.1 -p 0")
-        .await
-        .expect("a free port");
+    serve_on(communicator, "tcp -h 127.0.0.1 -p 0").await
+}
+
+/// As [`serve`], elsewhere.
+pub(crate) async fn serve_on(
+    communicator: &Communicator,
+    endpoints: &str,
+) -> (Adapter, EverythingProxy) {
+    let adapter = communicator.adapter(endpoints).await.expect("a free port");
     let everything = |name| EverythingDispatcher::new(Arc::new(Servant::new(name)));
     let proxy = adapter
         .add("everything", everything("everything"))
