@@ -175,6 +175,13 @@ pub enum LocalError {
         /// Why.
         source: Box<LocalError>,
     },
+    /// A request is too long for a datagram.
+    DatagramTooLong {
+        /// Length of its message in bytes.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The communicator is shut down.
     Shutdown,
 }
@@ -188,7 +195,8 @@ impl fmt::Display for LocalError {
             Self::ConnectTimeout { endpoint, after } => write!(
                 f,
                 "\"{endpoint}\" was not ready within {after:?}: expected a connection and the peer's \
-                 ValidateConnection message; is it an Ice or Floe server?"
+                 ValidateConnection message; is it an Ice or Floe server, and is its transport the same (one \
+                 with ssl waits silently for a client of tcp)?"
             ),
             Self::ConnectionLost { peer, reason } => {
                 write!(f, "lost the connection to {peer}: {reason}")
@@ -217,6 +225,11 @@ impl fmt::Display for LocalError {
             Self::BatchLost { count, source } => {
                 write!(f, "lost {count} collected requests: {source}")
             }
+            Self::DatagramTooLong { len, limit } => write!(
+                f,
+                "expected a message of at most {limit} bytes for a datagram, got {len}: send less, \
+                 or use a oneway proxy"
+            ),
             Self::Shutdown => f.write_str("the communicator is shut down"),
         }
     }
@@ -266,7 +279,7 @@ impl fmt::Display for AdapterError {
             Self::UnsupportedEndpoint { endpoint } => {
                 write!(
                     f,
-                    "cannot listen on \"{endpoint}\": expected a tcp or unix endpoint"
+                    "cannot listen on \"{endpoint}\": expected one of a transport of this build"
                 )
             }
             Self::Listen { endpoint, source } => {

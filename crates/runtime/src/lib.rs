@@ -53,7 +53,7 @@ pub use communicator::Communicator;
 pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::Event;
 pub use proxy::{OperationInfo, Proxy, TypedProxy};
-pub use settings::Settings;
+pub use settings::{EndpointSelection, Settings};
 #[cfg(feature = "tls")]
 pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 

@@ -36,6 +36,13 @@ pub struct Settings {
     /// waits for ever. Default 60 s, as in Ice: an Ice or Floe peer that is alive sends heartbeats.
     #[doc(alias = "Ice.ACM.Timeout")]
     pub idle_timeout: Option<Duration>,
+    /// In which order a proxy tries its endpoints. Default [`EndpointSelection::Random`], as in Ice.
+    #[doc(alias = "Ice.Default.EndpointSelection")]
+    pub endpoint_selection: EndpointSelection,
+    /// Whether a proxy tries its encrypted endpoints before the others. Default false, as in Ice:
+    /// they come last.
+    #[doc(alias = "Ice.Default.PreferSecure")]
+    pub prefer_secure: bool,
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
     #[cfg(feature = "tls")]
     #[doc(alias = "IceSSL")]
@@ -59,6 +66,8 @@ impl Default for Settings {
             batch_size_max: 1024 * 1024,
             heartbeat_interval: Duration::from_secs(20),
             idle_timeout: Some(Duration::from_secs(60)),
+            endpoint_selection: EndpointSelection::Random,
+            prefer_secure: false,
             #[cfg(feature = "tls")]
             tls: None,
             classes: Vec::new(),
@@ -73,4 +82,14 @@ impl Settings {
             decoder.know_classes(*classes);
         }
     }
+}
+
+/// In which order a proxy tries its endpoints when it needs a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EndpointSelection {
+    /// In any, which spreads clients over servers; a socket of this host first.
+    Random,
+    /// As they stand in the proxy.
+    Ordered,
 }

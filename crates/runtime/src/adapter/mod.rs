@@ -12,7 +12,9 @@ mod servants;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use floe_wire::message::{IncomingRequest, SystemException};
-use floe_wire::reference::{Endpoint, Identity, ParseReferenceError, Reference, Target};
+use floe_wire::reference::{
+    Endpoint, Identity, ParseReferenceError, Reference, Target, parse_endpoints,
+};
 use tokio::task::AbortHandle;
 
 pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response};
@@ -39,7 +41,10 @@ pub struct Adapter {
 pub(crate) struct AdapterCore {
     /// Its owner, which is gone when nobody can use the adapter any more.
     communicator: Weak<Core>,
-    published: Vec<Endpoint>,
+    /// Where it listens, with the ports that the system picked.
+    bound: Vec<Endpoint>,
+    /// What goes into proxies; held for a copy.
+    published: RwLock<Vec<Endpoint>>,
     /// Guards the map of servants; held for a look-up or a change, never across a wait.
     servants: RwLock<Servants>,
     state: Mutex<State>,
@@ -69,7 +74,8 @@ impl Adapter {
         }
         let core = AdapterCore {
             communicator: Arc::downgrade(communicator.core()),
-            published,
+            bound: published.clone(),
+            published: RwLock::new(published),
             servants: RwLock::default(),
             state: Mutex::new(State {
                 listeners,
@@ -87,9 +93,30 @@ impl Adapter {
         &self.communicator
     }
 
-    /// The endpoints under which others reach it, with the ports that the system picked.
+    /// The endpoints on which it listens, with the ports that the system picked. A wildcard is
+    /// there as the address of each interface.
     pub fn endpoints(&self) -> &[Endpoint] {
-        &self.core.published
+        &self.core.bound
+    }
+
+    /// The endpoints that stand in its proxies: those on which it listens, unless it was told
+    /// others.
+    pub fn published_endpoints(&self) -> Vec<Endpoint> {
+        let published = self.core.published.read();
+        published.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts other endpoints into the proxies made from now on: where a firewall or a proxy server
+    /// forwards from, or a host name in place of addresses.
+    ///
+    /// # Errors
+    /// [`AdapterError::Parse`] if the text is no endpoint list.
+    #[doc(alias = "setPublishedEndpoints")]
+    pub fn publish(&self, endpoints: &str) -> Result<(), AdapterError> {
+        let endpoints = parse_endpoints(endpoints)?;
+        let published = self.core.published.write();
+        *published.unwrap_or_else(PoisonError::into_inner) = endpoints;
+        Ok(())
     }
 
     /// Registers a servant for an identity, and gives a proxy to it.
@@ -203,7 +230,7 @@ impl Adapter {
     }
 
     fn proxy_with_facet(&self, identity: Identity, facet: &str) -> Proxy {
-        let mut reference = Reference::new(identity, Target::Direct(self.core.published.clone()));
+        let mut reference = Reference::new(identity, Target::Direct(self.published_endpoints()));
         facet.clone_into(&mut reference.facet);
         self.communicator.proxy_from(reference)
     }
@@ -212,7 +239,7 @@ impl Adapter {
 impl std::fmt::Debug for Adapter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Adapter")
-            .field("endpoints", &self.core.published)
+            .field("endpoints", &self.core.bound)
             .finish_non_exhaustive()
     }
 }

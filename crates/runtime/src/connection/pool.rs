@@ -17,7 +17,8 @@ use crate::transport::{self, Setup};
 /// The outgoing connections of a communicator.
 #[derive(Default)]
 pub(crate) struct Pool {
-    slots: Mutex<HashMap<Endpoint, Slot>>,
+    /// By endpoint; in each, by connection id, of which there is nearly always one.
+    slots: Mutex<Slots>,
 }
 
 /// The connection to one endpoint.
@@ -35,20 +36,26 @@ impl Pool {
     pub(crate) async fn connection(
         &self,
         endpoint: &Endpoint,
+        id: &Arc<str>,
         communicator: &Communicator,
     ) -> Connected {
         let mut connecting = {
             let mut slots = self.lock();
-            match slots.get(endpoint) {
+            match find(&slots, endpoint, id) {
                 Some(Slot::Connected(connection)) if connection.is_active() => {
                     return Ok(connection.clone());
                 }
                 Some(Slot::Connecting(connecting)) => connecting.clone(),
                 Some(Slot::Connected(_)) | None => {
                     let (sender, receiver) = watch::channel(None);
-                    slots.insert(endpoint.clone(), Slot::Connecting(receiver.clone()));
+                    put(
+                        &mut slots,
+                        endpoint,
+                        id,
+                        Some(Slot::Connecting(receiver.clone())),
+                    );
                     let core = Arc::downgrade(communicator.core());
-                    let connecting = connect_for_all(endpoint.clone(), core, sender);
+                    let connecting = connect_for_all(endpoint.clone(), id.clone(), core, sender);
                     communicator.core().tasks().spawn(connecting);
                     receiver
                 }
@@ -61,8 +68,8 @@ impl Pool {
     }
 
     /// The connection to an endpoint, if there is one.
-    pub(crate) fn existing(&self, endpoint: &Endpoint) -> Option<Arc<Connection>> {
-        match self.lock().get(endpoint) {
+    pub(crate) fn existing(&self, endpoint: &Endpoint, id: &str) -> Option<Arc<Connection>> {
+        match find(&self.lock(), endpoint, id) {
             Some(Slot::Connected(connection)) if connection.is_active() => Some(connection.clone()),
             _ => None,
         }
@@ -71,34 +78,54 @@ impl Pool {
     /// Lets go of a connection that ended.
     pub(super) fn forget(&self, endpoint: &Endpoint, ended: &Connection) {
         let mut slots = self.lock();
-        if let Some(Slot::Connected(held)) = slots.get(endpoint)
-            && std::ptr::eq(&**held, ended)
-        {
-            slots.remove(endpoint);
+        let is_ended =
+            |slot: &Slot| matches!(slot, Slot::Connected(held) if std::ptr::eq(&**held, ended));
+        let held = slots.get(endpoint).into_iter().flatten();
+        let id = held
+            .filter(|(_, slot)| is_ended(slot))
+            .map(|(id, _)| id.clone())
+            .next();
+        if let Some(id) = id {
+            put(&mut slots, endpoint, &id, None);
         }
     }
 
-    fn settle(&self, endpoint: Endpoint, connected: &Connected) {
-        let mut slots = self.lock();
-        match connected {
+    fn settle(&self, endpoint: &Endpoint, id: &Arc<str>, connected: &Connected) {
+        let slot = match connected {
             // It may have ended already: then nobody would take it out again.
-            Ok(connection) if connection.is_active() => {
-                slots.insert(endpoint, Slot::Connected(connection.clone()));
-            }
-            _ => {
-                slots.remove(&endpoint);
-            }
-        }
+            Ok(connection) if connection.is_active() => Some(Slot::Connected(connection.clone())),
+            _ => None,
+        };
+        put(&mut self.lock(), endpoint, id, slot);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Endpoint, Slot>> {
+    fn lock(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Slots = HashMap<Endpoint, Vec<(Arc<str>, Slot)>>;
+
+fn find<'a>(slots: &'a Slots, endpoint: &Endpoint, id: &str) -> Option<&'a Slot> {
+    let of_endpoint = slots.get(endpoint)?;
+    let found = of_endpoint.iter().find(|(known, _)| **known == *id);
+    found.map(|(_, slot)| slot)
+}
+
+/// Replaces the slot of an endpoint and id, or takes it out.
+fn put(slots: &mut Slots, endpoint: &Endpoint, id: &Arc<str>, slot: Option<Slot>) {
+    let of_endpoint = slots.entry(endpoint.clone()).or_default();
+    of_endpoint.retain(|(known, _)| known != id);
+    of_endpoint.extend(slot.map(|slot| (id.clone(), slot)));
+    if of_endpoint.is_empty() {
+        slots.remove(endpoint);
     }
 }
 
 /// Connects, and tells all who wait.
 async fn connect_for_all(
     endpoint: Endpoint,
+    id: Arc<str>,
     core: Weak<Core>,
     sender: watch::Sender<Option<Connected>>,
 ) {
@@ -107,7 +134,7 @@ async fn connect_for_all(
     };
     let connected = connect(&endpoint, &core, &settings).await;
     if let Some(core) = core.upgrade() {
-        core.pool().settle(endpoint, &connected);
+        core.pool().settle(&endpoint, &id, &connected);
     }
     sender.send_replace(Some(connected));
 }

@@ -8,8 +8,10 @@ use floe_wire::message::{BatchWriter, RequestHeader};
 
 use super::Proxy;
 use super::attempt::Until;
+use super::invoke::check_datagram;
 use crate::error::{InvokeError, LocalError};
 use crate::event::Event;
+use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 impl Proxy {
     /// Sends the requests that a batch proxy has collected, and waits until the transport has them;
@@ -84,6 +86,12 @@ impl Proxy {
     }
 
     async fn post_batch(&self, message: Vec<u8>, count: usize) -> Result<(), InvokeError> {
+        if self.reference().mode.is_datagram() {
+            check_datagram(message.len()).map_err(|source| {
+                let source = Box::new(source);
+                InvokeError::NotDispatched(LocalError::BatchLost { count, source })
+            })?;
+        }
         let message = Bytes::from(message);
         let write = |buffer: &mut Vec<u8>| {
             buffer.extend_from_slice(&message);
@@ -105,8 +113,13 @@ impl Proxy {
     }
 
     fn batch_size_max(&self) -> usize {
-        self.communicator()
-            .map_or(usize::MAX, |c| c.settings().batch_size_max)
+        let len_max = self
+            .communicator()
+            .map_or(usize::MAX, |c| c.settings().batch_size_max);
+        match self.reference().mode.is_datagram() {
+            true => len_max.min(DATAGRAM_LEN_MAX),
+            false => len_max,
+        }
     }
 
     fn lock_batch(&self) -> MutexGuard<'_, BatchWriter> {

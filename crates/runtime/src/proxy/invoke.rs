@@ -8,6 +8,7 @@ use super::Proxy;
 use super::attempt::Until;
 use crate::error::{InvokeError, LocalError};
 use crate::event::Event;
+use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 impl Proxy {
     /// Invokes an operation with parameters that are encoded already: a whole encapsulation, header
@@ -50,11 +51,14 @@ impl Proxy {
                 self.forward_all(std::slice::from_ref(event)).await?;
                 Ok(None)
             }
-            InvocationMode::BatchOneway => {
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
                 self.collect_event(event).await?;
                 Ok(None)
             }
-            InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(self.no_datagrams()),
+            InvocationMode::Datagram => {
+                self.forward_all(std::slice::from_ref(event)).await?;
+                Ok(None)
+            }
         }
     }
 
@@ -73,8 +77,17 @@ impl Proxy {
                 };
                 self.post("(events)", false, Until::Written, write).await
             }
-            InvocationMode::BatchOneway => self.forward_batch(events).await,
-            InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(self.no_datagrams()),
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
+                self.forward_batch(events).await
+            }
+            InvocationMode::Datagram => {
+                for event in events {
+                    let write =
+                        |buffer: &mut Vec<u8>| self.write_event(buffer, RequestId::ONEWAY, event);
+                    self.post_datagram("(event)", write).await?;
+                }
+                Ok(())
+            }
         }
     }
 
@@ -108,9 +121,32 @@ impl Proxy {
                 })
                 .await
             }
-            InvocationMode::BatchOneway => self.collect(&header, &encapsulation).await,
-            InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(self.no_datagrams()),
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
+                self.collect(&header, &encapsulation).await
+            }
+            InvocationMode::Datagram => {
+                let write = |buffer: &mut Vec<u8>| {
+                    header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
+                };
+                self.post_datagram(operation, write).await
+            }
         }
+    }
+
+    /// Sends a message in a datagram, if it fits into one.
+    async fn post_datagram(
+        &self,
+        operation: &str,
+        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), InvokeError> {
+        let mut message = Vec::new();
+        write(&mut message).map_err(|error| InvokeError::NotDispatched(error.into()))?;
+        check_datagram(message.len()).map_err(InvokeError::NotDispatched)?;
+        let write = |buffer: &mut Vec<u8>| {
+            buffer.extend_from_slice(&message);
+            Ok(())
+        };
+        self.post(operation, false, Until::Written, write).await
     }
 
     fn write_event(
@@ -139,10 +175,14 @@ impl Proxy {
             context: self.context(),
         }
     }
+}
 
-    fn no_datagrams(&self) -> InvokeError {
-        let wanted = "a mode other than datagram (datagrams are not yet supported)";
-        InvokeError::NotDispatched(self.no_endpoint(wanted))
+/// Whether a message of this length fits into a datagram.
+pub(super) fn check_datagram(len: usize) -> Result<(), LocalError> {
+    let limit = DATAGRAM_LEN_MAX;
+    match len > limit {
+        true => Err(LocalError::DatagramTooLong { len, limit }),
+        false => Ok(()),
     }
 }
 

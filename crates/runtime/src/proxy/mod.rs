@@ -28,6 +28,7 @@ pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;
 use crate::connection::Connection;
+use crate::settings::{EndpointSelection, Settings};
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
 ///
@@ -42,33 +43,53 @@ pub struct Proxy {
 struct Inner {
     reference: Reference,
     communicator: Option<Communicator>,
-    context: Context,
-    timeout: Option<Duration>,
+    local: Local,
     /// The connection used last. The pool owns it.
     connection: Mutex<Weak<Connection>>,
     /// Requests that wait for a flush.
     batch: Mutex<BatchWriter>,
 }
 
+/// What a proxy is told and never tells others.
+#[derive(Clone)]
+struct Local {
+    context: Context,
+    timeout: Option<Duration>,
+    /// Proxies with different ids use different connections.
+    connection_id: Arc<str>,
+    /// Whether the connection used last is used again, without a look at the endpoints.
+    is_connection_cached: bool,
+    selection: EndpointSelection,
+    prefer_secure: bool,
+}
+
+impl Local {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            context: Context::new(),
+            timeout: settings.invocation_timeout,
+            connection_id: "".into(),
+            is_connection_cached: true,
+            selection: settings.endpoint_selection,
+            prefer_secure: settings.prefer_secure,
+        }
+    }
+}
+
 impl Proxy {
     pub(crate) fn new(reference: Reference, communicator: Option<Communicator>) -> Self {
-        let timeout = communicator
-            .as_ref()
-            .and_then(|c| c.settings().invocation_timeout);
-        Self::from_parts(reference, communicator, Context::new(), timeout)
+        let local = match &communicator {
+            Some(communicator) => Local::new(communicator.settings()),
+            None => Local::new(&Settings::default()),
+        };
+        Self::from_parts(reference, communicator, local)
     }
 
-    fn from_parts(
-        reference: Reference,
-        communicator: Option<Communicator>,
-        context: Context,
-        timeout: Option<Duration>,
-    ) -> Self {
+    fn from_parts(reference: Reference, communicator: Option<Communicator>, local: Local) -> Self {
         let inner = Inner {
             reference,
             communicator,
-            context,
-            timeout,
+            local,
             connection: Mutex::default(),
             batch: Mutex::default(),
         };
@@ -84,12 +105,12 @@ impl Proxy {
 
     /// The context that is sent with each request.
     pub fn context(&self) -> &Context {
-        &self.inner.context
+        &self.inner.local.context
     }
 
     /// How long an invocation waits for its reply; `None` waits for ever.
     pub fn timeout(&self) -> Option<Duration> {
-        self.inner.timeout
+        self.inner.local.timeout
     }
 
     /// The communicator that it belongs to; none if it was decoded outside of one.
@@ -100,28 +121,36 @@ impl Proxy {
     /// The same with another reference.
     #[must_use]
     pub fn with_reference(&self, reference: Reference) -> Self {
-        let is_same_place = reference.target == self.inner.reference.target;
+        let own = &self.inner.reference;
+        let is_same_place = reference.target == own.target
+            && reference.secure == own.secure
+            && reference.mode.is_datagram() == own.mode.is_datagram();
         let Inner {
             communicator,
-            context,
-            timeout,
+            local,
             ..
         } = &*self.inner;
-        let other = Self::from_parts(reference, communicator.clone(), context.clone(), *timeout);
+        let other = Self::from_parts(reference, communicator.clone(), local.clone());
         if is_same_place {
             self.share_connection(&other);
         }
         other
     }
 
-    fn with_settings(&self, context: Context, timeout: Option<Duration>) -> Self {
+    /// The same with other local settings.
+    fn with_local(&self, change: impl FnOnce(&mut Local)) -> Self {
         let Inner {
             reference,
             communicator,
             ..
         } = &*self.inner;
-        let other = Self::from_parts(reference.clone(), communicator.clone(), context, timeout);
-        self.share_connection(&other);
+        let mut local = self.inner.local.clone();
+        change(&mut local);
+        let is_same_place = local.connection_id == self.inner.local.connection_id;
+        let other = Self::from_parts(reference.clone(), communicator.clone(), local);
+        if is_same_place {
+            self.share_connection(&other);
+        }
         other
     }
 }

@@ -1,13 +1,15 @@
 //! Which connection an invocation takes.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use floe_wire::encoding::ProtocolVersion;
 use floe_wire::reference::Endpoint;
 
-use super::Proxy;
+use super::{Local, Proxy};
 use crate::connection::Connection;
-use crate::error::LocalError;
+use crate::error::{InvokeError, LocalError};
+use crate::settings::EndpointSelection;
 use crate::transport;
 
 impl Proxy {
@@ -17,14 +19,25 @@ impl Proxy {
         cached.is_some_and(|connection| connection.is_active())
     }
 
+    /// Checks whether any endpoint of the proxy can be used in its mode, without connecting.
+    ///
+    /// # Errors
+    /// [`InvokeError::NotDispatched`] that says what was expected.
+    pub fn check_endpoints(&self) -> Result<(), InvokeError> {
+        let usable = self.usable_endpoints();
+        usable.map(drop).map_err(InvokeError::NotDispatched)
+    }
+
     /// The connection used last, or one that is open to any of the endpoints, or a new one to the
-    /// first that answers.
+    /// first that answers. Without caching the endpoint that is tried first is another every time.
     pub(super) async fn connection(&self) -> Result<Arc<Connection>, LocalError> {
-        let cached = self.lock_connection().upgrade();
-        if let Some(connection) = cached
-            && connection.is_active()
-        {
-            return Ok(connection);
+        if self.inner.local.is_connection_cached {
+            let cached = self.lock_connection().upgrade();
+            if let Some(connection) = cached
+                && connection.is_active()
+            {
+                return Ok(connection);
+            }
         }
         let connection = self.new_connection().await?;
         *self.lock_connection() = Arc::downgrade(&connection);
@@ -52,15 +65,17 @@ impl Proxy {
         }
         let endpoints = self.usable_endpoints()?;
         let pool = communicator.core().pool();
-        if let Some(connection) = endpoints
-            .iter()
-            .find_map(|endpoint| pool.existing(endpoint))
+        let id = &self.inner.local.connection_id;
+        if self.inner.local.is_connection_cached
+            && let Some(connection) = endpoints
+                .iter()
+                .find_map(|endpoint| pool.existing(endpoint, id))
         {
             return Ok(connection);
         }
-        let mut last = self.no_endpoint("a tcp endpoint");
+        let mut last = self.no_endpoint("an endpoint");
         for endpoint in endpoints {
-            match pool.connection(endpoint, communicator).await {
+            match pool.connection(endpoint, id, communicator).await {
                 Ok(connection) => return Ok(connection),
                 Err(error) => last = error,
             }
@@ -68,6 +83,7 @@ impl Proxy {
         Err(last)
     }
 
+    /// The endpoints that fit the mode of the proxy, in the order in which to try them.
     fn usable_endpoints(&self) -> Result<Vec<&Endpoint>, LocalError> {
         let reference = self.reference();
         if reference.protocol.major != ProtocolVersion::V1_0.major
@@ -75,20 +91,35 @@ impl Proxy {
         {
             return Err(self.no_endpoint("protocol 1.0 and encoding 1.0 or 1.1"));
         }
-        if reference.secure {
-            return Err(self.no_endpoint("no `-s` (ssl is not yet supported)"));
+        let wants_datagrams = reference.mode.is_datagram();
+        let is_usable = |endpoint: &&Endpoint| {
+            endpoint.is_datagram() == wants_datagrams
+                && (endpoint.is_secure() || !reference.secure)
+                && transport::can_connect(endpoint)
+        };
+        let mut endpoints: Vec<_> = reference.endpoints().iter().filter(is_usable).collect();
+        if endpoints.is_empty() {
+            return Err(
+                self.no_endpoint(match (reference.endpoints(), wants_datagrams) {
+                    ([], _) => "endpoints (locators are not yet supported)",
+                    (_, true) if reference.secure => "no `-s` for datagrams, which nobody encrypts",
+                    (_, true) => "a udp endpoint, for datagrams",
+                    (_, false) if reference.secure => "an ssl or wss endpoint, for it says `-s`",
+                    (_, false) => "tcp, ssl, ws, wss, or a unix endpoint of this host",
+                }),
+            );
         }
-        let can_connect = |endpoint: &&Endpoint| transport::can_connect(endpoint);
-        let endpoints: Vec<_> = reference.endpoints().iter().filter(can_connect).collect();
-        match (endpoints.is_empty(), reference.endpoints().is_empty()) {
-            (false, _) => Ok(endpoints),
-            (true, false) => {
-                Err(self.no_endpoint("a tcp endpoint, or a unix endpoint of this host"))
-            }
-            (true, true) => {
-                Err(self.no_endpoint("a tcp endpoint (locators are not yet supported)"))
-            }
+        let Local {
+            selection,
+            prefer_secure,
+            ..
+        } = self.inner.local;
+        if selection == EndpointSelection::Random {
+            shuffle(&mut endpoints);
+            endpoints.sort_by_key(|endpoint| !matches!(endpoint, Endpoint::Unix(_)));
         }
+        endpoints.sort_by_key(|endpoint| endpoint.is_secure() != prefer_secure);
+        Ok(endpoints)
     }
 
     fn lock_connection(&self) -> MutexGuard<'_, Weak<Connection>> {
@@ -96,5 +127,14 @@ impl Proxy {
             .connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Puts endpoints into any order.
+fn shuffle(endpoints: &mut [&Endpoint]) {
+    for last in (1..endpoints.len()).rev() {
+        // Hashing nothing with new keys: as random as it must be to spread load.
+        let random = RandomState::new().hash_one(());
+        endpoints.swap(last, (random % (last as u64 + 1)) as usize);
     }
 }

@@ -9,6 +9,7 @@ use floe_wire::reference::{Identity, InvocationMode, Reference};
 
 use super::{OperationInfo, Proxy};
 use crate::error::InvokeError;
+use crate::settings::EndpointSelection;
 
 /// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so that
 /// they never hide an operation.
@@ -41,6 +42,19 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.ice_mode(InvocationMode::BatchOneway)
     }
 
+    /// The same object, requests sent in datagrams: nobody hears whether they arrive.
+    #[must_use]
+    fn ice_datagram(&self) -> Self {
+        self.ice_mode(InvocationMode::Datagram)
+    }
+
+    /// The same object, requests collected until [`TypedProxy::ice_flush_batch`], then sent in
+    /// datagrams.
+    #[must_use]
+    fn ice_batch_datagram(&self) -> Self {
+        self.ice_mode(InvocationMode::BatchDatagram)
+    }
+
     /// The same object in another invocation mode.
     #[must_use]
     fn ice_mode(&self, mode: InvocationMode) -> Self {
@@ -70,7 +84,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[must_use]
     fn ice_context(&self, context: Context) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_settings(context, proxy.timeout()))
+        Self::from_proxy(proxy.with_local(|local| local.context = context))
     }
 
     /// The same object, with a limit to the wait for a reply; `None` waits for ever.
@@ -78,7 +92,43 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[doc(alias = "ice_invocationTimeout")]
     fn ice_timeout(&self, timeout: Option<Duration>) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_settings(proxy.context().clone(), timeout))
+        Self::from_proxy(proxy.with_local(|local| local.timeout = timeout))
+    }
+
+    /// The same object, reached over encrypted endpoints alone, or over any.
+    #[must_use]
+    fn ice_secure(&self, secure: bool) -> Self {
+        self.ice_changed(|reference| reference.secure = secure)
+    }
+
+    /// The same object, encrypted endpoints tried first, or last.
+    #[must_use]
+    fn ice_prefer_secure(&self, prefer_secure: bool) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_local(|local| local.prefer_secure = prefer_secure))
+    }
+
+    /// The same object, its endpoints tried in another order.
+    #[must_use]
+    fn ice_endpoint_selection(&self, selection: EndpointSelection) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_local(|local| local.selection = selection))
+    }
+
+    /// The same object over a connection of its own: proxies share one only if their ids are equal.
+    /// Empty, as at first, for the one that most share.
+    #[must_use]
+    fn ice_connection_id(&self, id: &str) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_local(|local| local.connection_id = id.into()))
+    }
+
+    /// The same object. Without a cached connection each invocation selects an endpoint anew, which
+    /// spreads requests over all of them; with one, the default, it uses the connection used last.
+    #[must_use]
+    fn ice_connection_cached(&self, is_cached: bool) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_local(|local| local.is_connection_cached = is_cached))
     }
 
     /// Sends the requests that this batch proxy has collected.

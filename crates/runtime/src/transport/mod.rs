@@ -4,7 +4,7 @@
 //! [`AsyncRead`]; the writing half is a [`StreamWriter`], because any task may write to it. A
 //! transport may be a layer: it takes a connected stream and gives another one.
 //!
-//! - `tcp.rs`, `unix.rs`: sockets
+//! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: one that poses as a stream
 //! - `tls/`, `ws.rs`: layers over another stream
 //! - `address.rs`: what hosts and wildcards stand for
 //!
@@ -15,6 +15,7 @@ mod address;
 mod tcp;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
+pub(crate) mod udp;
 #[cfg(unix)]
 mod unix;
 mod ws;
@@ -132,8 +133,9 @@ impl Listener for Layered {
 }
 
 /// What a communicator's transports have in common.
-#[derive(Default)]
 pub(crate) struct Setup {
+    /// Longest message that a peer may send, in bytes.
+    pub(crate) message_size_max: usize,
     /// Certificates and trust.
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<tls::Tls>,
@@ -141,9 +143,8 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) fn new(settings: &Settings) -> Self {
-        #[cfg(not(feature = "tls"))]
-        let _ = settings;
         Self {
+            message_size_max: settings.message_size_max,
             #[cfg(feature = "tls")]
             tls: settings.tls.clone(),
         }
@@ -210,6 +211,7 @@ pub(crate) async fn connect(
             let stream = tcp::connect(&ws.tcp, deadline).await?;
             ws::client(setup.encrypt(stream, &ws.tcp).await?, ws).await
         }
+        Endpoint::Udp(udp) => udp::connect(udp).await,
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::connect(unix).await,
         _ => Err(io::ErrorKind::Unsupported.into()),
@@ -237,6 +239,7 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
             let encrypted = setup.encrypted(listening);
             Ok(encrypted.layered(|stream| Box::pin(ws::server(stream))))
         }
+        Endpoint::Udp(udp) => udp::listen(udp, setup.message_size_max).await,
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::listen(unix).await,
         _ => Err(io::ErrorKind::Unsupported.into()),
@@ -246,7 +249,7 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
 /// Whether [`connect`] can reach the endpoint from this host at all.
 pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
     match endpoint {
-        Endpoint::Tcp(_) | Endpoint::Ws(_) => true,
+        Endpoint::Tcp(_) | Endpoint::Ws(_) | Endpoint::Udp(_) => true,
         Endpoint::Ssl(_) | Endpoint::Wss(_) => cfg!(feature = "tls"),
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::is_here(unix),
@@ -256,3 +259,10 @@ pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
 
 #[cfg(all(test, unix, feature = "tls"))]
 mod tests;
+
+#[cfg(test)]
+impl Default for Setup {
+    fn default() -> Self {
+        Self::new(&Settings::default())
+    }
+}

@@ -265,7 +265,10 @@ fn setup() -> &'static Setup {
     SETUP.get_or_init(|| {
         let authority = super::tls::tests::Authority::new("CA");
         let tls = super::tls::Tls::load(authority.settings("127.0.0.1")).unwrap();
-        Setup { tls: Some(tls) }
+        Setup {
+            tls: Some(tls),
+            ..Setup::default()
+        }
     })
 }
 

@@ -16,7 +16,8 @@ pub(crate) const TYPE_IDS: [&str; 2] = ["::Ice::Object", "::Test::Echo"];
 pub(crate) const NOTHING: [u8; 6] = [6, 0, 0, 0, 1, 1];
 
 /// Answers `echo` with its parameters, `slow` after a while, `context` with the context's entry
-/// `answer`, `count` with the number of `echo`s so far; panics on `panic`.
+/// `answer`, `count` with the number of `echo`s so far, `peer` with the caller's address; panics on
+/// `panic`.
 #[derive(Default)]
 pub(crate) struct Echo {
     pub(crate) echo_count: AtomicUsize,
@@ -44,6 +45,10 @@ impl Dispatcher for Echo {
                 "count" => {
                     let count = self.echo_count.load(Ordering::SeqCst) as i32;
                     request.returned(|encoder| encoder.put(&count))
+                }
+                "peer" => {
+                    let peer = request.current().peer().to_owned();
+                    request.returned(|encoder| encoder.string(&peer))
                 }
                 "panic" => panic!("as asked"),
                 "refuse" => Err(SystemException::UnknownException("no".into())),

@@ -240,7 +240,9 @@ async fn a_secure_proxy_is_not_used_over_plain_tcp() {
         .unwrap();
     let error = soon(proxy.ice_ping()).await.unwrap_err();
     assert!(
-        error.to_string().contains("ssl is not yet supported"),
+        error
+            .to_string()
+            .contains("expected an ssl or wss endpoint"),
         "{error}"
     );
 }

@@ -2,10 +2,13 @@
 
 mod bounds;
 mod close;
+mod datagrams;
 mod dispatching;
 mod echo;
 mod failing;
 mod hostile;
 mod oneway;
 mod raw;
+mod routing;
+mod transports;
 mod twoway;

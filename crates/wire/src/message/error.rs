@@ -50,8 +50,12 @@ impl fmt::Display for ProtocolError {
             Self::BadMagic(magic) => write!(
                 f,
                 "expected a message that starts with 49 63 65 50 (\"IceP\"), got {:02x} {:02x} {:02x} {:02x}: \
-                 the peer does not speak the Ice protocol",
-                magic[0], magic[1], magic[2], magic[3]
+                 the peer does not speak the Ice protocol{}",
+                magic[0],
+                magic[1],
+                magic[2],
+                magic[3],
+                guess(magic)
             ),
             Self::UnsupportedProtocol(version) => {
                 write!(f, "expected protocol 1.0, got {version}")
@@ -82,3 +86,14 @@ impl fmt::Display for ProtocolError {
 }
 
 impl std::error::Error for ProtocolError {}
+
+/// What else a peer may have meant.
+fn guess(magic: &[u8; 4]) -> &'static str {
+    match magic {
+        [0x16, 3, ..] | [0x15, 3, ..] => {
+            ", but TLS: one side says `ssl` or `wss`, the other does not"
+        }
+        b"GET " | b"HTTP" => ", but HTTP: one side says `ws`, the other does not",
+        _ => "",
+    }
+}

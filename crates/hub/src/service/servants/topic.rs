@@ -152,16 +152,9 @@ impl TopicInternal for TopicServant {
 
 /// Refuses at once what no event would ever reach.
 fn check_reachable(subscriber: &Proxy) -> Result<(), QosError> {
-    let reference = subscriber.reference();
-    let is_tcp = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(_));
-    let expected = match reference.endpoints().iter().any(is_tcp) {
-        true if !reference.secure => return Ok(()),
-        true => "a proxy without -s; secure transports are not yet supported",
-        false => "a tcp endpoint; other transports and locators are not yet supported",
-    };
-    Err(QosError::Bad(format!(
-        "subscriber \"{subscriber}\" has no endpoint that this hub can use: expected {expected}"
-    )))
+    subscriber
+        .check_endpoints()
+        .map_err(|error| QosError::Bad(format!("this hub cannot reach the subscriber: {error}")))
 }
 
 fn refused(error: QosError) -> SubscribeError {

@@ -1,7 +1,7 @@
 //! What a program says about certificates and trust.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Certificates and trust of a communicator, for `ssl` and `wss` endpoints in both directions.
 ///
@@ -128,8 +128,26 @@ pub enum TlsFile {
     Bytes(Vec<u8>),
 }
 
-impl<T: Into<PathBuf>> From<T> for TlsFile {
-    fn from(path: T) -> Self {
+impl From<PathBuf> for TlsFile {
+    fn from(path: PathBuf) -> Self {
+        Self::Path(path)
+    }
+}
+
+impl From<&Path> for TlsFile {
+    fn from(path: &Path) -> Self {
+        Self::Path(path.to_owned())
+    }
+}
+
+impl From<String> for TlsFile {
+    fn from(path: String) -> Self {
+        Self::Path(path.into())
+    }
+}
+
+impl From<&str> for TlsFile {
+    fn from(path: &str) -> Self {
         Self::Path(path.into())
     }
 }

@@ -64,6 +64,7 @@ impl Authority {
 fn setup(settings: TlsSettings) -> Setup {
     Setup {
         tls: Some(Tls::load(settings).unwrap()),
+        ..Setup::default()
     }
 }
 
@@ -313,6 +314,7 @@ async fn a_reload_is_used_by_the_next_connection() {
     let tls = Tls::load(settings).unwrap();
     let server = Setup {
         tls: Some(tls.clone()),
+        ..Setup::default()
     };
     let listening = listen_with("ssl -h 127.0.0.1 -p 0", &server).await.unwrap();
     let client = setup(new.settings("client"));

@@ -1,0 +1,527 @@
+//! UDP: a message in each datagram, to one receiver or to a multicast group, never answered.
+//!
+//! A socket poses as a stream, so that connections need to know nothing of datagrams. What a
+//! receiver reads is the messages that arrived whole and in order; what a sender writes is cut into
+//! messages again. The parts of the protocol that a datagram has no use for stay here: nobody
+//! validates, sends heartbeats or closes.
+
+use std::future::pending;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, Bytes, BytesMut};
+use floe_wire::message::{
+    CLOSE_CONNECTION, IncomingBatch, IncomingRequest, Message, MessageType, VALIDATE_CONNECTION,
+};
+use floe_wire::reference::{Endpoint, UdpEndpoint};
+use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockRef, Socket, Type};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::UdpSocket;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::address::{self, Listen, Versions};
+use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
+
+/// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
+pub(crate) const DATAGRAM_LEN_MAX: usize = 65_507;
+/// Datagrams that were no message are logged once in this time.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A socket that sends to an endpoint.
+pub(super) async fn connect(endpoint: &UdpEndpoint) -> io::Result<Stream> {
+    let addresses = address::resolve(&endpoint.host, endpoint.port).await?;
+    let mut last = None;
+    for address in addresses {
+        match sender(endpoint, address) {
+            Ok(socket) => return Ok(sending(socket, address)),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+}
+
+/// Sockets that receive for an endpoint. `message_len_max` is the longest message to take.
+pub(super) async fn listen(
+    endpoint: &UdpEndpoint,
+    message_len_max: usize,
+) -> io::Result<Listening> {
+    let (sockets, versions) = bind(endpoint).await?;
+    let port = sockets[0].local_addr()?.port();
+    let hosts = address::published_hosts(&endpoint.host, versions)?;
+    let published = hosts.into_iter().map(|host| {
+        Endpoint::Udp(UdpEndpoint {
+            host,
+            port,
+            ..endpoint.clone()
+        })
+    });
+    let listeners = sockets.into_iter().map(|socket| {
+        Box::new(Bound {
+            socket: Arc::new(socket),
+            only_first: endpoint.connect,
+            message_len_max: message_len_max.min(DATAGRAM_LEN_MAX),
+            is_free: Arc::new(Semaphore::new(1)),
+        }) as Box<dyn Listener>
+    });
+    Ok(Listening {
+        published: published.collect(),
+        listeners: listeners.collect(),
+    })
+}
+
+fn sender(endpoint: &UdpEndpoint, address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = new_socket(address)?;
+    if let Some(source) = endpoint.source_address {
+        socket.bind(&SocketAddr::new(source, 0).into())?;
+    }
+    if address.ip().is_multicast() {
+        let interface = interface(endpoint.interface.as_deref())?;
+        match (address.ip(), interface) {
+            (IpAddr::V4(_), Some(Interface { v4: Some(ip), .. })) => {
+                socket.set_multicast_if_v4(&ip)?;
+            }
+            (IpAddr::V6(_), Some(Interface { index, .. })) => socket.set_multicast_if_v6(index)?,
+            _ => {}
+        }
+        if let Some(ttl) = endpoint.ttl {
+            match address.is_ipv4() {
+                true => socket.set_multicast_ttl_v4(ttl.into())?,
+                false => socket.set_multicast_hops_v6(ttl.into())?,
+            }
+        }
+    }
+    socket.connect(&address.into())?;
+    UdpSocket::from_std(socket.into())
+}
+
+/// At least one socket, all on the same port, and what they take together.
+async fn bind(endpoint: &UdpEndpoint) -> io::Result<(Vec<UdpSocket>, Versions)> {
+    let addresses = match address::resolve_to_listen(&endpoint.host, endpoint.port).await? {
+        Listen::Each(addresses) => addresses,
+        Listen::Anywhere => {
+            let [both, v4] = address::anywhere(endpoint.port);
+            return match bind_address(endpoint, both, false) {
+                Ok(socket) => Ok((vec![socket], Versions::Both)),
+                // A machine without IPv6. Other failures would be those of IPv4, too.
+                Err(_) => Ok((vec![bind_address(endpoint, v4, true)?], Versions::V4)),
+            };
+        }
+    };
+    let mut sockets = Vec::<UdpSocket>::new();
+    for mut address in addresses.iter().copied() {
+        if let Some(first) = sockets.first() {
+            address.set_port(first.local_addr()?.port());
+        }
+        sockets.push(bind_address(endpoint, address, true)?);
+    }
+    let versions = match addresses[0].is_ipv4() {
+        true => Versions::V4,
+        false => Versions::V6,
+    };
+    Ok((sockets, versions))
+}
+
+fn bind_address(
+    endpoint: &UdpEndpoint,
+    address: SocketAddr,
+    only_v6: bool,
+) -> io::Result<UdpSocket> {
+    let socket = new_socket(address)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(only_v6)?;
+    }
+    if address.ip().is_multicast() {
+        // Every receiver of a group on this machine gets its datagrams.
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        join(&socket, address.ip(), endpoint.interface.as_deref())?;
+    } else {
+        socket.bind(&address.into())?;
+    }
+    UdpSocket::from_std(socket.into())
+}
+
+fn new_socket(address: SocketAddr) -> io::Result<Socket> {
+    let domain = Domain::for_address(address);
+    let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Joins a group on an interface, or on each that lets us.
+fn join(socket: &Socket, group: IpAddr, name: Option<&str>) -> io::Result<()> {
+    let interfaces = match interface(name)? {
+        Some(interface) => vec![interface],
+        None => all_interfaces()?,
+    };
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "no interface can join the group");
+    let mut is_joined = false;
+    for interface in interfaces {
+        let joined = match (group, interface.v4) {
+            (IpAddr::V4(group), Some(ip)) => {
+                socket.join_multicast_v4_n(&group, &InterfaceIndexOrAddress::Address(ip))
+            }
+            (IpAddr::V4(_), None) => continue,
+            (IpAddr::V6(group), _) => socket.join_multicast_v6(&group, interface.index),
+        };
+        match joined {
+            Ok(()) => is_joined = true,
+            // Two addresses of one interface.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => is_joined = true,
+            Err(error) => last = error,
+        }
+    }
+    if is_joined { Ok(()) } else { Err(last) }
+}
+
+/// A network interface, as multicast needs it.
+struct Interface {
+    v4: Option<Ipv4Addr>,
+    index: u32,
+}
+
+/// The interface of a name or address; `None` if none is asked for.
+fn interface(name: Option<&str>) -> io::Result<Option<Interface>> {
+    let Some(name) = name.filter(|name| *name != "*") else {
+        return Ok(None);
+    };
+    let all = if_addrs::get_if_addrs()?;
+    let ip = name.parse::<IpAddr>().ok();
+    let mut matching = all
+        .iter()
+        .filter(|known| known.name == name || Some(known.ip()) == ip)
+        .peekable();
+    let Some(first) = matching.peek() else {
+        let what = format!("expected the name or address of a network interface, got \"{name}\"");
+        return Err(io::Error::new(io::ErrorKind::NotFound, what));
+    };
+    let index = first.index.unwrap_or_default();
+    let v4 = matching.find_map(v4_of);
+    Ok(Some(Interface { v4, index }))
+}
+
+fn all_interfaces() -> io::Result<Vec<Interface>> {
+    let all = if_addrs::get_if_addrs()?;
+    let interfaces = all.iter().map(|known| Interface {
+        v4: v4_of(known),
+        index: known.index.unwrap_or_default(),
+    });
+    Ok(interfaces.collect())
+}
+
+fn v4_of(interface: &if_addrs::Interface) -> Option<Ipv4Addr> {
+    match interface.ip() {
+        IpAddr::V4(ip) => Some(ip),
+        IpAddr::V6(_) => None,
+    }
+}
+
+/// A socket that receives. It is one connection at a time, and another one should that fail.
+struct Bound {
+    socket: Arc<UdpSocket>,
+    only_first: bool,
+    message_len_max: usize,
+    is_free: Arc<Semaphore>,
+}
+
+impl Listener for Bound {
+    fn accept(&self) -> Pending<'_, Accepted> {
+        Box::pin(async move {
+            let Ok(permit) = self.is_free.clone().acquire_owned().await else {
+                // It is never closed.
+                return pending().await;
+            };
+            let end = Arc::new(End::default());
+            let local = self.socket.local_addr()?;
+            Ok(Accepted::Ready(Stream {
+                reader: Box::new(Receiver {
+                    socket: self.socket.clone(),
+                    end: end.clone(),
+                    only_first: self.only_first,
+                    message_len_max: self.message_len_max,
+                    buffer: vec![0; DATAGRAM_LEN_MAX + 1].into(),
+                    message: Bytes::new(),
+                    ignored: Ignored::default(),
+                    _permit: permit,
+                }),
+                writer: Box::new(Silent(end)),
+                peer: format!("datagrams to {local}"),
+            }))
+        })
+    }
+}
+
+/// Tells a reader that its stream has ended.
+#[derive(Default)]
+struct End {
+    has_come: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl End {
+    fn come(&self) {
+        self.has_come.store(true, Ordering::Release);
+        let waker = self
+            .waker
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Whether it has come; if not, the task is woken when it does.
+    fn poll(&self, context: &mut Context<'_>) -> bool {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+        self.has_come.load(Ordering::Acquire)
+    }
+}
+
+/// What arrives, message by message.
+struct Receiver {
+    socket: Arc<UdpSocket>,
+    end: Arc<End>,
+    /// Whether the socket is to be connected to its first sender.
+    only_first: bool,
+    message_len_max: usize,
+    /// Room for the longest datagram there can be.
+    buffer: Box<[u8]>,
+    /// What is left to give out of the last message.
+    message: Bytes,
+    ignored: Ignored,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl AsyncRead for Receiver {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.end.poll(context) {
+            return Poll::Ready(Ok(()));
+        }
+        while this.message.is_empty() {
+            let mut read = ReadBuf::new(&mut this.buffer);
+            let from = match ready!(this.socket.poll_recv_from(context, &mut read)) {
+                Ok(from) => from,
+                // What a datagram of ours met with on its way concerns nobody here.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+                Err(error) => return Poll::Ready(Err(error)),
+            };
+            match whole_message(read.filled(), this.message_len_max) {
+                Ok(message) => this.message = message,
+                Err(reason) => {
+                    this.ignored.note(from, &reason);
+                    continue;
+                }
+            }
+            if std::mem::take(&mut this.only_first) {
+                SockRef::from(&*this.socket).connect(&from.into())?;
+            }
+        }
+        let count = this.message.len().min(out.remaining());
+        out.put_slice(&this.message.split_to(count));
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The message of a datagram, made oneway: nobody is answered, whatever is asked for.
+fn whole_message(datagram: &[u8], len_max: usize) -> Result<Bytes, String> {
+    let mut input = BytesMut::from(datagram);
+    let message = Message::split(&mut input, len_max).map_err(|error| error.to_string())?;
+    let Some(message) = message else {
+        return Err(format!(
+            "expected a whole message, got {} bytes of one",
+            datagram.len()
+        ));
+    };
+    if !input.is_empty() {
+        return Err(format!(
+            "expected one message, got {} bytes more",
+            input.len()
+        ));
+    }
+    match message.header.message_type {
+        MessageType::Request => {
+            let mut bytes = BytesMut::from(message.bytes);
+            if let Some(id) = bytes.get_mut(14..18) {
+                id.fill(0);
+            }
+            let header = message.header;
+            let bytes = bytes.freeze();
+            let message = Message { header, bytes };
+            let parsed = IncomingRequest::parse(&message);
+            parsed.map_err(|error| error.to_string())?;
+            Ok(message.bytes)
+        }
+        MessageType::BatchRequest => {
+            let parsed = IncomingBatch::parse(&message);
+            parsed.map_err(|error| error.to_string())?;
+            Ok(message.bytes)
+        }
+        other => Err(format!(
+            "expected a request or a batch of them, got {other}"
+        )),
+    }
+}
+
+/// Datagrams that were no message.
+#[derive(Default)]
+struct Ignored {
+    count: AtomicU64,
+    logged: Option<Instant>,
+}
+
+impl Ignored {
+    fn note(&mut self, from: SocketAddr, reason: &str) {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let now = Instant::now();
+        if self
+            .logged
+            .is_none_or(|logged| now - logged >= LOG_INTERVAL)
+        {
+            self.logged = Some(now);
+            tracing::warn!("ignored a datagram from {from}, number {count} of its kind: {reason}");
+        }
+    }
+}
+
+/// Where what a receiver would answer goes: nowhere.
+struct Silent(Arc<End>);
+
+impl StreamWriter for Silent {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.ends_with(&CLOSE_CONNECTION) {
+            self.0.come();
+        }
+        Ok(bytes.len())
+    }
+
+    fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn shutdown(&self) {
+        self.0.come();
+    }
+}
+
+fn sending(socket: UdpSocket, peer: SocketAddr) -> Stream {
+    let end = Arc::new(End::default());
+    Stream {
+        reader: Box::new(Unanswered {
+            greeting: &VALIDATE_CONNECTION,
+            end: end.clone(),
+        }),
+        writer: Box::new(Sender { socket, end }),
+        peer: peer.to_string(),
+    }
+}
+
+/// What a sender reads: that it may begin, and then nothing.
+struct Unanswered {
+    greeting: &'static [u8],
+    end: Arc<End>,
+}
+
+impl AsyncRead for Unanswered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.end.poll(context) {
+            return Poll::Ready(Ok(()));
+        }
+        if self.greeting.is_empty() {
+            return Poll::Pending;
+        }
+        let count = self.greeting.len().min(out.remaining());
+        out.put_slice(&self.greeting[..count]);
+        self.greeting.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+struct Sender {
+    socket: UdpSocket,
+    end: Arc<End>,
+}
+
+impl StreamWriter for Sender {
+    /// Sends the first message of `bytes`, which hold whole messages.
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let len = Message::needed(bytes, i32::MAX as usize);
+        let message = bytes.get(..len).ok_or(io::ErrorKind::InvalidInput)?;
+        if message == CLOSE_CONNECTION {
+            self.end.come();
+        }
+        if message == CLOSE_CONNECTION || message == VALIDATE_CONNECTION {
+            return Ok(len);
+        }
+        match self.socket.try_send(message) {
+            // Nobody took an earlier datagram, and that is all it says.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                self.socket.try_send(message)
+            }
+            sent => sent,
+        }
+    }
+
+    fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_send_ready(context)
+    }
+
+    fn shutdown(&self) {
+        self.end.come();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_is_one_whole_request_and_nothing_else() {
+        let request =
+            b"IceP\x01\x00\x01\x00\x00\x00\x23\x00\x00\x00\x07\x00\x00\x00\x01t\x00\x00\x04noop\
+                        \x00\x00\x06\x00\x00\x00\x01\x01";
+        let taken = whole_message(request, 1000).unwrap();
+        assert_eq!(taken[14..18], [0; 4], "nobody is answered");
+        assert_eq!(taken[18..], request[18..]);
+        let cases: [(&[u8], &str); 6] = [
+            (b"", "0 bytes"),
+            (&request[..30], "expected a whole message"),
+            (&[&request[..], b"x"].concat(), "1 bytes more"),
+            (b"GET / HTTP/1.1\r\n", "Ice protocol"),
+            (&VALIDATE_CONNECTION, "got ValidateConnection"),
+            (
+                b"IceP\x01\x00\x01\x00\x01\x00\x12\x00\x00\x00\x09\x00\x00\x00",
+                "batch",
+            ),
+        ];
+        for (datagram, expected) in cases {
+            let reason = whole_message(datagram, 1000).unwrap_err();
+            assert!(reason.contains(expected), "{reason}");
+        }
+        let reason = whole_message(request, 34).unwrap_err();
+        assert!(reason.contains("34"), "{reason}");
+    }
+
+    #[test]
+    fn an_interface_is_found_by_name_and_by_address() {
+        assert!(interface(None).unwrap().is_none());
+        let known = interface(Some("127.0.0.1")).unwrap().unwrap();
+        assert_eq!(known.v4, Some(Ipv4Addr::LOCALHOST));
+        let error = interface(Some("nowhere0")).err().unwrap().to_string();
+        assert!(error.contains("\"nowhere0\""), "{error}");
+    }
+}
