@@ -342,6 +342,23 @@ void checkTicks(Checks& checks, const EverythingProxy& proxy)
     checks.equal("ticks before the flush", proxy->ticks(), 100);
     batch->ice_flushBatchRequests();
     waitForTicks(checks, proxy, 150);
+    if (proxy->ice_toString().find(":udp ") == std::string::npos)
+    {
+        return;
+    }
+    const auto datagram = Ice::uncheckedCast<EverythingPrx>(proxy->ice_datagram());
+    for (int i = 0; i < 25; ++i)
+    {
+        datagram->tick();
+    }
+    waitForTicks(checks, proxy, 175);
+    const auto batchDatagram = Ice::uncheckedCast<EverythingPrx>(proxy->ice_batchDatagram());
+    for (int i = 0; i < 25; ++i)
+    {
+        batchDatagram->tick();
+    }
+    batchDatagram->ice_flushBatchRequests();
+    waitForTicks(checks, proxy, 200);
 }
 
 void checkLoad(Checks& checks, const EverythingProxy& proxy)

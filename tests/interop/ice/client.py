@@ -234,6 +234,16 @@ def check_ticks(checks, proxy):
     checks.equal("ticks before the flush", proxy.ticks(), 100)
     batch.ice_flushBatchRequests()
     wait_for("ticks after the flush", 150)
+    if ":udp " in proxy.ice_toString():
+        datagram = proxy.ice_datagram()
+        for _ in range(25):
+            datagram.tick()
+        wait_for("ticks in datagrams", 175)
+        batch = proxy.ice_batchDatagram()
+        for _ in range(25):
+            batch.tick()
+        batch.ice_flushBatchRequests()
+        wait_for("ticks in a batch datagram", 200)
 
 
 def check_load(checks, proxy):

@@ -130,14 +130,14 @@ async fn a_quality_of_service_that_cannot_be_had_is_refused() {
     assert!(
         reason(&indirect, &[])
             .await
-            .contains("expected a tcp endpoint")
+            .contains("locators are not yet supported")
     );
     let secure = format!("s -s:{}", subscribers.adapter.endpoints()[0]);
     let secure: floe::Proxy = world.client.proxy(&secure).unwrap();
     assert!(
         reason(&secure, &[])
             .await
-            .contains("expected a proxy without -s")
+            .contains("expected an ssl or wss endpoint")
     );
     assert_eq!(topic.get_subscribers().await.unwrap(), []);
 }

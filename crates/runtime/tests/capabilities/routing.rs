@@ -9,12 +9,7 @@ use crate::transports::{settings, start};
 
 /// Where a proxy's request arrives, by the counters of the servers.
 async fn served_by(proxy: &Proxy, servers: &[Server]) -> usize {
-    let counts = || {
-        servers
-            .iter()
-            .map(|server| count(server))
-            .collect::<Vec<_>>()
-    };
+    let counts = || servers.iter().map(count).collect::<Vec<_>>();
     let before = counts();
     soon(returned(proxy, "echo", &crate::echo::NOTHING))
         .await

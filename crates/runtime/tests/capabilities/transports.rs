@@ -14,33 +14,33 @@ macro_rules! over_each_transport {
         mod $transport {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn messages_of_all_sizes_travel_both_ways_at_once() {
-                super::messages_of_all_sizes_travel_both_ways_at_once(&$endpoint).await;
+                super::messages_of_all_sizes_travel_both_ways_at_once($endpoint).await;
             }
 
             #[tokio::test]
             async fn many_clients_call_at_once() {
-                super::many_clients_call_at_once(&$endpoint).await;
+                super::many_clients_call_at_once($endpoint).await;
             }
 
             #[tokio::test]
             async fn a_shutdown_finishes_what_was_begun_and_frees_the_address() {
-                super::a_shutdown_finishes_what_was_begun_and_frees_the_address(&$endpoint).await;
+                super::a_shutdown_finishes_what_was_begun_and_frees_the_address($endpoint).await;
             }
 
             #[tokio::test]
             async fn a_peer_that_vanishes_leaves_the_server_alone() {
-                super::a_peer_that_vanishes_leaves_the_server_alone(&$endpoint).await;
+                super::a_peer_that_vanishes_leaves_the_server_alone($endpoint).await;
             }
         }
     )+};
 }
 
 over_each_transport! {
-    tcp: "tcp -h 127.0.0.1 -p 0".to_owned();
-    unix: super::unix_endpoint();
-    ssl: "ssl -h 127.0.0.1 -p 0".to_owned();
-    ws: "ws -h 127.0.0.1 -p 0 -r /echo".to_owned();
-    wss: "wss -h 127.0.0.1 -p 0".to_owned();
+    tcp: "tcp -h 127.0.0.1 -p 0";
+    unix: &super::unix_endpoint();
+    ssl: "ssl -h 127.0.0.1 -p 0";
+    ws: "ws -h 127.0.0.1 -p 0 -r /echo";
+    wss: "wss -h 127.0.0.1 -p 0";
 }
 
 /// A path in the folder of temporary files that nobody else uses.

@@ -348,6 +348,24 @@ async fn check_ticks(proxy: &EverythingProxy) {
     assert_eq!(proxy.ticks().await.expect("ticks"), 100);
     batch.ice_flush_batch().await.expect("sent");
     wait_for_ticks(proxy, 150).await;
+    let endpoints = proxy.as_proxy().reference().endpoints();
+    if endpoints.iter().any(floe::Endpoint::is_datagram) {
+        check_datagram_ticks(proxy).await;
+    }
+}
+
+async fn check_datagram_ticks(proxy: &EverythingProxy) {
+    let datagram = proxy.ice_datagram();
+    for _ in 0..25 {
+        datagram.tick().await.expect("sent");
+    }
+    wait_for_ticks(proxy, 175).await;
+    let batch = proxy.ice_batch_datagram();
+    for _ in 0..25 {
+        batch.tick().await.expect("collected");
+    }
+    batch.ice_flush_batch().await.expect("sent");
+    wait_for_ticks(proxy, 200).await;
 }
 
 async fn wait_for_ticks(proxy: &EverythingProxy, expected: i32) {

@@ -8,11 +8,12 @@ use floe_tests::peer::Peer;
 use crate::client::{PeerKind, check_as};
 use crate::servant::serve_on;
 
-/// Endpoints to listen on, without the port.
-const STREAMS: [&str; 3] = [
-    "ssl -h 127.0.0.1",
-    "ws -h 127.0.0.1 -r /objects",
-    "wss -h 127.0.0.1",
+/// Endpoints to listen on.
+const ENDPOINTS: [&str; 4] = [
+    "ssl -h 127.0.0.1 -p 0",
+    "ws -h 127.0.0.1 -p 0 -r /objects",
+    "wss -h 127.0.0.1 -p 0",
+    "tcp -h 127.0.0.1 -p 0:udp -h 127.0.0.1 -p 0",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -23,7 +24,7 @@ async fn a_floe_client_agrees_with_ice_servers_over_every_transport() {
         let mut server = ice.peer("server", language);
         server
             .args(ice_ssl(&certificates, "server"))
-            .arg(format!("--Server.Endpoints={endpoint} -p 0"));
+            .arg(format!("--Server.Endpoints={endpoint}"));
         let mut server = Peer::start("the Ice server", &mut server);
         let proxy = server.ready();
         let communicator = communicator(&certificates, "client");
@@ -39,7 +40,7 @@ async fn ice_clients_agree_with_a_floe_server_over_every_transport() {
     let certificates = Certificates::make();
     for (language, endpoint) in all() {
         let communicator = communicator(&certificates, "server");
-        let (_adapter, proxy) = serve_on(&communicator, &format!("{endpoint} -p 0")).await;
+        let (_adapter, proxy) = serve_on(&communicator, endpoint).await;
         let mut client = ice.peer("client", language);
         client
             .arg(proxy.to_string())
@@ -58,7 +59,7 @@ async fn ice_clients_agree_with_a_floe_server_over_every_transport() {
 
 fn all() -> impl Iterator<Item = (Language, &'static str)> {
     let languages = Language::ALL.into_iter();
-    languages.flat_map(|language| STREAMS.map(|endpoint| (language, endpoint)))
+    languages.flat_map(|language| ENDPOINTS.map(|endpoint| (language, endpoint)))
 }
 
 /// A communicator of Floe that has one of the identities.

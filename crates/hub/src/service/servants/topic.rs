@@ -8,7 +8,7 @@ use floe::contracts::ice_storm::{
     TopicInternal, TopicInternalReapError, TopicLinkError, TopicLinkProxy, TopicProxy,
     TopicSubscribeAndGetPublisherError as SubscribeError, TopicUnlinkError,
 };
-use floe::{Current, Endpoint, InvokeError, Proxy, SystemException};
+use floe::{Current, InvokeError, Proxy, SystemException};
 
 use super::topic_manager::proxy;
 use crate::core::{Qos, QosError, publisher_name, subscriber_publisher_name};
