@@ -4,7 +4,7 @@
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
 //! - `event.rs`: what `floe sub` prints
-//! - `contract.rs`, `hub.rs`, `json_input.rs`, `payload.rs`, `peer.rs`: arguments that several subcommands share
+//! - `contract.rs`, `hub.rs`, `json_input.rs`, `payload.rs`, `peer.rs`, `tls.rs`: arguments that several subcommands share
 
 mod command;
 mod contract;
@@ -16,6 +16,7 @@ mod log;
 mod output;
 mod payload;
 mod peer;
+mod tls;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::command::Command;
 use crate::exit::{EXIT_CODES, Exit};
 use crate::output::{Format, Output};
+use crate::tls::TlsArguments;
 
 /// One contract: call it, publish it, over any wire.
 ///
@@ -42,6 +44,9 @@ struct Arguments {
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON)]
     verbose: u8,
 
+    #[command(flatten)]
+    tls: TlsArguments,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -56,7 +61,11 @@ fn main() -> ExitCode {
     };
     log::start(arguments.verbose);
     let output = Output::new(arguments.output);
-    match command::run(arguments.command, &output) {
+    let ran = arguments
+        .tls
+        .load()
+        .and_then(|()| command::run(arguments.command, &output));
+    match ran {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.report();

@@ -9,6 +9,7 @@ use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Target, TypedP
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::{Exit, Failure};
+use crate::tls;
 
 /// How long to wait for a peer.
 #[derive(Debug, Clone, Copy, Args)]
@@ -88,6 +89,7 @@ pub(crate) fn settings(timeout: Option<Duration>) -> Settings {
         settings.connect_timeout = settings.connect_timeout.min(timeout);
     }
     settings.close_timeout = Duration::from_secs(1);
+    settings.tls = tls::loaded();
     settings
 }
 
@@ -133,6 +135,10 @@ pub(crate) fn not_listening(error: &AdapterError, endpoints: &str) -> Failure {
         AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             Failure::new(Exit::Failure, error)
                 .help("another program listens there; port 0 picks a free port")
+        }
+        AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
+            let failure = Failure::usage(format_args!("endpoint of --listen: {error}"));
+            failure.help("--tls-cert, --tls-key and --tls-ca are for ssl and wss endpoints")
         }
         AdapterError::Listen { .. } => Failure::new(Exit::Failure, error),
         AdapterError::Parse(error) => {

@@ -50,6 +50,43 @@ pub(super) fn anywhere(port: u16) -> [SocketAddr; 2] {
     ]
 }
 
+/// Binds a socket to each address, all to the port of the first. Addresses that this machine does
+/// not have, such as that of IPv6 loopback behind `localhost`, are passed over if there are others.
+pub(super) fn bind_each<S>(
+    addresses: &[SocketAddr],
+    bind: impl Fn(SocketAddr) -> io::Result<S>,
+    local: impl Fn(&S) -> io::Result<SocketAddr>,
+) -> io::Result<(Vec<S>, Versions)> {
+    let mut sockets = Vec::<S>::new();
+    let mut versions = None;
+    let mut last = None;
+    for mut address in addresses.iter().copied() {
+        if let Some(first) = sockets.first() {
+            address.set_port(local(first)?.port());
+        }
+        match bind(address) {
+            Ok(socket) => {
+                sockets.push(socket);
+                versions.get_or_insert(match address.is_ipv4() {
+                    true => Versions::V4,
+                    false => Versions::V6,
+                });
+            }
+            Err(error) if is_of_another_machine(&error) => last = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    let none = || last.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into());
+    Ok((sockets, versions.ok_or_else(none)?))
+}
+
+/// Whether this machine lacks an address, or its version of the protocol.
+fn is_of_another_machine(error: &io::Error) -> bool {
+    /// `EAFNOSUPPORT`, for which there is no kind.
+    const NO_SUCH_VERSION: i32 = 97;
+    error.kind() == io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(NO_SUCH_VERSION)
+}
+
 /// The hosts to put into proxies: as written or, for a wildcard, the address of each interface.
 /// Loopback counts only where there is nothing else.
 pub(super) fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<String>> {

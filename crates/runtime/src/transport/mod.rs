@@ -266,3 +266,8 @@ impl Default for Setup {
         Self::new(&Settings::default())
     }
 }
+
+/// The code of the guide compiles.
+#[cfg(all(doctest, feature = "tls"))]
+#[doc = include_str!("../../../../docs/guides/transports.md")]
+struct Guide;

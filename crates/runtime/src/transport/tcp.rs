@@ -78,18 +78,8 @@ async fn bind(host: &str, port: u16) -> io::Result<(Vec<TcpListener>, Versions)>
             };
         }
     };
-    let mut listeners = Vec::<TcpListener>::new();
-    for mut address in &mut addresses.iter().copied() {
-        if let Some(first) = listeners.first() {
-            address.set_port(first.local_addr()?.port());
-        }
-        listeners.push(bind_address(address, true)?);
-    }
-    let versions = match addresses[0].is_ipv4() {
-        true => Versions::V4,
-        false => Versions::V6,
-    };
-    Ok((listeners, versions))
+    let bind = |address| bind_address(address, true);
+    address::bind_each(&addresses, bind, TcpListener::local_addr)
 }
 
 fn bind_address(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {

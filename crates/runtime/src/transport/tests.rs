@@ -202,6 +202,21 @@ async fn a_socket_of_another_host_is_passed_over() {
     assert!(!super::can_connect(&elsewhere));
 }
 
+#[test]
+fn an_address_that_the_machine_lacks_is_passed_over_if_there_is_another() {
+    let addresses = ["127.0.0.1:0", "192.0.2.1:0"].map(|text| text.parse().unwrap());
+    let bind = |address| std::net::TcpListener::bind::<std::net::SocketAddr>(address);
+    let local = std::net::TcpListener::local_addr;
+    for order in [[addresses[0], addresses[1]], [addresses[1], addresses[0]]] {
+        let (sockets, _) = super::address::bind_each(&order, bind, local).unwrap();
+        assert_eq!(sockets.len(), 1);
+    }
+    let error = super::address::bind_each(&addresses[1..], bind, local)
+        .err()
+        .unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
+}
+
 #[tokio::test]
 async fn a_wildcard_is_reached_in_both_versions_and_published_as_addresses() {
     let listening = bind("tcp -h * -p 0").await;

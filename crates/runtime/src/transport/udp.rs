@@ -112,18 +112,8 @@ async fn bind(endpoint: &UdpEndpoint) -> io::Result<(Vec<UdpSocket>, Versions)> 
             };
         }
     };
-    let mut sockets = Vec::<UdpSocket>::new();
-    for mut address in addresses.iter().copied() {
-        if let Some(first) = sockets.first() {
-            address.set_port(first.local_addr()?.port());
-        }
-        sockets.push(bind_address(endpoint, address, true)?);
-    }
-    let versions = match addresses[0].is_ipv4() {
-        true => Versions::V4,
-        false => Versions::V6,
-    };
-    Ok((sockets, versions))
+    let bind = |address| bind_address(endpoint, address, true);
+    address::bind_each(&addresses, bind, UdpSocket::local_addr)
 }
 
 fn bind_address(

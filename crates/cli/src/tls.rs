@@ -1,0 +1,74 @@
+//! Certificates and trust for `ssl` and `wss` endpoints.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use clap::Args;
+use floe::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
+
+use crate::exit::Failure;
+
+/// Certificates and trust, for every subcommand that connects or listens.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Encryption, for ssl and wss endpoints")]
+pub(crate) struct TlsArguments {
+    /// A PEM file with certificates of CAs that may sign those of peers; may be repeated
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    tls_ca: Vec<PathBuf>,
+
+    /// A PEM file with our own certificate and those that sign it, or a .p12 file with its key as
+    /// well, whose password is in FLOE_TLS_PASSWORD
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    tls_cert: Option<PathBuf>,
+
+    /// A PEM file with the key of our certificate, if it is not in the same file
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    tls_key: Option<PathBuf>,
+
+    /// Takes a server's certificate for any host, as Ice does, and not only for the endpoint's
+    #[arg(long, global = true, hide_short_help = true)]
+    tls_any_host: bool,
+}
+
+/// What the arguments said, for all communicators of this process.
+static TLS: OnceLock<Tls> = OnceLock::new();
+
+impl TlsArguments {
+    /// Loads what the arguments name.
+    ///
+    /// # Errors
+    /// Files that cannot be used, and a key without its certificate.
+    pub(crate) fn load(self) -> Result<(), Failure> {
+        if self.tls_ca.is_empty() && self.tls_cert.is_none() && self.tls_key.is_none() {
+            return Ok(());
+        }
+        if self.tls_cert.is_none() && self.tls_key.is_some() {
+            let message = "--tls-key: expected the certificate of the key, too";
+            return Err(Failure::usage(message).help("add --tls-cert FILE"));
+        }
+        let mut settings = TlsSettings::default();
+        settings.check_host = !self.tls_any_host;
+        if self.tls_ca.is_empty() {
+            // A server that trusts nobody asks nobody.
+            settings.client_certificates = ClientCertificates::NotAsked;
+        }
+        settings.ca_files = self.tls_ca.into_iter().map(Into::into).collect();
+        let key = self.tls_key;
+        settings.identity = self.tls_cert.map(|certificate| {
+            let suffix = certificate.extension().unwrap_or_default();
+            if key.is_none() && (suffix == "p12" || suffix == "pfx") {
+                let password = std::env::var("FLOE_TLS_PASSWORD").unwrap_or_default();
+                return TlsIdentity::pkcs12(certificate, password);
+            }
+            TlsIdentity::pem(certificate.clone(), key.unwrap_or(certificate))
+        });
+        let tls = Tls::load(settings).map_err(|error| Failure::usage(format_args!("{error}")))?;
+        TLS.get_or_init(|| tls);
+        Ok(())
+    }
+}
+
+/// Certificates and trust, if the arguments said anything.
+pub(crate) fn loaded() -> Option<Tls> {
+    TLS.get().cloned()
+}
