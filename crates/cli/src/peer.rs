@@ -112,7 +112,7 @@ pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> R
 /// Without a locator, only endpoints tell where an object is; nobody can connect to port 0.
 fn check_endpoints(proxy: &Proxy, text: &str) -> Result<(), Failure> {
     let reference = proxy.reference();
-    let has_no_port = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(tcp) if tcp.port == 0);
+    let has_no_port = |endpoint: &Endpoint| endpoint.port() == Some(0);
     match (&reference.target, reference.endpoints()) {
         (Target::WellKnown, _) => Err(Failure::usage(format_args!(
             "`{text}` has no usable endpoint"

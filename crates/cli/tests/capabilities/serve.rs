@@ -221,3 +221,33 @@ fn it_serves_over_an_encrypted_endpoint_to_clients_with_a_certificate() {
         .said("/nowhere.pem: expected certificates in PEM");
     std::fs::remove_dir_all(folder).expect("it is there");
 }
+
+#[test]
+fn it_goes_on_after_it_had_no_descriptors_left_and_says_so_once_a_second() {
+    let floe = floe();
+    let mut limited = std::process::Command::new("sh");
+    let script = "ulimit -n 40; exec \"$0\" serve --transient --listen 'tcp -h 127.0.0.1 -p 0'";
+    limited.args(["-c", script]).arg(floe.get_program());
+    let hub = Running::run(limited);
+    let ready = hub.line();
+    let manager = ready.strip_prefix("ready ").expect("it is ready");
+    let port = manager
+        .split(" -p ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    let port = port
+        .and_then(|port| port.parse::<u16>().ok())
+        .expect("a port");
+    let connect = |_| std::net::TcpStream::connect(("127.0.0.1", port)).expect("the system waits");
+    let connections: Vec<_> = (0..60).map(connect).collect();
+    hub.talk("could not accept a connection");
+    // Twenty times as long as it waits before it tries again.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    drop(connections);
+    run(&["topic", "list", "--hub", manager]).ended(0);
+    hub.signal("TERM");
+    let ended = hub.end();
+    let logged = ended.stderr.matches("could not accept").count();
+    assert!(logged <= 2, "{}", ended.stderr);
+    ended.ended(0);
+}

@@ -187,6 +187,8 @@ async fn check_proxies(proxy: &EverythingProxy) {
         "indirect -D @ adapter",
         "wellknown -O",
         "many:udp -h 239.1.1.1 -p 9:ws -h 127.0.0.1 -p 80 -r /chat",
+        // Ours, which Ice carries unopened.
+        "near:unix -f /run/near -h here -t 60000:tcp -h 127.0.0.1 -p 1 -t 60000",
     ] {
         let object: Proxy = communicator.proxy(text).expect("a proxy");
         let object = object.ice_encoding(encoding);
