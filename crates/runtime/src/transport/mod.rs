@@ -6,12 +6,14 @@
 //!
 //! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: one that poses as a stream
 //! - `tls/`, `ws.rs`: layers over another stream
+//! - `multicast.rs`: groups, for `udp.rs`
 //! - `address.rs`: what hosts and wildcards stand for
 //!
 //! To add one: a file, a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` has what
 //! every transport promises.
 
 mod address;
+mod multicast;
 mod tcp;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

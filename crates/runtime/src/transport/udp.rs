@@ -7,7 +7,7 @@
 
 use std::future::pending;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +19,13 @@ use floe_wire::message::{
     CLOSE_CONNECTION, IncomingBatch, IncomingRequest, Message, MessageType, VALIDATE_CONNECTION,
 };
 use floe_wire::reference::{Endpoint, UdpEndpoint};
-use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::address::{self, Listen, Versions};
-use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
+use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter, multicast};
 
 /// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
 pub(crate) const DATAGRAM_LEN_MAX: usize = 65_507;
@@ -80,14 +80,7 @@ fn sender(endpoint: &UdpEndpoint, address: SocketAddr) -> io::Result<UdpSocket> 
         socket.bind(&SocketAddr::new(source, 0).into())?;
     }
     if address.ip().is_multicast() {
-        let interface = interface(endpoint.interface.as_deref())?;
-        match (address.ip(), interface) {
-            (IpAddr::V4(_), Some(Interface { v4: Some(ip), .. })) => {
-                socket.set_multicast_if_v4(&ip)?;
-            }
-            (IpAddr::V6(_), Some(Interface { index, .. })) => socket.set_multicast_if_v6(index)?,
-            _ => {}
-        }
+        multicast::send_on(&socket, address.ip(), endpoint.interface.as_deref())?;
         if let Some(ttl) = endpoint.ttl {
             match address.is_ipv4() {
                 true => socket.set_multicast_ttl_v4(ttl.into())?,
@@ -129,7 +122,7 @@ fn bind_address(
         // Every receiver of a group on this machine gets its datagrams.
         socket.set_reuse_address(true)?;
         socket.bind(&address.into())?;
-        join(&socket, address.ip(), endpoint.interface.as_deref())?;
+        multicast::join(&socket, address.ip(), endpoint.interface.as_deref())?;
     } else {
         socket.bind(&address.into())?;
     }
@@ -141,74 +134,6 @@ fn new_socket(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_nonblocking(true)?;
     Ok(socket)
-}
-
-/// Joins a group on an interface, or on each that lets us.
-fn join(socket: &Socket, group: IpAddr, name: Option<&str>) -> io::Result<()> {
-    let interfaces = match interface(name)? {
-        Some(interface) => vec![interface],
-        None => all_interfaces()?,
-    };
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "no interface can join the group");
-    let mut is_joined = false;
-    for interface in interfaces {
-        let joined = match (group, interface.v4) {
-            (IpAddr::V4(group), Some(ip)) => {
-                socket.join_multicast_v4_n(&group, &InterfaceIndexOrAddress::Address(ip))
-            }
-            (IpAddr::V4(_), None) => continue,
-            (IpAddr::V6(group), _) => socket.join_multicast_v6(&group, interface.index),
-        };
-        match joined {
-            Ok(()) => is_joined = true,
-            // Two addresses of one interface.
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => is_joined = true,
-            Err(error) => last = error,
-        }
-    }
-    if is_joined { Ok(()) } else { Err(last) }
-}
-
-/// A network interface, as multicast needs it.
-struct Interface {
-    v4: Option<Ipv4Addr>,
-    index: u32,
-}
-
-/// The interface of a name or address; `None` if none is asked for.
-fn interface(name: Option<&str>) -> io::Result<Option<Interface>> {
-    let Some(name) = name.filter(|name| *name != "*") else {
-        return Ok(None);
-    };
-    let all = if_addrs::get_if_addrs()?;
-    let ip = name.parse::<IpAddr>().ok();
-    let mut matching = all
-        .iter()
-        .filter(|known| known.name == name || Some(known.ip()) == ip)
-        .peekable();
-    let Some(first) = matching.peek() else {
-        let what = format!("expected the name or address of a network interface, got \"{name}\"");
-        return Err(io::Error::new(io::ErrorKind::NotFound, what));
-    };
-    let index = first.index.unwrap_or_default();
-    let v4 = matching.find_map(v4_of);
-    Ok(Some(Interface { v4, index }))
-}
-
-fn all_interfaces() -> io::Result<Vec<Interface>> {
-    let all = if_addrs::get_if_addrs()?;
-    let interfaces = all.iter().map(|known| Interface {
-        v4: v4_of(known),
-        index: known.index.unwrap_or_default(),
-    });
-    Ok(interfaces.collect())
-}
-
-fn v4_of(interface: &if_addrs::Interface) -> Option<Ipv4Addr> {
-    match interface.ip() {
-        IpAddr::V4(ip) => Some(ip),
-        IpAddr::V6(_) => None,
-    }
 }
 
 /// A socket that receives. It is one connection at a time, and another one should that fail.
@@ -504,14 +429,5 @@ mod tests {
         }
         let reason = whole_message(request, 34).unwrap_err();
         assert!(reason.contains("34"), "{reason}");
-    }
-
-    #[test]
-    fn an_interface_is_found_by_name_and_by_address() {
-        assert!(interface(None).unwrap().is_none());
-        let known = interface(Some("127.0.0.1")).unwrap().unwrap();
-        assert_eq!(known.v4, Some(Ipv4Addr::LOCALHOST));
-        let error = interface(Some("nowhere0")).err().unwrap().to_string();
-        assert!(error.contains("\"nowhere0\""), "{error}");
     }
 }
