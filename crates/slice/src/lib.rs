@@ -26,11 +26,22 @@
 //! an enumerator, declarations that differ only in case (`class C; class c;`), escapes that are not
 //! UTF-8 (`"\xff"`), bytes that are not UTF-8 in comments, and NUL characters.
 //!
-//! # Where it is more lenient than Ice 3.7
+//! # Where it is more lenient than Ice
 //!
 //! Ice's preprocessor puts blanks around the text of a macro, which makes two words of `-N` and
 //! `A::N`, and it reads quotes in skipped groups; here such texts are legal. In conditions, there are
 //! no character constants (`'a'`) here. Of the predefined macros of C there are `__LINE__` and `__FILE__`.
+//!
+//! # Where it differs from Ice 3.8
+//!
+//! `tests/vectors/slice-accept-38.json` has the verdicts of slice2py of Ice 3.8.3. What is stricter
+//! than 3.7 is stricter than 3.8 too: the range of `float`, declarations that differ only in case,
+//! a name that is an enumerator's and in other capitals a constant's, escapes and bytes that are not
+//! UTF-8. Further, a type written with a backslash is a name
+//! (`\int`, which 3.8 takes for the built-in type), unknown pragmas are errors, and `[[...]]` stands
+//! before all definitions even if it is empty. Accepted here and refused there: `#line` with a file
+//! name, the string `"//"`, and an enumerator without its enum where another part of the module defines
+//! the enum. Both read `08` as an octal number, which is 0; here it is 8, with a warning.
 //!
 //! The crate is pure: no file system, clock, thread or async. It knows nothing of the wire and
 //! nothing of the languages that code is generated for.

@@ -1,7 +1,6 @@
 //! Constants and default values.
 
 use super::{Checker, Context, nearest};
-use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{
     Const, ConstValue, DefinitionId, DefinitionKind, Enum, Metadata, Primitive, Type,
@@ -265,7 +264,7 @@ impl Checker {
         self.constant_value(id)
     }
 
-    /// The enumerator written `Enum::name`, or as Ice 3.7 also allows, without its enum.
+    /// The enumerator written `Enum::name`, or without its enum.
     fn enumerator_of_name(
         &self,
         name: &ScopedName,
@@ -281,7 +280,7 @@ impl Checker {
         let scoped = self.lookup_quietly(&prefix, context);
         let of = match scoped.filter(|id| self.enumeration_of(*id).is_some()) {
             Some(of) => of,
-            None if self.language.has_37() && self.lookup_quietly(name, context).is_none() => {
+            None if self.lookup_quietly(name, context).is_none() => {
                 self.enum_around(&prefix, &last.text, of, context)?
             }
             None => return None,
@@ -291,15 +290,16 @@ impl Checker {
         Some((of, index))
     }
 
-    /// Warns of an enumerator without its enum where its type does not say which enum is meant.
+    /// Warns of an enumerator without its enum where its type does not say which enum is meant, as
+    /// Ice 3.7 does and Ice 3.8 does not.
     fn warn_without_enum(&mut self, of: DefinitionId, name: &ScopedName, context: Context) {
-        let last = name.parts.last().map_or("", |last| &last.text);
-        if self.is_with_enum(of, name, context) {
+        if self.is_38() || self.is_with_enum(of, name, context) {
             return;
         }
+        let last = name.parts.last().map_or("", |last| &last.text);
         let message = format!("the enumerator `{}` stands without its enum", name.text());
         let help = format!("write `{}::{last}`", self.definition(of).name);
-        self.error(Code::DeprecatedFeature, name.span, message, &help);
+        self.error(Code::Deprecated, name.span, message, &help);
     }
 
     /// Whether the name of an enumerator has the enum before it.
@@ -351,22 +351,17 @@ impl Checker {
         None
     }
 
-    /// In Ice 3.7, a definition hides an enumerator of its name that is written without its enum.
+    /// A definition hides an enumerator of its name that is written without its enum.
     fn check_hidden_enumerator(&mut self, of: DefinitionId, name: &ScopedName, context: Context) {
         let Some(hides) = self.entry_like(name, context) else {
             return;
         };
-        let code = match self.language {
-            Language::V37 => Code::WrongKind,
-            Language::Any => Code::ClashIn37,
-            Language::V38 => return,
-        };
         let (of, text) = (self.definition(of).name.clone(), name.text());
         let message = format!("`{text}` means `{}` here and not an enumerator", hides.name);
         let last = name.parts.last().map_or("", |last| &last.text);
-        let diagnostic = Diagnostic::new(code, name.span, message)
+        let diagnostic = Diagnostic::new(Code::WrongKind, name.span, message)
             .label(hides.span, "this definition")
-            .help(format!("Ice 3.7 refuses this: write `{of}::{last}`"));
+            .help(format!("write `{of}::{last}`"));
         self.report(diagnostic);
     }
 

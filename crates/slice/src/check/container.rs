@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::Checker;
-use crate::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::parse::ast::{Name, ScopedName};
 
@@ -50,6 +49,11 @@ impl Checker {
     /// Checks a name and adds it to those of its definition; false if it clashes with one.
     pub(super) fn add_name(&mut self, name: &Name, names: &mut Names) -> bool {
         self.check_name(name);
+        self.add_unchecked_name(name, names)
+    }
+
+    /// Adds a name to those of its definition; false if it clashes with one.
+    pub(super) fn add_unchecked_name(&mut self, name: &Name, names: &mut Names) -> bool {
         let key = name.text.to_ascii_lowercase();
         if let Some((before, place, is_inherited)) = names.defined.get(&key).cloned() {
             match is_inherited && before == name.text {
@@ -80,28 +84,17 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    /// A name that differs only in case from one used before. Ice 3.7 takes it for the same.
+    /// A name that differs only in case from one used before: Ice takes it for the same.
     pub(super) fn report_changed_case(&mut self, name: &Name, used: &str, place: Span) {
-        if !self.language.has_37() {
-            return;
-        }
         let message = format!(
             "`{}` differs from `{used}`, used before, only in case",
             name.text
         );
-        let diagnostic = Diagnostic::new(self.code_of_clash(), name.span, message)
+        let diagnostic = Diagnostic::new(Code::ChangedMeaning, name.span, message)
             .label(place, "it means something else here")
             .help(format!(
-                "Ice 3.7 refuses this: rename it, or write `::Module::{used}`"
+                "names that differ only in case are the same here: rename it, or write `::Module::{used}`"
             ));
         self.report(diagnostic);
-    }
-
-    /// What Ice 3.7 alone refuses is an error for its language, and worth a warning where any is fine.
-    pub(super) fn code_of_clash(&self) -> Code {
-        match self.language {
-            Language::V37 => Code::ChangedMeaning,
-            _ => Code::ClashIn37,
-        }
     }
 }

@@ -69,7 +69,10 @@ impl Checker {
         let value = match &enumerator.value {
             Some(value) => {
                 self.refuse_enumerator(value, before, context);
-                self.integer(value, context.body())?
+                match enumerator_here(value, before) {
+                    Some(found) => i64::from(found.value),
+                    None => self.integer(value, context.body())?,
+                }
             }
             None => next,
         };
@@ -150,5 +153,16 @@ impl Checker {
         {
             shown.enumerators.push(last.clone());
         }
+    }
+}
+
+/// The enumerator of the same enum that a value names; it hides what has its name outside.
+fn enumerator_here<'a>(value: &Value, before: &'a [Enumerator]) -> Option<&'a Enumerator> {
+    let ValueKind::Name(name) = &value.kind else {
+        return None;
+    };
+    match name.parts.as_slice() {
+        [only] if !name.is_absolute => before.iter().find(|one| one.name == only.text),
+        _ => None,
     }
 }

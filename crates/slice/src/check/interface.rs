@@ -244,7 +244,11 @@ impl Checker {
         for used in names_of_result(operation) {
             names.note_use(used);
         }
-        let is_new = self.add_name(name, names);
+        // Observed: slice2py of Ice 3.8.3 does not check the names of operations.
+        if !self.language.has_38() {
+            self.check_name(name);
+        }
+        let is_new = self.add_unchecked_name(name, names);
         self.check_inherited(name, ancestors);
         for tag in operation.parameters.iter().filter_map(|it| it.tag.as_ref()) {
             if let ValueKind::Name(tag) = &tag.value.kind {
@@ -345,20 +349,16 @@ impl Checker {
         })
     }
 
-    /// In Ice 3.7, an operation hides what has the same name outside of the interface.
+    /// An operation hides what has the same name outside of the interface.
     fn check_hidden(&mut self, used: &ScopedName, what: &str, names: &Names) {
         let Some(place) = names.place_of(used) else {
             return;
         };
-        if self.language.has_37() {
-            let message = format!("`{}` means an operation here", used.text());
-            let help =
-                format!("Ice 3.7 refuses this: rename one, or write {what} with its modules");
-            let diagnostic = Diagnostic::new(self.code_of_clash(), used.span, message)
-                .label(place, "this operation")
-                .help(help);
-            self.report(diagnostic);
-        }
+        let message = format!("`{}` means an operation here", used.text());
+        let diagnostic = Diagnostic::new(Code::ChangedMeaning, used.span, message)
+            .label(place, "this operation")
+            .help(format!("rename one, or write {what} with its modules"));
+        self.report(diagnostic);
     }
 }
 

@@ -174,7 +174,6 @@ const DIRECTIVES: &[(&str, &[Place])] = &[
 
 /// Directives that Ice 3.8 has removed.
 const ONLY_37: &[&str] = &[
-    "deprecate",
     "nonmutating",
     "preserve-slice",
     "protected",
@@ -291,11 +290,7 @@ impl Checker {
             Language::V37 if ONLY_38.contains(&name) => "3.7",
             _ => return None,
         };
-        let help = match name {
-            "deprecate" => "write `deprecated`",
-            _ => "remove it",
-        };
         let message = format!("Ice {version} has no metadata `{name}`");
-        Some((message, help.to_owned()))
+        Some((message, "remove it".to_owned()))
     }
 }

@@ -71,7 +71,6 @@ codes! {
     WrongKind, "wrong-kind", Error, "a name means something that cannot stand here";
     IncompleteType, "incomplete-type", Error, "a definition is needed, and only a declaration was seen";
     ChangedMeaning, "changed-meaning", Error, "a name is redefined after it was used with another meaning";
-    ClashIn37, "clash-in-37", Warning, "Ice 3.7 takes two names for one and refuses the file";
     // Types and values.
     EmptyDefinition, "empty-definition", Error, "a struct without members or an enum without enumerators";
     RecursiveStruct, "recursive-struct", Error, "a struct would contain itself";
@@ -96,8 +95,7 @@ codes! {
     DeprecatedFeature, "deprecated-feature", Warning, "Ice 3.8 has removed this feature of the language";
     // Code generation.
     MappedNameClash, "mapped-name-clash", Error, "two names become one in the generated code";
-    // Limits of this release.
-    NotYetSupported, "not-yet-supported", Error, "legal Slice that this version of Floe cannot handle yet";
+    MappedNameChanged, "mapped-name-changed", Warning, "a name is changed in the generated code, where another one has it";
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Literals: what their text means.
 
 use super::ast::{Value, ValueKind};
+use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 
 /// A number as Slice writes it. A malformed or too large one is reported and gives `None`.
@@ -80,13 +81,14 @@ fn float(text: &str, is_negative: bool, span: Span, reporter: &mut Reporter) -> 
 }
 
 /// The text of a string literal, escapes resolved; what is wrong with them is reported.
-pub(super) fn string(raw: &str, span: Span, reporter: &mut Reporter) -> String {
+pub(super) fn string(raw: &str, span: Span, language: Language, reporter: &mut Reporter) -> String {
     let mut reader = Unescape {
         raw,
         at: 0,
         // The token of a macro's text covers the use of the macro and not the literal.
         has_places: span.end - span.start == raw.len() + 2,
         span,
+        language,
         output: Vec::with_capacity(raw.len()),
         reporter,
     };
@@ -99,6 +101,7 @@ struct Unescape<'r> {
     at: usize,
     has_places: bool,
     span: Span,
+    language: Language,
     /// Bytes, for `\x` and octal escapes give bytes.
     output: Vec<u8>,
     reporter: &'r mut Reporter,
@@ -111,7 +114,9 @@ impl Unescape<'_> {
             self.at += character.len_utf8();
             match character {
                 '\\' => self.escape(start),
-                '\t' | '\x0b' | '\x0c' | '\x00'..='\x1f' | '\x7f' => {
+                // Observed: slice2py of Ice 3.8.3 takes these, slice2cpp of Ice 3.7.8 does not.
+                '\t' | '\x0b' | '\x0c' if self.language.has_38() => self.push(character),
+                '\x00'..='\x1f' | '\x7f' => {
                     let message = format!("the control character {character:?} stands in a string");
                     let help = "write it as an escape such as `\\t` or `\\x01`";
                     self.report(Code::IllegalCharacter, start, message, Some(help));

@@ -62,6 +62,10 @@ impl Parser<'_> {
             let help = "move it to the top of the file, before the first module";
             self.error(Code::MisplacedMetadata, open, message, help);
         }
+        if self.eat_kind(&TokenKind::CloseFile) {
+            self.empty_metadata(open.to(self.previous()));
+            return;
+        }
         let mut found = Vec::new();
         let parsed = self.directives(&mut found);
         if parsed.is_ok() && self.eat_kind(&TokenKind::CloseFile) {
@@ -109,7 +113,7 @@ impl Parser<'_> {
             while let Some(TokenKind::Str(raw)) = self.peek().map(|token| token.kind.clone()) {
                 let span = self.here();
                 self.at += 1;
-                text.push_str(&literal::string(&raw, span, self.reporter));
+                text.push_str(&literal::string(&raw, span, self.language, self.reporter));
             }
             if self.at == 0 || !matches!(self.tokens[self.at - 1].kind, TokenKind::Str(_)) {
                 return self.unexpected("expected a metadata directive in quotes");

@@ -125,10 +125,13 @@ impl Parser<'_> {
     }
 
     fn module(&mut self, prelude: Prelude) -> Parsed<Module> {
+        let start = self.at;
         let mut path = vec![self.name("the module")?];
         while self.eat_kind(&TokenKind::Scope) {
             path.push(self.name("the module")?);
         }
+        let span = self.tokens[start].span.to(self.previous());
+        self.check_scoped_name(start, span);
         self.check_path(&path, &prelude)?;
         let open = self.expect('{', "to open the module")?;
         self.depth += path.len();
@@ -163,9 +166,9 @@ impl Parser<'_> {
             self.error(Code::WrongLanguage, span, message, help);
         }
         if let (true, Some(metadata)) = (path.len() > 1, prelude.metadata.first()) {
-            let message = "no metadata can stand before `module A::B`";
+            let message = "metadata before `module A::B` have no meaning";
             let help = "write one module inside the other, with the metadata before the right one";
-            self.error(Code::MisplacedMetadata, metadata.span, message, help);
+            self.error(Code::UnknownMetadata, metadata.span, message, help);
         }
         Ok(())
     }

@@ -55,9 +55,7 @@ impl Parser<'_> {
             parts.push(self.inner_name(what)?);
         }
         let span = self.tokens[start].span.to(self.previous());
-        if !self.language.has_38() {
-            self.check_scoped_name_37(start, span);
-        }
+        self.check_scoped_name(start, span);
         Ok(ScopedName {
             is_absolute,
             parts,
@@ -76,23 +74,21 @@ impl Parser<'_> {
         Ok(Name { text, span })
     }
 
-    /// To Ice 3.7, a name with its modules is one word: no blanks in it, and no backslash but the first.
-    fn check_scoped_name_37(&mut self, start: usize, span: Span) {
+    /// To Ice, a name with its modules is one word: no blanks in it, and no backslash but the first.
+    pub(super) fn check_scoped_name(&mut self, start: usize, span: Span) {
         let rest = self.tokens[start + 1..self.at].iter();
-        let mut problem = None;
+        let (mut is_spaced, mut is_escaped) = (false, false);
         for token in rest {
-            if token.spaced {
-                problem = Some(("no blanks around `::`", "remove them"));
-            } else if matches!(token.kind, TokenKind::Escaped(_)) {
-                problem = Some((
-                    "no backslash behind `::`",
-                    "remove it: keywords need none there",
-                ));
-            }
+            is_spaced |= token.spaced;
+            is_escaped |= matches!(token.kind, TokenKind::Escaped(_));
         }
-        if let Some((what, help)) = problem {
-            let message = format!("Ice 3.7 allows {what}");
-            self.error(Code::WrongLanguage, span, message, help);
+        if is_escaped {
+            let message = "no backslash stands behind `::`";
+            let help = "remove it: keywords need none there";
+            self.error(Code::Syntax, span, message, help);
+        } else if is_spaced {
+            let message = "no blanks stand around `::`";
+            self.error(Code::Syntax, span, message, "remove them");
         }
     }
 

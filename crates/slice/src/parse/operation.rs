@@ -116,17 +116,19 @@ impl Parser<'_> {
         let before = self.prelude()?;
         self.refuse_in();
         let is_out = self.eat_word("out");
-        if let (true, Some(metadata)) = (is_out, before.metadata.first()) {
-            let message = "the metadata of an out-parameter stands behind `out`";
+        if let (true, false, Some(metadata)) =
+            (is_out, self.language.has_38(), before.metadata.first())
+        {
+            let message = "in Ice 3.7, the metadata of an out-parameter stands behind `out`";
             let help = "write `out [\"...\"] type name`";
             self.error(Code::MisplacedMetadata, metadata.span, message, help);
         }
-        let mut prelude = if is_out {
-            self.prelude()?
-        } else {
-            before.clone()
-        };
-        prelude.doc = before.doc.or(prelude.doc);
+        let mut prelude = before;
+        if is_out {
+            let behind = self.prelude()?;
+            prelude.metadata.extend(behind.metadata);
+            prelude.doc = prelude.doc.or(behind.doc);
+        }
         Ok(Parameter {
             prelude,
             is_out,

@@ -164,7 +164,12 @@ impl Parser<'_> {
             TokenKind::Str(raw) => {
                 self.at += 1;
                 self.refuse_more_strings();
-                ValueKind::String(literal::string(raw, token.span, self.reporter))
+                ValueKind::String(literal::string(
+                    raw,
+                    token.span,
+                    self.language,
+                    self.reporter,
+                ))
             }
             TokenKind::Word(word) if matches!(&**word, "true" | "false") => {
                 self.at += 1;

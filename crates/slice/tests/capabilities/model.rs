@@ -93,7 +93,7 @@ fn an_enumerator_in_the_scope_of_its_enum_has_its_value_with_a_warning() {
         let text = format!("module A {{ enum E {{ x, y }} const E C = {written}; }}");
         let compilation = compile_text(&text);
         let codes: Vec<Code> = compilation.diagnostics.iter().map(|it| it.code).collect();
-        assert_eq!(codes, [Code::DeprecatedFeature]);
+        assert_eq!(codes, [Code::Deprecated]);
         let DefinitionKind::Const(constant) = &find(&compilation.model, "::A::C").kind else {
             panic!("not a constant");
         };
