@@ -9,6 +9,7 @@ use floe_codegen::Build;
 fn main() {
     for contract in [
         "contracts/Everything.ice",
+        "contracts/Clashes.ice",
         "contracts/Classes.ice",
         "contracts/Views.ice",
         "interop/ice/Interop.ice",

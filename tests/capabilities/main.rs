@@ -2,6 +2,7 @@
 
 #![deny(warnings)]
 
+mod clashes;
 mod classes;
 mod echo;
 mod generated;
@@ -10,6 +11,7 @@ mod views;
 /// A contract that uses everything, as a user's crate has it: below a private module of a program.
 mod contract {
     floe::include_contract!("Everything");
+    floe::include_contract!("Clashes");
     floe::include_contract!("Classes");
     floe::include_contract!("Extra");
     floe::include_contract!("Views");

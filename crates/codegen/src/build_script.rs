@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use floe_slice::{Compilation, Diagnostic, Options};
 
 use crate::files::{BUILT_IN_DIR, compile_files};
-use crate::{RustOptions, generate_rust};
+use crate::{RustOptions, generate_rust, renamed_in_rust};
 
 /// Contracts to compile in a build script.
 ///
@@ -95,6 +95,9 @@ impl Build {
         let compilation = compile_files(&self.slice, &self.files);
         for line in instructions(&self.files, &compilation) {
             println!("{line}");
+        }
+        for warning in renamed_in_rust(&compilation.model, &self.rust) {
+            println!("cargo:warning={}", one_line(&warning, &compilation));
         }
         let text = self.rust_text(&compilation)?;
         write_if_changed(&target, &text).map_err(|source| BuildError::Write {

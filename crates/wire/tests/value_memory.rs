@@ -3,9 +3,9 @@
 //! A binary of its own with one test, so that nothing else allocates meanwhile.
 
 use std::alloc::System;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, LinkedList, VecDeque};
 
-use floe_wire::encoding::VALUE_MEMORY_PER_BYTE;
+use floe_wire::encoding::{Collected, VALUE_MEMORY_PER_BYTE};
 use floe_wire::{Decode, DecodeError, Decoder, EncodingVersion, View};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -17,6 +17,10 @@ const COUNT: usize = 20_000;
 
 /// Four levels of sequences.
 type Deep<T> = Vec<Vec<Vec<Vec<T>>>>;
+
+/// The same in other containers.
+type Linked<T> = LinkedList<LinkedList<LinkedList<LinkedList<T>>>>;
+type Queues<T> = Collected<VecDeque<Collected<VecDeque<Collected<VecDeque<T>>>>>>;
 
 /// A value of which the memory is many times its least length on the wire.
 #[derive(Default, Clone)]
@@ -52,6 +56,8 @@ fn memory_for_hostile_values_is_bounded_by_their_bytes() {
         taken::<Vec<Wide>>("wide", &sequence(&[0; 10], COUNT)),
         taken::<Vec<Wide>>("cut", &zeros),
         taken::<Deep<Deep<Deep<Deep<String>>>>>("promises at each level", &promises),
+        taken::<Linked<Linked<Linked<Linked<String>>>>>("promises in lists", &promises),
+        taken::<Queues<Queues<Queues<Queues<String>>>>>("promises in queues", &promises),
         viewed::<Vec<&str>>("borrowed strings", &zeros),
         viewed::<Vec<Vec<&[u8]>>>("borrowed bytes", &zeros),
         viewed::<Vec<BTreeMap<&str, &str>>>("borrowed entries", &entries),

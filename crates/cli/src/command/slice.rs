@@ -7,7 +7,7 @@ mod format;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use floe_codegen::{RustOptions, generate_rust, model_json};
+use floe_codegen::{RustOptions, generate_rust, model_json, renamed_in_rust};
 use floe_slice::diagnostic::{Diagnostic, Span};
 use floe_slice::{Compilation, Language, SourceMap};
 use serde_json::{Value as Json, json};
@@ -154,7 +154,10 @@ pub(crate) struct Rust {
 impl Rust {
     fn run(self, output: &Output) -> Result<Exit, Failure> {
         let compilation = self.sources.compile_for_text()?;
-        let generated = generate_rust(&compilation.model, &RustOptions::new());
+        let options = RustOptions::new();
+        let renamed = renamed_in_rust(&compilation.model, &options);
+        talk_findings(&renamed, &compilation.sources);
+        let generated = generate_rust(&compilation.model, &options);
         let text = generated.map_err(|findings| {
             talk_findings(&findings, &compilation.sources);
             let errors = count(findings.len(), "definition");

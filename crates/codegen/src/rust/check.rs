@@ -1,7 +1,7 @@
 //! What keeps a model from becoming Rust, found before any code is made.
 //!
-//! Names that differ in Slice can become one in Rust (`maxCost` and `max_cost`), and metadata for
-//! Rust can be malformed (`own_metadata.rs`).
+//! Metadata for Rust can be malformed (`own_metadata.rs`), and can give one name to two things. Names
+//! that become one without them have been parted before (`clashes.rs`).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::exceptions::all_members;
 use super::facts::Facts;
 use super::members::member_ident;
 use super::own_metadata;
-use super::scope::{is_external, module_ident, snake_ident, type_names};
+use super::scope::{is_external, snake_ident, type_names};
 
 /// All reasons why the model cannot become Rust; none if it can.
 pub(super) fn check(model: &Model, options: &RustOptions, facts: &Facts) -> Vec<Diagnostic> {
@@ -37,6 +37,12 @@ pub(super) fn check(model: &Model, options: &RustOptions, facts: &Facts) -> Vec<
         check.modules(&generated);
     }
     check.findings
+}
+
+/// Whether metadata give a name.
+pub(super) fn mapped(metadata: &[Metadata]) -> bool {
+    let mut texts = metadata.iter().map(|directive| &directive.text);
+    texts.any(|text| text.starts_with("rust:identifier:"))
 }
 
 /// Whether anything in the model is deprecated.
@@ -137,7 +143,7 @@ impl Check<'_> {
             }
             for depth in 0..modules.len() {
                 let scoped = format!("::{}", modules[..=depth].join("::"));
-                let name = module_ident(&modules[depth]).to_string();
+                let name = self.facts.module(&modules[..=depth]).to_string();
                 let inside = types.entry(&modules[..depth]).or_default();
                 if !inside.iter().any(|(_, slice, _)| *slice == scoped) {
                     inside.push((name, scoped, definition.span));
@@ -163,7 +169,7 @@ impl Check<'_> {
             self.findings.push(
                 Diagnostic::new(Code::MappedNameClash, *span, message)
                     .label(*other_span, "the first of the two")
-                    .help("rename one, or give it a name with `[\"rust:identifier:...\"]`"),
+                    .help("give one of them another name with `[\"rust:identifier:...\"]`"),
             );
         }
     }

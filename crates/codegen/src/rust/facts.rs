@@ -1,18 +1,24 @@
 //! What is found out of a model once, before code is made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Model, Primitive, Type};
+use proc_macro2::Ident;
 
 use super::RustOptions;
+use super::clashes::Resolved;
 use super::containers::Container;
-use super::scope::{is_external, spelled, type_names};
+use super::scope::{is_external, module_ident, spelled, type_names};
 use crate::names;
 
 /// Facts about a model that many places need.
 pub(super) struct Facts {
     /// All type names that the model gives rise to: they may hide names of the prelude.
     pub(super) type_names: BTreeSet<String>,
+    /// The names of modules that do not have their usual one, by their Slice names.
+    pub(super) modules: BTreeMap<Vec<String>, String>,
+    /// Whether a name of the model was changed, so that it may not be in the style of Rust.
+    pub(super) has_changed_names: bool,
     /// The classes of Ice 3.7 that have proxies and servants.
     pub(super) objects: BTreeSet<DefinitionId>,
     /// The definitions whose values cannot be compared exactly.
@@ -30,7 +36,8 @@ pub(super) struct Table {
 }
 
 impl Facts {
-    pub(super) fn of(model: &Model, options: &RustOptions) -> Self {
+    pub(super) fn of(resolved: &Resolved, options: &RustOptions) -> Self {
+        let model = &resolved.model;
         let objects = objects(model);
         let generated = || {
             model
@@ -42,6 +49,8 @@ impl Facts {
             .collect();
         Self {
             type_names,
+            modules: resolved.modules.clone(),
+            has_changed_names: !resolved.warnings.is_empty(),
             inexact: inexact(model),
             objects,
             table: table(
@@ -50,6 +59,12 @@ impl Facts {
                 generated().map(|(_, definition)| definition),
             ),
         }
+    }
+
+    /// The identifier of the innermost of these modules.
+    pub(super) fn module(&self, modules: &[String]) -> Ident {
+        let changed = self.modules.get(modules).map(|name| names::ident(name));
+        changed.unwrap_or_else(|| module_ident(modules.last().map_or("", String::as_str)))
     }
 
     /// Whether values of the type cannot be compared exactly.
@@ -65,7 +80,7 @@ pub(super) fn is_complete_class(definition: &Definition) -> bool {
 
 /// A class has proxies if it, or a class that it extends, has operations, or if the contract uses
 /// one.
-fn objects(model: &Model) -> BTreeSet<DefinitionId> {
+pub(super) fn objects(model: &Model) -> BTreeSet<DefinitionId> {
     let mut objects: BTreeSet<DefinitionId> = all_types(model)
         .filter_map(|r#type| match r#type {
             Type::Proxy(id) => Some(id),

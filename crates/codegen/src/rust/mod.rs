@@ -4,6 +4,7 @@
 //! through `super`, and `floe` through the path that the options give.
 
 mod check;
+mod clashes;
 mod classes;
 mod collections;
 mod constants;
@@ -31,17 +32,21 @@ pub use options::RustOptions;
 
 use crate::writer;
 use facts::Facts;
-use scope::{Scope, is_external, module_ident};
+use scope::{Scope, is_external};
 
 /// Rust source text for all definitions of a model but those that the options call external.
 ///
-/// The same model and options always give the same text.
+/// The same model and options always give the same text. Of names that become one in Rust
+/// (`maxCost` and `max_cost`), all but the first get underscores behind them; [`renamed_in_rust`] tells
+/// which.
 ///
 /// # Errors
-/// Diagnostics about names that become one in Rust, and metadata for Rust that are malformed or in
-/// the wrong place.
+/// Diagnostics about metadata for Rust that are malformed, in the wrong place, or give one name to
+/// two things.
 pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec<Diagnostic>> {
-    let facts = Facts::of(model, options);
+    let resolved = clashes::resolve(model, options)?;
+    let model = &resolved.model;
+    let facts = Facts::of(&resolved, options);
     let findings = check::check(model, options, &facts);
     if !findings.is_empty() {
         return Err(findings);
@@ -55,6 +60,12 @@ pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec
     let mut text = writer::Text::new(&header(model, &root));
     generator.module(&root, &mut text);
     Ok(text.finish())
+}
+
+/// A warning for each name that [`generate_rust`] changes because another one becomes the same.
+pub fn renamed_in_rust(model: &Model, options: &RustOptions) -> Vec<Diagnostic> {
+    let resolved = clashes::resolve(model, options);
+    resolved.map_or_else(|_| Vec::new(), |resolved| resolved.warnings)
 }
 
 struct Generator<'a> {
@@ -82,7 +93,7 @@ impl Generator<'_> {
         let modules: Vec<String> = parents.iter().cloned().chain([name.to_owned()]).collect();
         let doc = format!(" Slice module `::{}`.", modules.join("::"));
         let allow = parents.is_empty().then(|| self.allow());
-        let ident = module_ident(name);
+        let ident = self.facts.module(&modules);
         text.open(quote! {
             #[doc = #doc]
             #allow
@@ -95,9 +106,12 @@ impl Generator<'_> {
     /// The lints that a contract may break: its author did not write Rust.
     fn allow(&self) -> TokenStream {
         let deprecated = check::mentions_deprecation(self.model).then(|| quote!(deprecated,));
+        let changed = self.facts.has_changed_names;
+        let changed = changed.then(|| quote!(non_camel_case_types,));
         quote! {
             #[allow(
                 #deprecated
+                #changed
                 dead_code,
                 unreachable_pub,
                 clippy::approx_constant,

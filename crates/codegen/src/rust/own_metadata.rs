@@ -15,12 +15,17 @@ use super::containers::{Container, applied};
 use super::facts::Facts;
 use super::{derive, views};
 
-/// Adds what is wrong with the metadata of a definition.
+/// Names that are no identifiers: nothing else can be found out before they are right.
+pub(super) fn check_identifiers(model: &Model) -> Vec<Diagnostic> {
+    let all = model
+        .iter()
+        .flat_map(|(id, definition)| definition.metadata.iter().chain(inner_metadata(model, id)));
+    all.filter_map(identifier).collect()
+}
+
+/// Adds what is wrong with the other metadata of a definition.
 pub(super) fn check(model: &Model, id: DefinitionId, findings: &mut Vec<Diagnostic>) {
     let definition = model.definition(id);
-    for metadata in definition.metadata.iter().chain(inner_metadata(model, id)) {
-        findings.extend(identifier(metadata));
-    }
     for metadata in &definition.metadata {
         findings.extend(derives(metadata));
         findings.extend(container(metadata, definition));

@@ -36,7 +36,7 @@ impl Scope<'_> {
             let scoped = format!("::{}", definition.modules[..depth].join("::"));
             if let Some(external) = self.options.external_path(&scoped) {
                 let external = path(external);
-                let inner = module_idents(&definition.modules[depth..]);
+                let inner = self.module_idents(&definition.modules, depth);
                 return quote!(#external #(::#inner)* ::#name);
             }
         }
@@ -70,11 +70,18 @@ impl Scope<'_> {
             .take_while(|(here, there)| here == there)
             .count();
         let up = vec![quote!(super::); self.modules.len() - common];
-        let down = module_idents(&modules[common..]);
+        let down = self.module_idents(modules, common);
         if up.is_empty() && !down.is_empty() {
             return quote!(self:: #(#down::)* #name);
         }
         quote!(#(#up)* #(#down::)* #name)
+    }
+
+    /// The identifiers of modules, without the outermost `from`.
+    fn module_idents(&self, modules: &[String], from: usize) -> Vec<Ident> {
+        (from..modules.len())
+            .map(|depth| self.facts.module(&modules[..=depth]))
+            .collect()
     }
 
     /// A name of the prelude, by its whole path only where a definition hides it.
@@ -166,8 +173,10 @@ pub(super) fn type_name(definition: &Definition) -> String {
 /// The name of an operation's error enum.
 pub(super) fn error_name(interface: &Definition, operation: &str, metadata: &[Metadata]) -> String {
     let operation = spelled(operation, metadata, names::snake);
-    let operation = names::upper_camel(&operation);
-    format!("{}{operation}Error", type_name(interface))
+    // What ends in underscores does so because another operation has the name without them.
+    let underscores = operation.len() - operation.trim_end_matches('_').len();
+    let (camel, end) = (names::upper_camel(&operation), "_".repeat(underscores));
+    format!("{}{camel}{end}Error", type_name(interface))
 }
 
 /// A name in the given spelling, or as `["rust:identifier:..."]` says.
@@ -183,17 +192,27 @@ pub(super) fn snake_ident(name: &str, metadata: &[Metadata]) -> Ident {
     names::ident(&spelled(name, metadata, names::snake))
 }
 
-fn module_idents(modules: &[String]) -> Vec<Ident> {
-    modules.iter().map(|name| module_ident(name)).collect()
+/// The identifier of a module, if no other one has it.
+pub(super) fn module_ident(name: &str) -> Ident {
+    names::ident(&module_text(name))
 }
 
-/// The identifier of a module. One named like a built-in type would hide it from its siblings.
-pub(super) fn module_ident(name: &str) -> Ident {
+/// The name of a module. One named like a built-in type would hide it from its siblings.
+pub(super) fn module_text(name: &str) -> String {
     let name = names::snake(name);
     if BUILT_IN_TYPES.contains(&name.as_str()) {
-        return names::ident(&format!("{name}_"));
+        return format!("{name}_");
     }
-    names::ident(&name)
+    name
+}
+
+/// The operations that a definition declares.
+pub(super) fn operations_of(definition: &mut Definition) -> &mut [Operation] {
+    match &mut definition.kind {
+        DefinitionKind::Interface(interface) => &mut interface.operations,
+        DefinitionKind::Class(class) => &mut class.operations,
+        _ => &mut [],
+    }
 }
 
 /// A path as tokens; every path given by a caller was checked when it was given.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use floe_codegen::generate_html;
-use floe_slice::{Code, check_source};
+use floe_slice::check_source;
 
 use crate::{compiled, everything, repository};
 

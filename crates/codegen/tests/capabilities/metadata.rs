@@ -167,10 +167,6 @@ fn what_would_not_compile_is_refused_with_its_place() {
             "`rust:view` on `::M::Q`, in which there is nothing to borrow",
         ),
         (
-            "[\"rust:view\"] struct S { string s; } struct SView { int i; }",
-            "`::M::S` and `::M::SView` both become the Rust type `SView`",
-        ),
-        (
             "[\"rust:type:std::collections::HashSet\"] sequence<int> S; dictionary<S, int> D;",
             "the keys of `::M::D` hold a container that has no order",
         ),

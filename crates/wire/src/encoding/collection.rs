@@ -154,7 +154,7 @@ fn encode_all<'a, T: Encode + 'a>(
 
 fn decode_all<T: Decode, C: FromIterator<T>>(decoder: &mut Decoder<'_>) -> Result<C, DecodeError> {
     let count = decoder.count(T::MIN_WIRE_LEN, "sequence")?;
-    (0..count).map(|_| T::decode(decoder)).collect()
+    decoder.elements(count, T::MIN_WIRE_LEN).collect()
 }
 
 #[cfg(test)]

@@ -235,6 +235,29 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
+    /// The elements of a sequence as an iterator, which ends behind the first error; otherwise as
+    /// [`Decoder::each`].
+    pub(super) fn elements<'d, T: Decode>(
+        &'d mut self,
+        count: usize,
+        min_wire_len: usize,
+    ) -> impl Iterator<Item = Result<T, DecodeError>> + 'd
+    where
+        'a: 'd,
+    {
+        let outer = self.limit;
+        let end = self.position + self.free();
+        let limit = end.saturating_sub(count.saturating_mul(min_wire_len));
+        (1..=count).map(move |index| {
+            self.limit = limit.saturating_add(index.saturating_mul(min_wire_len));
+            let element = T::decode(self);
+            if index == count {
+                self.limit = outer;
+            }
+            element
+        })
+    }
+
     /// Bytes not read yet that no element still to come needs.
     fn free(&self) -> usize {
         let end = self.limit.min(self.bytes.len());
