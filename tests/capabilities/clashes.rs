@@ -42,10 +42,10 @@ impl Store for Servant {
         let node = Node {
             left_side: limits.max_cost,
             left_side_: limits.type_x,
-            next_node_: Link::from(Node::default()),
+            next_node_: Link::new(Node::default()),
             ..Node::default()
         };
-        Ok((told, Link::from(node)))
+        Ok((told, Link::new(node)))
     }
 }
 

@@ -62,10 +62,17 @@ pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec
     Ok(text.finish())
 }
 
-/// A warning for each name that [`generate_rust`] changes because another one becomes the same.
+/// A warning for each name that [`generate_rust`] changes because another one becomes the same. Files
+/// with `[["suppress-warning:all"]]` have none.
 pub fn renamed_in_rust(model: &Model, options: &RustOptions) -> Vec<Diagnostic> {
     let resolved = clashes::resolve(model, options);
-    resolved.map_or_else(|_| Vec::new(), |resolved| resolved.warnings)
+    let mut warnings = resolved.map_or_else(|_| Vec::new(), |resolved| resolved.warnings);
+    warnings.retain(|warning| {
+        let file = warning.span.and_then(|span| model.files.get(span.file.0));
+        let mut metadata = file.into_iter().flat_map(|file| &file.metadata);
+        !metadata.any(|one| one.text == "suppress-warning" || one.text == "suppress-warning:all")
+    });
+    warnings
 }
 
 struct Generator<'a> {

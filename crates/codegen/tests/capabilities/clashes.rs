@@ -129,6 +129,14 @@ fn a_definition_behind_the_others_changes_none_of_their_names() {
     }
 }
 
+#[test]
+fn a_file_can_suppress_the_warnings() {
+    let contract = "[[\"suppress-warning:all\"]] module M { struct S { int aB; int a_b; } }";
+    let (text, warnings) = rust(contract);
+    assert!(text.contains("pub a_b_: i32"), "{text}");
+    assert_eq!(warnings, "");
+}
+
 /// The Rust of a contract, and the warnings about its names.
 fn rust(contract: &str) -> (String, String) {
     let compilation = check_source(contract.as_bytes());

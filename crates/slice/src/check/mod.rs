@@ -188,7 +188,9 @@ impl Checker {
     }
 
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: &str) {
-        if code == Code::DeprecatedFeature && self.is_suppressed(span, "deprecated") {
+        if matches!(code, Code::Deprecated | Code::DeprecatedFeature)
+            && self.is_suppressed(span, "deprecated")
+        {
             return;
         }
         self.found
