@@ -195,6 +195,17 @@ mod tests {
     }
 
     #[test]
+    fn elements_leave_the_bytes_that_the_others_need() {
+        let bytes = [2, 1, 0];
+        let error = |offset: Result<usize, DecodeError>| offset.unwrap_err().offset;
+        let decoder = || Decoder::new(&bytes, EncodingVersion::V1_1);
+        let plain = decoder().get::<Vec<Vec<String>>>().map(|it| it.len());
+        let linked = decoder().get::<LinkedList<LinkedList<String>>>();
+        assert_eq!(error(plain), 1);
+        assert_eq!(error(linked.map(|it| it.len())), 1);
+    }
+
+    #[test]
     fn shared_bytes_are_not_copied_and_others_are() {
         let message = Bytes::from_static(&[9, 9, 3, 1, 2, 3]);
         let mut decoder = Decoder::new(&message[2..], EncodingVersion::V1_1).with_owner(&message);
