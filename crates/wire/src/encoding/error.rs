@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{EncodingVersion, TagFormat};
+use super::{EncodingVersion, GRAPH_STACK_MAX, TYPE_ID_LEN_MAX, TagFormat};
 
 /// Bytes that are not the encoding of what was expected.
 ///
@@ -60,6 +60,11 @@ pub enum DecodeErrorKind {
     OtherBases(String),
     /// A graph of class instances with more than so many below one another.
     GraphTooDeep(usize),
+    /// A graph of class instances of which so many inside one another take all the stack that they
+    /// may: [`GRAPH_STACK_MAX`](super::GRAPH_STACK_MAX).
+    GraphStack(usize),
+    /// A type id of so many bytes: [`TYPE_ID_LEN_MAX`](super::TYPE_ID_LEN_MAX).
+    TypeIdTooLong(usize),
     /// A slice with an indirection table to which no member refers.
     UnusedIndirectionTable,
     /// The encoding uses a feature of the language that this release does not support.
@@ -113,6 +118,14 @@ impl fmt::Display for DecodeErrorKind {
                 f,
                 "more than {max} class instances are below one another, which is the limit"
             ),
+            Self::GraphStack(depth) => write!(
+                f,
+                "{depth} class instances inside one another take all of the {GRAPH_STACK_MAX} bytes \
+                 of stack that they may; send fewer, or build with optimization"
+            ),
+            Self::TypeIdTooLong(len) => {
+                write!(f, "expected at most {TYPE_ID_LEN_MAX} bytes, got {len}")
+            }
             Self::UnusedIndirectionTable => {
                 f.write_str("no member refers to the slice's indirection table")
             }

@@ -24,7 +24,7 @@ mod view;
 pub use class::{
     AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassFactory, ClassFormat, ClassId, ClassInfo,
     ClassReader, ClassTable, ClassType, Classes, ClassesOf, Draft, Extends, GRAPH_DEPTH_MAX,
-    InstanceId, Link, Ref, SliceId, UnknownClass, UnknownSlice,
+    GRAPH_STACK_MAX, InstanceId, Link, Ref, SliceId, TYPE_ID_LEN_MAX, UnknownClass, UnknownSlice,
 };
 pub use collection::Collected;
 pub use decoder::Decoder;

@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use floe_wire::encoding::{
-    AnyClass, ClassFormat, ExceptionReader, GRAPH_DEPTH_MAX, Link, Ref, SliceId, UserException,
+    AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, Classes, ExceptionReader,
+    GRAPH_DEPTH_MAX, Link, Ref, SliceId, TYPE_ID_LEN_MAX, UserException,
 };
 use floe_wire::reference::Reference;
 use floe_wire::{
@@ -126,6 +127,71 @@ fn a_graph_that_is_deep_by_reference_is_refused() {
     }
 }
 
+/// A class whose reading takes much of the stack, as that of many members does without optimization.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Heavy {
+    next: Link<Heavy>,
+}
+
+static HEAVY: ClassTable = ClassTable::new(&[ClassInfo::of::<Heavy>()], &[]);
+
+impl Class for Heavy {
+    const TYPE_ID: &'static str = "::V::Heavy";
+
+    fn classes() -> &'static dyn Classes {
+        &HEAVY
+    }
+
+    fn encode_members(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&self.next);
+    }
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        let members = std::hint::black_box([0_u8; 64 * 1024]);
+        let next = reader.slice(Self::TYPE_ID, |decoder| decoder.get())?;
+        std::hint::black_box(members);
+        Ok(Self { next })
+    }
+}
+
+#[test]
+fn a_graph_whose_classes_would_take_all_of_the_stack_is_refused() {
+    let deep = (0..GRAPH_DEPTH_MAX).fold(Link::nil(), |next, _| Link::new(Heavy { next }));
+    for (encoding, format) in [
+        (V1_0, ClassFormat::Compact),
+        (V1_1, ClassFormat::Compact),
+        (V1_1, ClassFormat::Sliced),
+    ] {
+        let bytes = encode(&deep, encoding, format);
+        // As much as the threads of tokio have.
+        let small = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
+        let read = small.spawn(move || kind::<Link<Heavy>>(&bytes, encoding));
+        let kind = read.expect("threads can be started").join();
+        assert!(matches!(kind, Ok(DecodeErrorKind::GraphStack(_))));
+    }
+}
+
+#[test]
+fn a_longer_type_id_than_any_class_has_is_refused() {
+    let type_id = "x".repeat(TYPE_ID_LEN_MAX + 1);
+    let too_long = DecodeErrorKind::TypeIdTooLong(type_id.len());
+    let bytes = |in_front: &[u8]| {
+        let len = (type_id.len() as i32).to_le_bytes();
+        [
+            in_front,
+            &[255],
+            &len,
+            type_id.as_bytes(),
+            &4_i32.to_le_bytes(),
+        ]
+        .concat()
+    };
+    let sliced = bytes(b"\x01\x31");
+    assert_eq!(kind::<Link<dyn AnyClass>>(&sliced, V1_1), too_long);
+    let pending = bytes(b"\xff\xff\xff\xff\x01\x01\x00\x00\x00\x00");
+    assert_eq!(kind::<Link<dyn AnyClass>>(&pending, V1_0), too_long);
+}
+
 #[test]
 fn a_decoder_can_be_given_another_limit() {
     let bytes = chain_by_reference(150);
@@ -204,7 +270,7 @@ fn a_million_nested_instances_do_not_exhaust_the_stack() {
 
 #[test]
 fn a_long_type_id_is_kept_once_however_many_slices_have_it() {
-    let name = format!("::{}", "x".repeat(10_000));
+    let name = format!("::{}", "x".repeat(TYPE_ID_LEN_MAX - 2));
     let mut bytes = vec![100, 1, 0x31, 255];
     bytes.extend((name.len() as i32).to_le_bytes());
     bytes.extend(name.as_bytes());

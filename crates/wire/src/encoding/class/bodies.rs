@@ -111,11 +111,7 @@ impl Decoder<'_> {
         let is_index = self.get::<bool>()?;
         let type_id = match is_index {
             true => self.indexed_type_id()?,
-            false => {
-                let type_id: Arc<str> = self.str("class type id")?.into();
-                self.graph().type_ids.push(Arc::clone(&type_id));
-                type_id
-            }
+            false => self.new_type_id()?,
         };
         let extent = Extent::read(self, HAS_SIZE, "class slice size")?;
         let start = self.position();

@@ -13,8 +13,8 @@ use super::expected::Expected;
 use super::instance::Slot;
 use super::link::Target;
 use super::{
-    AnyClass, ClassFactory, ClassId, ClassReader, ClassType, Classes, GRAPH_DEPTH_MAX, Link,
-    SliceId, UnknownClass, UnknownSlice,
+    AnyClass, ClassFactory, ClassId, ClassReader, ClassType, Classes, GRAPH_DEPTH_MAX,
+    GRAPH_STACK_MAX, Link, SliceId, TYPE_ID_LEN_MAX, UnknownClass, UnknownSlice,
 };
 use crate::encoding::slice::{self, HAS_TAGGED, TYPE_ID_KIND};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
@@ -28,9 +28,12 @@ pub(in crate::encoding) struct GraphReader<'a> {
     pub(super) instances: HashMap<i32, Entry>,
     /// Heights of the instances that are being read, as far as is known; outermost first.
     open: Vec<usize>,
+    /// Where the stack stood when the outermost of them was opened.
+    stack_base: usize,
     /// The indirection table of the slice that is being read, and whether it has been used.
     table: Option<(Vec<TableEntry>, bool)>,
     depth_max: usize,
+    stack_max: usize,
     /// Instances of encoding 1.0 that were found but not read.
     pub(super) bodies: HashMap<i32, Body>,
     /// All bytes of the encapsulation, for the bodies of encoding 1.0.
@@ -81,8 +84,10 @@ impl Default for GraphReader<'_> {
             type_ids: Vec::new(),
             instances: HashMap::new(),
             open: Vec::new(),
+            stack_base: 0,
             table: None,
             depth_max: GRAPH_DEPTH_MAX,
+            stack_max: GRAPH_STACK_MAX,
             bodies: HashMap::new(),
             whole: &[],
             wanted: Vec::new(),
@@ -122,10 +127,12 @@ impl<'a> Decoder<'a> {
         self.graph().know(classes);
     }
 
-    /// The same decoder with another limit than [`GRAPH_DEPTH_MAX`].
+    /// The same decoder with another limit than [`GRAPH_DEPTH_MAX`], and none to the stack that
+    /// instances inside one another take ([`GRAPH_STACK_MAX`]): for who knows how much there is.
     #[must_use]
     pub fn with_graph_depth_max(mut self, depth_max: usize) -> Self {
         self.graph().depth_max = depth_max;
+        self.graph().stack_max = usize::MAX;
         self
     }
 
@@ -251,6 +258,13 @@ impl<'a> Decoder<'a> {
         let graph = self.graph();
         if graph.open.len() >= graph.depth_max {
             let kind = DecodeErrorKind::GraphTooDeep(graph.depth_max);
+            return Err(self.error("class instance", kind));
+        }
+        let stack = stack_position();
+        if graph.open.is_empty() {
+            graph.stack_base = stack;
+        } else if graph.stack_base.abs_diff(stack) > graph.stack_max {
+            let kind = DecodeErrorKind::GraphStack(graph.open.len());
             return Err(self.error("class instance", kind));
         }
         graph.open.push(1);
@@ -397,8 +411,7 @@ impl<'a> Decoder<'a> {
         const WHAT: &str = "class type id";
         match flags & TYPE_ID_KIND {
             1 => {
-                let type_id: Arc<str> = self.str(WHAT)?.into();
-                self.graph().type_ids.push(Arc::clone(&type_id));
+                let type_id = self.new_type_id()?;
                 Ok(Some(SliceId::Name(type_id)))
             }
             2 => self.indexed_type_id().map(SliceId::Name).map(Some),
@@ -410,6 +423,20 @@ impl<'a> Decoder<'a> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Reads a type id, which gets the next index.
+    pub(super) fn new_type_id(&mut self) -> Result<Arc<str>, DecodeError> {
+        const WHAT: &str = "class type id";
+        let start = self.position();
+        let type_id = self.str(WHAT)?;
+        if type_id.len() > TYPE_ID_LEN_MAX {
+            let kind = DecodeErrorKind::TypeIdTooLong(type_id.len());
+            return Err(self.error_at(start, WHAT, kind));
+        }
+        let type_id: Arc<str> = type_id.into();
+        self.graph().type_ids.push(Arc::clone(&type_id));
+        Ok(type_id)
     }
 
     /// Reads the index of a type id that came before.
@@ -424,6 +451,13 @@ impl<'a> Decoder<'a> {
             self.error_at(start, WHAT, kind)
         })
     }
+}
+
+/// About where the stack stands. The address is only compared.
+#[inline(never)]
+fn stack_position() -> usize {
+    let here = 0_u8;
+    std::ptr::from_ref(&here).addr()
 }
 
 impl Entry {

@@ -44,6 +44,19 @@ use super::{DecodeError, Encoder};
 /// at 10 unless it is configured, Ice 3.7 never.
 pub const GRAPH_DEPTH_MAX: usize = 100;
 
+/// The most bytes of stack that instances inside one another take while they are read.
+///
+/// What one takes depends on its class and on the build: some hundred bytes, or, for a class of many
+/// members built without optimization, over a hundred kilobytes. A thread of tokio has 2 MiB, and its
+/// end would abort the process; so a graph below [`GRAPH_DEPTH_MAX`] may be refused as well.
+pub const GRAPH_STACK_MAX: usize = 1280 * 1024;
+
+/// The most bytes of a class's type id that a peer sends.
+///
+/// A peer repeats a type id by its index, for two bytes, while who writes a kept slice again or shows
+/// it as JSON handles all of it each time.
+pub const TYPE_ID_LEN_MAX: usize = 1024;
+
 /// The most memory that reading class instances allocates, all in all, for each byte that is read,
 /// besides what the structs of the classes take themselves.
 ///
