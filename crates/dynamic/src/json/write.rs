@@ -1,5 +1,7 @@
 //! Values to JSON.
 
+use std::collections::HashMap;
+
 use floe_slice::model::{DefinitionKind, Dictionary, Enum, Primitive, Type};
 use serde_json::{Map, Number, Value as Json};
 
@@ -72,13 +74,22 @@ impl<'c> JsonWriter<'c> {
     }
 
     fn entries_by_key(&mut self, types: &Dictionary, entries: &[(Value, Value)]) -> Json {
-        let mut object = Map::new();
-        for (key, value) in entries {
-            let key = match self.value(types.key, key) {
+        let keys = entries
+            .iter()
+            .map(|(key, _)| match self.value(types.key, key) {
                 Json::String(text) => text,
                 other => other.to_string(),
-            };
-            object.insert(key, self.value(types.value, value));
+            });
+        let keys: Vec<String> = keys.collect();
+        // A peer may send a key twice, and the last counts. Of the others nothing is written: an
+        // instance that they define would be lost, and later references to it lead nowhere.
+        let positions = keys.iter().enumerate();
+        let last: HashMap<&str, usize> = positions.map(|(at, key)| (key.as_str(), at)).collect();
+        let mut object = Map::new();
+        for (at, (key, (_, value))) in keys.iter().zip(entries).enumerate() {
+            if last[key.as_str()] == at {
+                object.insert(key.clone(), self.value(types.value, value));
+            }
         }
         Json::Object(object)
     }

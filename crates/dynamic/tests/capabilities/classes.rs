@@ -315,3 +315,15 @@ fn an_instance_of_which_no_class_is_known_comes_back_as_it_was_in_the_sliced_for
         );
     }
 }
+
+#[test]
+fn of_a_key_that_comes_twice_the_last_instance_is_shown_whole() {
+    let contract = contract("module M { class Node { byte b; } dictionary<string, Node> Nodes; }");
+    let bytes = b"\x02\x01k\x01\x21\x09::M::Node\x05\x01k\x02";
+    let decoded = payload_type(&contract, "M::Nodes").decode(bytes, EncodingVersion::V1_1);
+    let last = &decoded.expect("a key may come twice")["k"];
+    assert_eq!(
+        (&last["$class"], &last["b"]),
+        (&json!("::M::Node"), &json!(5))
+    );
+}
