@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use floe_slice::{Compilation, Diagnostic, Options};
 
 use crate::files::{BUILT_IN_DIR, compile_files};
-use crate::{RustOptions, generate_rust, renamed_in_rust};
+use crate::{RustOptions, generate_rust_with_warnings};
 
 /// Contracts to compile in a build script.
 ///
@@ -96,9 +96,6 @@ impl Build {
         for line in instructions(&self.files, &compilation) {
             println!("{line}");
         }
-        for warning in renamed_in_rust(&compilation.model, &self.rust) {
-            println!("cargo:warning={}", one_line(&warning, &compilation));
-        }
         let text = self.rust_text(&compilation)?;
         write_if_changed(&target, &text).map_err(|source| BuildError::Write {
             path: target,
@@ -118,6 +115,7 @@ impl Build {
         Ok(out_dir.join(format!("{}.rs", name.ok_or(BuildError::NoFiles)?)))
     }
 
+    /// The text; names that had to change are told to cargo.
     fn rust_text(&self, compilation: &Compilation) -> Result<String, BuildError> {
         let errors: Vec<&Diagnostic> = compilation
             .diagnostics
@@ -127,7 +125,11 @@ impl Build {
         if !errors.is_empty() {
             return Err(BuildError::contract(&errors, compilation));
         }
-        generate_rust(&compilation.model, &self.rust).map_err(|findings| {
+        let (generated, warnings) = generate_rust_with_warnings(&compilation.model, &self.rust);
+        for warning in warnings {
+            println!("cargo:warning={}", one_line(&warning, compilation));
+        }
+        generated.map_err(|findings| {
             BuildError::contract(&findings.iter().collect::<Vec<_>>(), compilation)
         })
     }

@@ -1,7 +1,8 @@
 //! Source text from a Slice model: what a build script calls, and `floe slice` prints.
 //!
 //! - [`Build`]: for `build.rs`, reads contracts and writes Rust into `OUT_DIR`
-//! - [`generate_rust`]: a model to Rust source text; [`renamed_in_rust`]: which names it has to change
+//! - [`generate_rust`]: a model to Rust source text; [`generate_rust_with_warnings`] also says which names
+//!   it had to change
 //! - [`model_json`]: a model as JSON text
 //! - [`generate_html`]: a model as a reference for people, one HTML page
 //! - [`compile_files`]: files to a model, with the contracts of Floe itself built in
@@ -55,4 +56,4 @@ pub use build_script::{Build, BuildError};
 pub use files::{BUILT_IN_DIR, BuiltIn, FileSystem, built_in_files, compile_files};
 pub use html::generate_html;
 pub use json::model_json;
-pub use rust::{RustOptions, generate_rust, renamed_in_rust};
+pub use rust::{RustOptions, generate_rust, generate_rust_with_warnings};

@@ -27,12 +27,19 @@ impl Text {
     /// # Panics
     /// If the tokens are no Rust: a mistake of the generator, never of a contract.
     pub(crate) fn items(&mut self, tokens: TokenStream) {
-        if tokens.is_empty() {
+        self.laid_out(&layout(tokens, self.depth));
+    }
+
+    /// Adds items that [`layout`] gave for the depth at which they stand.
+    pub(crate) fn laid_out(&mut self, items: &str) {
+        if items.is_empty() {
             return;
         }
-        let text = unparse(nested(tokens, self.depth));
-        let lines: Vec<&str> = text.lines().collect();
-        self.lines(&lines[self.depth..lines.len() - self.depth]);
+        if !self.is_first {
+            self.text.push('\n');
+        }
+        self.is_first = false;
+        self.text.push_str(items);
     }
 
     /// Opens a module: an item `mod name {}`, into which the next items go.
@@ -59,23 +66,30 @@ impl Text {
     pub(crate) fn finish(self) -> String {
         self.text
     }
+}
 
-    /// Adds lines, with a blank one between an item and the next one of the same depth.
-    fn lines(&mut self, lines: &[&str]) {
-        if !self.is_first {
-            self.text.push('\n');
-        }
-        self.is_first = false;
-        let mut previous = "";
-        for line in lines {
-            if ends_item(previous) && starts_item(line) && indent(previous) >= indent(line) {
-                self.text.push('\n');
-            }
-            self.text.push_str(line);
-            self.text.push('\n');
-            previous = line;
-        }
+/// The text of items inside `depth` modules, with a blank line between an item and the next one of the
+/// same depth.
+///
+/// # Panics
+/// If the tokens are no Rust: a mistake of the generator, never of a contract.
+pub(crate) fn layout(tokens: TokenStream, depth: usize) -> String {
+    if tokens.is_empty() {
+        return String::new();
     }
+    let laid_out = unparse(nested(tokens, depth));
+    let lines: Vec<&str> = laid_out.lines().collect();
+    let mut text = String::with_capacity(laid_out.len());
+    let mut previous = "";
+    for line in &lines[depth..lines.len() - depth] {
+        if ends_item(previous) && starts_item(line) && indent(previous) >= indent(line) {
+            text.push('\n');
+        }
+        text.push_str(line);
+        text.push('\n');
+        previous = line;
+    }
+    text
 }
 
 /// The tokens inside `depth` modules: where a line is broken depends on how far it is indented.

@@ -7,7 +7,7 @@ mod format;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use floe_codegen::{RustOptions, generate_rust, model_json, renamed_in_rust};
+use floe_codegen::{RustOptions, generate_rust_with_warnings, model_json};
 use floe_slice::diagnostic::{Diagnostic, Span};
 use floe_slice::{Compilation, Language, SourceMap};
 use serde_json::{Value as Json, json};
@@ -155,9 +155,8 @@ impl Rust {
     fn run(self, output: &Output) -> Result<Exit, Failure> {
         let compilation = self.sources.compile_for_text()?;
         let options = RustOptions::new();
-        let renamed = renamed_in_rust(&compilation.model, &options);
+        let (generated, renamed) = generate_rust_with_warnings(&compilation.model, &options);
         talk_findings(&renamed, &compilation.sources);
-        let generated = generate_rust(&compilation.model, &options);
         let text = generated.map_err(|findings| {
             talk_findings(&findings, &compilation.sources);
             let errors = count(findings.len(), "definition");

@@ -3,7 +3,8 @@
 //! Metadata for Rust can be malformed (`own_metadata.rs`), and can give one name to two things. Names
 //! that become one without them have been parted before (`clashes.rs`).
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use floe_slice::diagnostic::{Code, Diagnostic, Span};
 use floe_slice::model::{DefinitionId, DefinitionKind, Enum, Member, Metadata, Model, Operation};
@@ -159,16 +160,19 @@ impl Check<'_> {
     }
 
     fn clashes(&mut self, what: &str, names: &[Named]) {
-        for (index, (rust, slice, span)) in names.iter().enumerate() {
-            let Some((_, other, other_span)) =
-                names[..index].iter().find(|(first, ..)| first == rust)
-            else {
-                continue;
+        let mut firsts: HashMap<&str, (&str, Span)> = HashMap::with_capacity(names.len());
+        for (rust, slice, span) in names {
+            let (other, other_span) = match firsts.entry(rust) {
+                Entry::Occupied(first) => *first.get(),
+                Entry::Vacant(entry) => {
+                    entry.insert((slice, *span));
+                    continue;
+                }
             };
             let message = format!("`{other}` and `{slice}` both become the Rust {what} `{rust}`");
             self.findings.push(
                 Diagnostic::new(Code::MappedNameClash, *span, message)
-                    .label(*other_span, "the first of the two")
+                    .label(other_span, "the first of the two")
                     .help("give one of them another name with `[\"rust:identifier:...\"]`"),
             );
         }

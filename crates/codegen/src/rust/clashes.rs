@@ -2,9 +2,11 @@
 //!
 //! A name that `rust:identifier` gives stays, then the first in order of declaration; each later one
 //! gets underscores behind it until nothing has its name. The new name is written into a copy of the
-//! model as `rust:identifier`, so that no generator knows of it. Names of the same model and options
-//! are always the same, and adding a definition behind the others changes none of theirs.
+//! model as `rust:identifier`, so that no generator knows of it; a model of which every name stays is
+//! not copied. Names of the same model and options are always the same, and adding a definition behind
+//! the others changes none of theirs.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use floe_slice::diagnostic::{Code, Diagnostic, Span};
@@ -25,8 +27,8 @@ use super::scope::{is_external, module_text, operations_of, snake_ident, type_na
 
 /// A model in which every name has one of its own in Rust, unless metadata of its author say
 /// otherwise.
-pub(super) struct Resolved {
-    pub(super) model: Model,
+pub(super) struct Resolved<'m> {
+    pub(super) model: Cow<'m, Model>,
     /// The names of the modules that do not have their usual one, by their Slice names, outermost
     /// first.
     pub(super) modules: BTreeMap<Vec<String>, String>,
@@ -38,13 +40,16 @@ pub(super) struct Resolved {
 ///
 /// # Errors
 /// A diagnostic for each `rust:identifier` that is none.
-pub(super) fn resolve(model: &Model, options: &RustOptions) -> Result<Resolved, Vec<Diagnostic>> {
+pub(super) fn resolve<'m>(
+    model: &'m Model,
+    options: &RustOptions,
+) -> Result<Resolved<'m>, Vec<Diagnostic>> {
     let findings = check_identifiers(model);
     if !findings.is_empty() {
         return Err(findings);
     }
     let mut resolve = Resolve {
-        model: model.clone(),
+        model: Cow::Borrowed(model),
         modules: BTreeMap::new(),
         warnings: Vec::new(),
     };
@@ -61,8 +66,8 @@ pub(super) fn resolve(model: &Model, options: &RustOptions) -> Result<Resolved, 
     })
 }
 
-struct Resolve {
-    model: Model,
+struct Resolve<'m> {
+    model: Cow<'m, Model>,
     modules: BTreeMap<Vec<String>, String>,
     warnings: Vec<Diagnostic>,
 }
@@ -81,7 +86,7 @@ struct Candidate {
 /// The names that are taken, and by whom.
 type Taken = HashMap<String, (String, Span)>;
 
-impl Resolve {
+impl Resolve<'_> {
     /// Members and enumerators.
     fn members(&mut self, id: DefinitionId) {
         let definition = self.model.definition(id);
@@ -101,8 +106,11 @@ impl Resolve {
             _ => return,
         };
         let names = self.unique(what, &candidates);
-        let own = names.len() - metadata_of_parts(&mut self.model.definitions[id.0]).len();
-        let parts = metadata_of_parts(&mut self.model.definitions[id.0]);
+        if names.iter().all(Option::is_none) {
+            return;
+        }
+        let parts = metadata_of_parts(&mut self.model.to_mut().definitions[id.0]);
+        let own = names.len() - parts.len();
         let changed = names.into_iter().zip(candidates).skip(own);
         for ((metadata, doc), (name, candidate)) in parts.into_iter().zip(changed) {
             if let Some(name) = name {
@@ -117,7 +125,11 @@ impl Resolve {
             let parameters = &self.model.own_operations(id)[index].parameters;
             let candidates: Vec<Candidate> = parameters.iter().map(parameter).collect();
             let names = self.unique("parameter", &candidates);
-            let operation = &mut operations_of(&mut self.model.definitions[id.0])[index];
+            if names.iter().all(Option::is_none) {
+                continue;
+            }
+            let model = self.model.to_mut();
+            let operation = &mut operations_of(&mut model.definitions[id.0])[index];
             let parameters = operation.parameters.iter_mut().zip(names).zip(candidates);
             for ((parameter, name), candidate) in parameters {
                 if let Some(name) = name {
@@ -137,7 +149,8 @@ impl Resolve {
         let mut reasons = BTreeMap::new();
         while self.operations_once(options, &mut names, &mut reasons) {}
         for ((id, index), name) in names {
-            let operation = &mut operations_of(&mut self.model.definitions[id.0])[index];
+            let model = self.model.to_mut();
+            let operation = &mut operations_of(&mut model.definitions[id.0])[index];
             let candidate = operation_candidate(operation, false);
             rename(&mut operation.metadata, &name, operation.span);
             note(&mut operation.doc, &operation.name);
@@ -199,17 +212,18 @@ impl Resolve {
         for (ids, may_change) in [(fixed, false), (free, true)] {
             for id in ids {
                 self.open_modules(id, &mut types);
-                let definition = self.model.definition(id).clone();
-                let taken = match definition.kind {
-                    DefinitionKind::Const(_) => &mut constants,
-                    _ => &mut types,
-                };
-                let taken = taken.entry(definition.modules.clone()).or_default();
+                let definition = self.model.definition(id);
+                let is_const = matches!(definition.kind, DefinitionKind::Const(_));
+                let all = if is_const { &mut constants } else { &mut types };
+                if !all.contains_key(&definition.modules) {
+                    all.insert(definition.modules.clone(), Taken::new());
+                }
+                let taken = all.get_mut(&definition.modules).expect("it was added");
                 let names = |definition: &Definition| match definition.kind {
                     DefinitionKind::Const(_) => vec![text_of(&const_ident(definition))],
                     _ => type_names(definition, objects.contains(&id)),
                 };
-                self.definition(id, definition, taken, may_change, names);
+                self.definition(id, taken, may_change, names);
             }
         }
     }
@@ -217,45 +231,56 @@ impl Resolve {
     fn definition(
         &mut self,
         id: DefinitionId,
-        mut definition: Definition,
         taken: &mut Taken,
         may_change: bool,
         names: impl Fn(&Definition) -> Vec<String>,
     ) {
+        let definition = self.model.definition(id);
+        let mut wanted = names(definition);
+        let clash = wanted.iter().find_map(|name| taken.get(name)).cloned();
+        if let Some(reason) = clash.filter(|_| may_change) {
+            let renamed = self.rename_definition(id, &reason, taken, &names);
+            wanted = names(&renamed);
+            self.model.to_mut().definitions[id.0] = renamed;
+        }
+        let definition = self.model.definition(id);
+        for name in wanted {
+            let by = || (definition.scoped.clone(), definition.span);
+            taken.entry(name).or_insert_with(by);
+        }
+    }
+
+    /// The definition with a name of which nothing is taken.
+    fn rename_definition(
+        &mut self,
+        id: DefinitionId,
+        reason: &(String, Span),
+        taken: &Taken,
+        names: impl Fn(&Definition) -> Vec<String>,
+    ) -> Definition {
+        let mut definition = self.model.definition(id).clone();
         let usual = definition.metadata.len();
-        let mut name = match definition.kind {
-            DefinitionKind::Const(_) => text_of(&const_ident(&definition)),
-            _ => type_name(&definition),
+        let (what, mut name) = match definition.kind {
+            DefinitionKind::Const(_) => ("constant", text_of(&const_ident(&definition))),
+            _ => ("type", type_name(&definition)),
         };
-        let mut reason = None;
-        while let Some(by) = names(&definition).iter().find_map(|name| taken.get(name)) {
-            if !may_change {
-                break;
-            }
-            reason.get_or_insert_with(|| by.clone());
+        while names(&definition)
+            .iter()
+            .any(|name| taken.contains_key(name))
+        {
             name.push('_');
             definition.metadata.truncate(usual);
             rename(&mut definition.metadata, &name, definition.span);
         }
-        for name in names(&definition) {
-            let by = (definition.scoped.clone(), definition.span);
-            taken.entry(name).or_insert(by);
-        }
-        if let Some(reason) = reason {
-            let candidate = Candidate {
-                slice: definition.scoped.clone(),
-                span: definition.span,
-                rust: String::new(),
-                is_fixed: false,
-            };
-            let what = match definition.kind {
-                DefinitionKind::Const(_) => "constant",
-                _ => "type",
-            };
-            self.warn(what, &candidate, &name, &reason);
-            note(&mut definition.doc, &definition.name);
-            self.model.definitions[id.0] = definition;
-        }
+        let candidate = Candidate {
+            slice: definition.scoped.clone(),
+            span: definition.span,
+            rust: String::new(),
+            is_fixed: false,
+        };
+        self.warn(what, &candidate, &name, reason);
+        note(&mut definition.doc, &definition.name);
+        definition
     }
 
     /// The modules around a definition, where it is the first in them.

@@ -36,8 +36,8 @@ pub(super) struct Table {
 }
 
 impl Facts {
-    pub(super) fn of(resolved: &Resolved, options: &RustOptions) -> Self {
-        let model = &resolved.model;
+    pub(super) fn of(resolved: &Resolved<'_>, options: &RustOptions) -> Self {
+        let model = &*resolved.model;
         let objects = objects(model);
         let generated = || {
             model

@@ -23,6 +23,9 @@ mod structs;
 mod types;
 mod views;
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use floe_slice::diagnostic::Diagnostic;
 use floe_slice::model::{DefinitionId, DefinitionKind, Model};
 use proc_macro2::TokenStream;
@@ -31,64 +34,113 @@ use quote::quote;
 pub use options::RustOptions;
 
 use crate::writer;
+use clashes::Resolved;
 use facts::Facts;
 use scope::{Scope, is_external};
 
 /// Rust source text for all definitions of a model but those that the options call external.
 ///
 /// The same model and options always give the same text. Of names that become one in Rust
-/// (`maxCost` and `max_cost`), all but the first get underscores behind them; [`renamed_in_rust`] tells
-/// which.
+/// (`maxCost` and `max_cost`), all but the first get underscores behind them;
+/// [`generate_rust_with_warnings`] tells which.
 ///
 /// # Errors
 /// Diagnostics about metadata for Rust that are malformed, in the wrong place, or give one name to
 /// two things.
 pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec<Diagnostic>> {
-    let resolved = clashes::resolve(model, options)?;
-    let model = &resolved.model;
-    let facts = Facts::of(&resolved, options);
+    generate(&clashes::resolve(model, options)?, options)
+}
+
+/// What [`generate_rust`] gives, and a warning for each name that it had to change because another
+/// one becomes the same. Files with `[["suppress-warning:all"]]` have none.
+pub fn generate_rust_with_warnings(
+    model: &Model,
+    options: &RustOptions,
+) -> (Result<String, Vec<Diagnostic>>, Vec<Diagnostic>) {
+    match clashes::resolve(model, options) {
+        Ok(mut resolved) => {
+            let generated = generate(&resolved, options);
+            resolved
+                .warnings
+                .retain(|warning| !is_suppressed(model, warning));
+            (generated, resolved.warnings)
+        }
+        Err(findings) => (Err(findings), Vec::new()),
+    }
+}
+
+fn generate(resolved: &Resolved<'_>, options: &RustOptions) -> Result<String, Vec<Diagnostic>> {
+    let model = &*resolved.model;
+    let facts = Facts::of(resolved, options);
     let findings = check::check(model, options, &facts);
     if !findings.is_empty() {
         return Err(findings);
     }
-    let generator = Generator {
+    let root = options.root();
+    let mut generator = Generator {
         model,
         options,
         facts,
+        laid_out: HashMap::new(),
     };
-    let root = options.root();
+    generator.laid_out = generator.lay_out(root.len());
     let mut text = writer::Text::new(&header(model, &root));
     generator.module(&root, &mut text);
     Ok(text.finish())
 }
 
-/// A warning for each name that [`generate_rust`] changes because another one becomes the same. Files
-/// with `[["suppress-warning:all"]]` have none.
-pub fn renamed_in_rust(model: &Model, options: &RustOptions) -> Vec<Diagnostic> {
-    let resolved = clashes::resolve(model, options);
-    let mut warnings = resolved.map_or_else(|_| Vec::new(), |resolved| resolved.warnings);
-    warnings.retain(|warning| {
-        let file = warning.span.and_then(|span| model.files.get(span.file.0));
-        let mut metadata = file.into_iter().flat_map(|file| &file.metadata);
-        !metadata.any(|one| one.text == "suppress-warning" || one.text == "suppress-warning:all")
-    });
-    warnings
+/// Whether the file of a warning wants none.
+fn is_suppressed(model: &Model, warning: &Diagnostic) -> bool {
+    let file = warning.span.and_then(|span| model.files.get(span.file.0));
+    let mut metadata = file.into_iter().flat_map(|file| &file.metadata);
+    metadata.any(|one| one.text == "suppress-warning" || one.text == "suppress-warning:all")
 }
+
+/// Fewer than these are not worth a thread.
+const DEFINITIONS_PER_THREAD: usize = 50;
 
 struct Generator<'a> {
     model: &'a Model,
     options: &'a RustOptions,
     facts: Facts,
+    /// The text of each definition, at the depth at which it stands.
+    laid_out: HashMap<DefinitionId, String>,
 }
 
 impl Generator<'_> {
-    /// Writes the content of a module: its definitions, then the modules in it. Each definition is
-    /// laid out alone: one tree of a large contract would cost far more memory, and time with it.
+    /// Lays out each definition alone, as many at a time as there are processors: that is where the
+    /// time goes, and one tree of a large contract would cost far more memory.
+    fn lay_out(&self, root_len: usize) -> HashMap<DefinitionId, String> {
+        let ids: Vec<DefinitionId> = self.generated().collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let modules = &self.model.definition(*id).modules;
+                let depth = modules.len().saturating_sub(root_len);
+                done.push((*id, writer::layout(self.definition(modules, *id), depth)));
+            }
+            done
+        };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let helpers = processors.min(ids.len() / DEFINITIONS_PER_THREAD).max(1) - 1;
+        std::thread::scope(|scope| {
+            let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
+            let mut all: HashMap<DefinitionId, String> = work().into_iter().collect();
+            for helper in helpers {
+                let done = helper.join();
+                all.extend(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            all
+        })
+    }
+
+    /// Writes the content of a module: its definitions, then the modules in it.
     fn module(&self, modules: &[String], text: &mut writer::Text) {
         text.items(classes::table(&self.scope(modules)).unwrap_or_default());
         for id in self.generated() {
             if self.model.definition(id).modules == modules {
-                text.items(self.definition(modules, id));
+                text.laid_out(&self.laid_out[&id]);
             }
         }
         for name in self.children(modules) {
@@ -168,6 +220,7 @@ impl Generator<'_> {
             options: self.options,
             modules,
             facts: &self.facts,
+            root: scope::path(self.options.crate_path()),
         }
     }
 

@@ -17,12 +17,14 @@ pub(super) struct Scope<'a> {
     pub(super) modules: &'a [String],
     /// What is known of the whole model.
     pub(super) facts: &'a Facts,
+    /// The path to the crate `floe`: to parse it anew wherever it stands takes its time.
+    pub(super) root: TokenStream,
 }
 
 impl Scope<'_> {
     /// The path to the crate `floe`.
     pub(super) fn root(&self) -> TokenStream {
-        path(self.options.crate_path())
+        self.root.clone()
     }
 
     /// The path to the type that a definition becomes, with `suffix` behind its name.
@@ -216,7 +218,7 @@ pub(super) fn operations_of(definition: &mut Definition) -> &mut [Operation] {
 }
 
 /// A path as tokens; every path given by a caller was checked when it was given.
-fn path(text: &str) -> TokenStream {
+pub(super) fn path(text: &str) -> TokenStream {
     text.parse().expect("a Rust path")
 }
 

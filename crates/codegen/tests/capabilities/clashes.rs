@@ -1,6 +1,6 @@
 //! Names that are two in Slice and one in Rust.
 
-use floe_codegen::{RustOptions, generate_rust, renamed_in_rust};
+use floe_codegen::{RustOptions, generate_rust, generate_rust_with_warnings};
 use floe_slice::check_source;
 
 use crate::findings;
@@ -142,8 +142,8 @@ fn rust(contract: &str) -> (String, String) {
     let compilation = check_source(contract.as_bytes());
     assert!(!compilation.has_errors(), "{}", compilation.render());
     let options = RustOptions::new();
-    let text = generate_rust(&compilation.model, &options).expect("a legal contract");
-    let warnings = renamed_in_rust(&compilation.model, &options);
+    let (generated, warnings) = generate_rust_with_warnings(&compilation.model, &options);
+    let text = generated.expect("a legal contract");
     let warnings = warnings.iter().map(|it| it.render(&compilation.sources));
     (text, warnings.collect())
 }

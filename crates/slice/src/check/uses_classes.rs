@@ -6,6 +6,9 @@ use crate::model::{Definition, DefinitionId, DefinitionKind, Type};
 
 /// Whether a value of the type may hold a class instance.
 pub(crate) fn uses_classes(definitions: &[Definition], r#type: Type) -> bool {
+    if let Type::Primitive(_) | Type::ObjectProxy | Type::Proxy(_) = r#type {
+        return false;
+    }
     let mut open = vec![r#type];
     let mut seen: HashSet<DefinitionId> = HashSet::new();
     while let Some(r#type) = open.pop() {

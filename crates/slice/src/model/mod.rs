@@ -136,14 +136,26 @@ impl Model {
 
     /// The exceptions that derive from this one, directly or not, in order of definition.
     pub fn derived_exceptions(&self, exception: DefinitionId) -> Vec<DefinitionId> {
-        self.iter()
-            .filter(|(id, definition)| {
-                *id != exception
-                    && matches!(definition.kind, DefinitionKind::Exception(_))
-                    && self.exception_chain(*id).contains(&exception)
-            })
-            .map(|(id, _)| id)
+        let definitions = (0..self.definitions.len()).map(DefinitionId);
+        definitions
+            .filter(|id| self.derives_from(*id, exception))
             .collect()
+    }
+
+    /// Whether the first is an exception that extends the second, directly or not. Each operation asks
+    /// it of every definition: nothing is allocated.
+    fn derives_from(&self, derived: DefinitionId, exception: DefinitionId) -> bool {
+        let mut current = derived;
+        while let DefinitionKind::Exception(Exception {
+            base: Some(base), ..
+        }) = &self.definition(current).kind
+        {
+            if *base == exception {
+                return true;
+            }
+            current = *base;
+        }
+        false
     }
 
     fn visit_bases(&self, interface: DefinitionId, order: &mut Vec<DefinitionId>) {
