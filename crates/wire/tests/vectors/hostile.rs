@@ -100,9 +100,32 @@ fn a_graph_may_be_as_deep_as_the_limit() {
 
 #[test]
 fn a_deeper_graph_is_refused_in_encoding_1_0() {
-    let bytes = encode(&chain(GRAPH_DEPTH_MAX + 1), V1_0, ClassFormat::Compact);
+    let deepest = chain_1_0(GRAPH_DEPTH_MAX as i32);
+    assert_eq!(decode(&deepest, V1_0), Ok(chain(GRAPH_DEPTH_MAX)));
+    let bytes = chain_1_0(GRAPH_DEPTH_MAX as i32 + 1);
     let too_deep = DecodeErrorKind::GraphTooDeep(GRAPH_DEPTH_MAX);
     assert_eq!(kind::<Link<Node>>(&bytes, V1_0), too_deep);
+}
+
+/// A list of nodes in encoding 1.0, each in a batch of its own.
+fn chain_1_0(count: i32) -> Vec<u8> {
+    let mut bytes = (-1_i32).to_le_bytes().to_vec();
+    for id in 1..=count {
+        let (node, object): (&[u8], &[u8]) = match id {
+            1 => (b"\x00\x09::V::Node", b"\x00\x0d::Ice::Object"),
+            _ => (b"\x01\x01", b"\x01\x02"),
+        };
+        let next = if id == count { 0 } else { -(id + 1) };
+        bytes.push(1);
+        bytes.extend(id.to_le_bytes());
+        bytes.extend(node);
+        bytes.extend(b"\x09\x00\x00\x00\x00");
+        bytes.extend(next.to_le_bytes());
+        bytes.extend(object);
+        bytes.extend(b"\x05\x00\x00\x00\x00");
+    }
+    bytes.push(0);
+    bytes
 }
 
 /// A sequence of which each element is a node whose next is the one before: deep, though nothing is
@@ -202,6 +225,34 @@ fn a_decoder_can_be_given_another_limit() {
     assert_eq!(read(150), Ok(150));
     let error = read(149).expect_err("one too many");
     assert_eq!(error.kind, DecodeErrorKind::GraphTooDeep(149));
+}
+
+#[test]
+fn a_deeper_graph_is_not_written_in_encoding_1_0_either() {
+    let sent = chain(GRAPH_DEPTH_MAX);
+    let bytes = encode(&sent, V1_0, ClassFormat::Compact);
+    assert_eq!(decode(&bytes, V1_0), Ok(sent));
+    let error = try_encode(&chain(GRAPH_DEPTH_MAX + 1), V1_0, ClassFormat::Compact);
+    assert_eq!(error, Err(EncodeError::GraphTooDeep(GRAPH_DEPTH_MAX)));
+}
+
+#[test]
+fn links_back_make_no_graph_of_encoding_1_0_deeper() {
+    let ring = Ref::new_cyclic(|back| Node {
+        name: "first".to_owned(),
+        next: Link::new(Node {
+            name: "second".to_owned(),
+            next: back.clone(),
+        }),
+    });
+    let sent = Link::from(ring);
+    let bytes = encode(&sent, V1_0, ClassFormat::Compact);
+    let received: Link<Node> = decode(&bytes, V1_0).expect("a ring");
+    let second = received.get().and_then(|first| first.next.get());
+    assert_eq!(
+        second.map(|second| second.name.clone()),
+        Some("second".to_owned())
+    );
 }
 
 #[test]

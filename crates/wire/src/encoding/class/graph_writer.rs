@@ -21,6 +21,9 @@ pub(in crate::encoding) struct GraphWriter {
     table: Option<Table>,
     /// Instances of encoding 1.0 whose bodies are still to be written.
     pending: Vec<(i32, Arc<Slot>)>,
+    /// The instance of encoding 1.0 that is being written, and which one owns which so far.
+    owner: Option<i32>,
+    owned: Vec<(i32, i32)>,
     /// Instances that are being written, one inside the other.
     depth: usize,
 }
@@ -62,6 +65,34 @@ impl Table {
     }
 }
 
+impl GraphWriter {
+    /// How many instances of encoding 1.0 are below one another at most. They do not stand inside one
+    /// another there, so it is found when all are written: what owns is no cycle, so that an instance
+    /// comes when all of its owners have come.
+    fn height_1_0(&self) -> usize {
+        let mut owners = vec![0_usize; self.ids.len() + 1];
+        let mut owned: HashMap<i32, Vec<i32>> = HashMap::new();
+        for (owner, id) in &self.owned {
+            owners[*id as usize] += 1;
+            owned.entry(*owner).or_default().push(*id);
+        }
+        let mut depths = vec![1_usize; owners.len()];
+        let ids = 1..owners.len() as i32;
+        let mut ready: Vec<i32> = ids.filter(|id| owners[*id as usize] == 0).collect();
+        while let Some(owner) = ready.pop() {
+            for id in owned.get(&owner).into_iter().flatten() {
+                let index = *id as usize;
+                depths[index] = depths[index].max(depths[owner as usize] + 1);
+                owners[index] -= 1;
+                if owners[index] == 0 {
+                    ready.push(*id);
+                }
+            }
+        }
+        depths.into_iter().max().unwrap_or(0)
+    }
+}
+
 impl Encoder<'_> {
     /// Sets how class instances are written in encoding 1.1: as the operation's metadata says.
     pub fn set_class_format(&mut self, format: ClassFormat) {
@@ -78,12 +109,17 @@ impl Encoder<'_> {
             let batch = std::mem::take(&mut self.graph().pending);
             self.size(batch.len());
             if batch.is_empty() {
-                return;
+                break;
             }
             for (id, slot) in batch {
                 self.int(id);
+                self.graph().owner = Some(id);
                 self.instance_1_0(&slot);
             }
+            self.graph().owner = None;
+        }
+        if self.graph().height_1_0() > GRAPH_DEPTH_MAX {
+            self.fail(EncodeError::GraphTooDeep(GRAPH_DEPTH_MAX));
         }
     }
 
@@ -100,7 +136,8 @@ impl Encoder<'_> {
             },
         };
         if self.encoding() == EncodingVersion::V1_0 {
-            return self.reference_1_0(slot);
+            let is_owned = matches!(target, Target::Owned(_));
+            return self.reference_1_0(slot, is_owned);
         }
         match &mut self.graph().table {
             Some(table) => {
@@ -118,7 +155,7 @@ impl Encoder<'_> {
         }
     }
 
-    fn reference_1_0(&mut self, slot: Arc<Slot>) {
+    fn reference_1_0(&mut self, slot: Arc<Slot>, is_owned: bool) {
         let graph = self.graph();
         let next = graph.ids.len() as i32 + 1;
         let id = match graph.ids.entry(address(&slot)) {
@@ -129,6 +166,9 @@ impl Encoder<'_> {
                 next
             }
         };
+        if let Some(owner) = graph.owner.filter(|_| is_owned) {
+            graph.owned.push((owner, id));
+        }
         self.int(-id);
     }
 
