@@ -91,7 +91,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn definition(&mut self, id: DefinitionId) {
         let before = self.findings.len();
-        own_metadata::check(self.model, id, &mut self.findings);
+        own_metadata::check(self.model, id, self.facts, &mut self.findings);
         self.findings
             .extend(own_metadata::key(self.model, id, self.facts));
         if self.findings.len() == before {

@@ -67,6 +67,41 @@ pub(super) fn applied(written: &str, parameters: &[TokenStream]) -> Option<Token
     Some(whole)
 }
 
+/// The first name in what `rust:type:` names that nothing brings into the generated modules: it is no
+/// part of a longer path, not in the prelude of Rust, and `is_defined` says no.
+pub(super) fn unknown_name(written: &str, is_defined: &dyn Fn(&str) -> bool) -> Option<String> {
+    let tokens: TokenStream = written.parse().ok()?;
+    unknown_in(tokens, is_defined)
+}
+
+fn unknown_in(tokens: TokenStream, is_defined: &dyn Fn(&str) -> bool) -> Option<String> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_mark = |token: Option<&TokenTree>, marks: &[char]| matches!(token, Some(TokenTree::Punct(punct)) if marks.contains(&punct.as_char()));
+    tokens
+        .iter()
+        .enumerate()
+        .find_map(|(index, token)| match token {
+            TokenTree::Group(group) => unknown_in(group.stream(), is_defined),
+            TokenTree::Ident(ident) => {
+                let before = index.checked_sub(1).and_then(|before| tokens.get(before));
+                // A part of a path has colons beside it, a lifetime a quotation mark before it.
+                let is_part =
+                    is_mark(before, &[':', '\'']) || is_mark(tokens.get(index + 1), &[':']);
+                let name = ident.to_string();
+                let is_known = is_part || IN_SCOPE.contains(&&*name) || is_defined(&name);
+                (!is_known).then_some(name)
+            }
+            _ => None,
+        })
+}
+
+/// Names of types that need no path, and keywords that types hold.
+const IN_SCOPE: [&str; 26] = [
+    "_", "Box", "Fn", "Option", "Result", "Send", "String", "Sync", "Vec", "bool", "char", "const",
+    "dyn", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "str", "u16", "u32", "u64",
+    "u8",
+];
+
 fn fill(tokens: TokenStream, next: &mut dyn FnMut() -> TokenStream) -> TokenStream {
     let mut filled = TokenStream::new();
     for token in tokens {
@@ -118,5 +153,25 @@ mod tests {
         for bad in ["", "a b", "Vec<", "1"] {
             assert_eq!(text(bad, &one), None, "{bad}");
         }
+    }
+    #[test]
+    fn a_name_without_a_path_has_to_be_known() {
+        let is_defined = |name: &str| name == "Local";
+        let unknown = |written| unknown_name(written, &is_defined);
+        for known in [
+            "std::collections::VecDeque",
+            "Box<[_]>",
+            "Vec",
+            "my::Weights<Local>",
+            "::floe::Collected<smallvec::SmallVec<[_; 4]>>",
+        ] {
+            assert_eq!(unknown(known), None, "{known}");
+        }
+        assert_eq!(unknown("HashMap").as_deref(), Some("HashMap"));
+        assert_eq!(
+            unknown("floe::Collected<SmallVec<[_; 4]>>").as_deref(),
+            Some("SmallVec")
+        );
+        assert_eq!(unknown("my::Set<[Other; 2]>").as_deref(), Some("Other"));
     }
 }

@@ -11,7 +11,7 @@ use floe_slice::model::{
 use quote::quote;
 
 use super::check::inner_metadata;
-use super::containers::{Container, applied};
+use super::containers::{Container, applied, unknown_name};
 use super::facts::Facts;
 use super::{derive, views};
 
@@ -24,11 +24,16 @@ pub(super) fn check_identifiers(model: &Model) -> Vec<Diagnostic> {
 }
 
 /// Adds what is wrong with the other metadata of a definition.
-pub(super) fn check(model: &Model, id: DefinitionId, findings: &mut Vec<Diagnostic>) {
+pub(super) fn check(
+    model: &Model,
+    id: DefinitionId,
+    facts: &Facts,
+    findings: &mut Vec<Diagnostic>,
+) {
     let definition = model.definition(id);
     for metadata in &definition.metadata {
         findings.extend(derives(metadata));
-        findings.extend(container(metadata, definition));
+        findings.extend(container(metadata, definition, facts));
         findings.extend(bytes(metadata, definition));
         findings.extend(view(metadata, model, id));
     }
@@ -59,7 +64,7 @@ fn is_plain_path(path: &str) -> bool {
     })
 }
 
-fn container(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic> {
+fn container(metadata: &Metadata, definition: &Definition, facts: &Facts) -> Option<Diagnostic> {
     let written = metadata.text.strip_prefix("rust:type:")?;
     let parameters = match definition.kind {
         DefinitionKind::Sequence(_) => vec![quote!(u8)],
@@ -67,7 +72,16 @@ fn container(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic>
         _ => return None,
     };
     if applied(written, &parameters).is_some() {
-        return None;
+        let unknown = unknown_name(written, &|name| facts.type_names.contains(name))?;
+        let message =
+            format!("expected a path, got `{unknown}`, which generated code does not import");
+        let help = match unknown.as_str() {
+            "BTreeMap" | "BTreeSet" | "HashMap" | "HashSet" | "LinkedList" | "VecDeque" => {
+                format!("write `std::collections::{unknown}`")
+            }
+            _ => format!("write where it is: `crate::{unknown}`, or the path in another crate"),
+        };
+        return Some(Diagnostic::new(Code::BadName, metadata.span, message).help(help));
     }
     let message = format!("expected the path of a Rust container, got `{written}`");
     let help = "write `rust:type:std::collections::HashMap`; its parameters are filled in";

@@ -178,3 +178,17 @@ fn what_would_not_compile_is_refused_with_its_place() {
         assert!(text.contains("help: "), "{text}");
     }
 }
+
+#[test]
+fn a_container_that_nothing_imports_is_an_error_with_the_path_to_write() {
+    let text = findings("module M { [\"rust:type:HashMap\"] dictionary<int, int> D; }");
+    assert!(text.contains("input.ice:1:"), "{text}");
+    assert!(text.contains("expected a path, got `HashMap`"), "{text}");
+    assert!(text.contains("write `std::collections::HashMap`"), "{text}");
+    let text = rust(
+        "struct Local { int i; } [\"rust:type:Vec\"] sequence<int> V;
+                     [\"rust:type:my::Set<Local>\"] sequence<Local> W;",
+    );
+    assert!(text.contains("pub type V = Vec<i32>;"), "{text}");
+    assert!(text.contains("pub type W = my::Set<Local>;"), "{text}");
+}
