@@ -187,6 +187,7 @@ impl<'m> Comparison<'m> {
         let metadata = (&*old.metadata, &*new.metadata);
         let docs = (old.doc.as_deref(), new.doc.as_deref());
         self.annotations(&new.scoped, places, metadata, docs);
+        self.preserve_slice(old_id, new_id);
     }
 
     fn constant(&mut self, old: (&Definition, &Const), new: (&Definition, &Const)) {

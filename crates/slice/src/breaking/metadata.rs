@@ -2,7 +2,7 @@
 
 use super::{ChangeCode, Comparison};
 use crate::diagnostic::Span;
-use crate::model::Metadata;
+use crate::model::{DefinitionId, DefinitionKind, Metadata, Model};
 
 /// Directives without a language that change generated code.
 const MAPPING: &[&str] = &[
@@ -13,6 +13,8 @@ const MAPPING: &[&str] = &[
     "delegate",
     "UserException",
 ];
+
+const PRESERVE_SLICE: &str = "preserve-slice";
 
 impl Comparison<'_> {
     /// Compares the metadata and the doc comments of something.
@@ -26,10 +28,7 @@ impl Comparison<'_> {
         let (old, new) = metadata;
         for directive in old.iter().filter(|it| !has(new, &it.text)) {
             let text = &directive.text;
-            let code = match word(text) {
-                "preserve-slice" => ChangeCode::PreserveSliceRemoved,
-                word => of_directive(word, text),
-            };
+            let code = of_directive(word(text), text);
             let message = format!("the metadata `{text}` is gone");
             self.directive(code, subject, places, text, message);
         }
@@ -54,7 +53,45 @@ impl Comparison<'_> {
         }
     }
 
-    /// Reports a directive, unless it says how operations encode, which is compared with the operations.
+    /// Compares whether unknown slices of a class or exception are kept: `preserve-slice` holds for
+    /// what extends it too, so that it may move to a base.
+    pub(super) fn preserve_slice(&mut self, old: DefinitionId, new: DefinitionId) {
+        let (was, is) = (self.old.definition(old), self.new.definition(new));
+        let places = (Some(was.span), Some(is.span));
+        let own = (
+            has(&was.metadata, PRESERVE_SLICE),
+            has(&is.metadata, PRESERVE_SLICE),
+        );
+        let has_lost = preserves(self.old, old) && !preserves(self.new, new);
+        // What a base has lost is reported there, unless it is no longer the base.
+        let is_by_base = has_lost && !own.0 && self.has_same_base(old, new);
+        let (code, message) = match own {
+            _ if has_lost && !is_by_base => (
+                ChangeCode::PreserveSliceRemoved,
+                "neither it nor a base has the metadata `preserve-slice` any more",
+            ),
+            (true, false) => (
+                ChangeCode::MetadataChanged,
+                "the metadata `preserve-slice` is gone, but a base has it",
+            ),
+            (false, true) => (
+                ChangeCode::MetadataChanged,
+                "the metadata `preserve-slice` is new",
+            ),
+            _ => return,
+        };
+        self.report(code, &is.scoped, places, message);
+    }
+
+    fn has_same_base(&self, old: DefinitionId, new: DefinitionId) -> bool {
+        match (base(self.old, old), base(self.new, new)) {
+            (Some(was), Some(is)) => self.current_name(was) == self.new.definition(is).scoped,
+            (was, is) => was.is_none() && is.is_none(),
+        }
+    }
+
+    /// Reports a directive, unless it says how operations encode, which is compared with the operations,
+    /// or what is inherited.
     fn directive(
         &mut self,
         code: ChangeCode,
@@ -63,9 +100,29 @@ impl Comparison<'_> {
         text: &str,
         message: String,
     ) {
-        if word(text) != "format" {
+        if !["format", PRESERVE_SLICE].contains(&word(text)) {
             self.report(code, subject, places, message);
         }
+    }
+}
+
+/// Whether a class or exception, or one that it extends, has `preserve-slice`.
+fn preserves(model: &Model, id: DefinitionId) -> bool {
+    let mut next = Some(id);
+    while let Some(id) = next {
+        if has(&model.definition(id).metadata, PRESERVE_SLICE) {
+            return true;
+        }
+        next = base(model, id);
+    }
+    false
+}
+
+fn base(model: &Model, id: DefinitionId) -> Option<DefinitionId> {
+    match &model.definition(id).kind {
+        DefinitionKind::Class(class) => class.base,
+        DefinitionKind::Exception(exception) => exception.base,
+        _ => None,
     }
 }
 

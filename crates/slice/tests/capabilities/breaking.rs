@@ -214,6 +214,26 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "class C { }",
         &["preserve-slice-removed"],
     ),
+    (
+        "[\"preserve-slice\"] class B { } [\"preserve-slice\"] class C extends B { }",
+        "[\"preserve-slice\"] class B { } class C extends B { }",
+        &["metadata-changed"],
+    ),
+    (
+        "[\"preserve-slice\"] class B { } class C extends B { }",
+        "class B { } [\"preserve-slice\"] class C extends B { }",
+        &["preserve-slice-removed", "metadata-changed"],
+    ),
+    (
+        "[\"preserve-slice\"] class B { } class C extends B { }",
+        "class B { } class C extends B { }",
+        &["preserve-slice-removed"],
+    ),
+    (
+        "[\"preserve-slice\"] class B { } class C extends B { }",
+        "[\"preserve-slice\"] class B { } class C { }",
+        &["base-changed", "preserve-slice-removed"],
+    ),
     ("class C { }", "class C(2) { }", &["compact-id-changed"]),
     ("class C(2) { }", "class C { }", &["compact-id-changed"]),
     (
