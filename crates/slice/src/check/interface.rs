@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::container::Names;
 use super::member::Tags;
-use super::{Checker, Context, doc, metadata};
+use super::{Checker, Context, doc, metadata, suggest};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionId, DefinitionKind, Interface, Operation, Parameter, Returned};
 use crate::parse::ast::{self, Name, ScopedName, TypeKind, ValueKind};
@@ -265,7 +265,11 @@ impl Checker {
         let throws = self.throws(&operation.throws, context);
         self.check_oneway(operation);
         let text = prelude.doc.as_deref().and_then(doc::clean);
-        let text = text.and_then(|text| distribute(&text, parameters.as_deref_mut()));
+        let split = doc::split_parameters(text.as_deref().unwrap_or(""));
+        if let Some(parameters) = &mut parameters {
+            self.check_documented(&split.parameters, parameters, name);
+            distribute(split.parameters, parameters);
+        }
         Some(Operation {
             name: name.text.clone(),
             is_idempotent: operation.is_idempotent,
@@ -273,7 +277,7 @@ impl Checker {
             parameters: parameters?,
             throws,
             metadata: prelude.metadata.clone(),
-            doc: text,
+            doc: split.text,
             span: name.span,
         })
         .filter(|_| is_new)
@@ -349,6 +353,32 @@ impl Checker {
         })
     }
 
+    /// Warns of a `@param` that names no parameter of the operation.
+    fn check_documented(
+        &mut self,
+        sections: &[(String, String)],
+        parameters: &[Parameter],
+        operation: &Name,
+    ) {
+        if self.is_suppressed(operation.span, "unknown-doc-parameter") {
+            return;
+        }
+        let names = || parameters.iter().map(|one| one.name.as_str());
+        let unknown = sections.iter().map(|(name, _)| name.as_str());
+        for name in unknown.filter(|name| names().all(|one| one != *name)) {
+            let operation_name = &operation.text;
+            let message = format!(
+                "the doc comment has a `@param {name}`, and `{operation_name}` no such parameter"
+            );
+            let help = match suggest::nearest(name, names()) {
+                Some(similar) => format!("did you mean `@param {similar}`?"),
+                None => "name a parameter, or remove the section".to_owned(),
+            };
+            let code = Code::UnknownDocParameter;
+            self.error(code, operation.span, message, &help);
+        }
+    }
+
     /// An operation hides what has the same name outside of the interface.
     fn check_hidden(&mut self, used: &ScopedName, what: &str, names: &Names) {
         let Some(place) = names.place_of(used) else {
@@ -378,15 +408,12 @@ fn names_of_result(operation: &ast::Operation) -> Vec<&ScopedName> {
     names
 }
 
-/// Gives the `@param` sections of an operation's doc to its parameters, and what is left back.
-fn distribute(text: &str, parameters: Option<&mut [Parameter]>) -> Option<String> {
-    let split = doc::split_parameters(text);
-    let parameters = parameters.unwrap_or_default();
-    for (name, text) in split.parameters {
+/// Gives the `@param` sections of an operation's doc to its parameters.
+fn distribute(sections: Vec<(String, String)>, parameters: &mut [Parameter]) {
+    for (name, text) in sections {
         let parameter = parameters.iter_mut().find(|one| one.name == name);
         if let Some(parameter) = parameter.filter(|_| !text.is_empty()) {
             parameter.doc.get_or_insert(text);
         }
     }
-    split.text
 }

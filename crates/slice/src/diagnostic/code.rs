@@ -91,6 +91,7 @@ codes! {
     OnewayResult, "oneway-result", Warning, "an operation that is only invoked oneway has results";
     // Advice.
     UnknownMetadata, "unknown-metadata", Warning, "a metadata directive has no meaning here";
+    UnknownDocParameter, "unknown-doc-parameter", Warning, "a doc comment describes a parameter that is not there";
     Deprecated, "deprecated", Warning, "something deprecated is used";
     DeprecatedFeature, "deprecated-feature", Warning, "Ice 3.8 has removed this feature of the language";
     // Code generation.
