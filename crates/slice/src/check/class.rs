@@ -156,6 +156,19 @@ impl Checker {
         Some(id)
     }
 
+    /// Takes the compact id of a class of an earlier unit that this unit includes too.
+    pub(super) fn note_compact_id(&mut self, id: DefinitionId) {
+        let definition = &self.definitions[id.0];
+        if let DefinitionKind::Class(Class {
+            compact_id: Some(compact_id),
+            ..
+        }) = definition.kind
+        {
+            let class = (definition.name.clone(), definition.span);
+            self.compact_ids.entry(compact_id).or_insert(class);
+        }
+    }
+
     fn base_class(
         &mut self,
         name: &Name,

@@ -61,6 +61,7 @@ pub(crate) struct Checker {
     /// The definitions of this unit, those to come too, by simple name: a use before the definition
     /// deserves a better message than an unknown name.
     upcoming: BTreeMap<String, Upcoming>,
+    /// The classes of this unit that have compact ids: programs of other units may use the same.
     compact_ids: HashMap<i32, (String, Span)>,
     /// Where the name of the constant stands whose initializer is being checked: it has no value yet.
     open_constant: Option<Span>,
@@ -139,6 +140,7 @@ impl Checker {
         self.add_file_metadata(unit);
         self.lacks_files = unit.lacks_files;
         self.upcoming.clear();
+        self.compact_ids.clear();
         self.scopes.forget_uses();
         collect_names(&unit.items, "", &mut self.upcoming);
         self.items(&unit.items, self.scopes.root(), &mut Vec::new());

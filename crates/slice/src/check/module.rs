@@ -194,6 +194,7 @@ impl Checker {
         let is_same_place = self.definition(id).span == name.span && facts.completed.is_some();
         if is_same_place && facts.body_unit != Some(unit) {
             self.facts[id.0].body_unit = Some(unit);
+            self.note_compact_id(id);
             self.see(context.scope, &name.text);
             return Some(Declared::Known);
         }

@@ -314,3 +314,16 @@ fn names_that_a_missing_file_may_define_are_not_reported() {
         [Code::IncludeNotFound, Code::Redefinition]
     );
 }
+
+#[test]
+fn a_compact_id_is_unique_in_a_translation_unit() {
+    let a = ("a.ice", "module A { class C(7) { } }");
+    let b = ("b.ice", "module B { class C(7) { } }");
+    let compilation = compile_files(&[a, b], &["a.ice", "b.ice"], &[]);
+    assert_eq!(compilation.render(), "");
+    let b = ("b.ice", "#include \"a.ice\"\nmodule B { class C(7) { } }");
+    for mains in [&["b.ice"][..], &["a.ice", "b.ice"]] {
+        let text = compile_files(&[a, b], mains, &[]).render();
+        assert!(text.contains("the compact id 7 is taken by `C`"), "{text}");
+    }
+}
