@@ -213,6 +213,14 @@ impl ClassIndex {
         Some(self.classes[*position].class)
     }
 
+    /// The one class whose name without modules this is.
+    pub(crate) fn only_namesake(&self, name: &str) -> Option<DefinitionId> {
+        let is_namesake = |type_id: &str| type_id.rsplit("::").next() == Some(name);
+        let mut namesakes = self.classes.iter().filter(|one| is_namesake(&one.type_id));
+        let only = namesakes.next().filter(|_| namesakes.next().is_none());
+        only.map(|one| one.class)
+    }
+
     /// The type ids, in order of definition.
     pub(crate) fn type_ids(&self) -> impl Iterator<Item = &str> {
         self.classes.iter().map(|class| &*class.type_id)

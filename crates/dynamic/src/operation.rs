@@ -243,12 +243,14 @@ impl Operation {
         let mut reader = JsonReader::new(&self.contract, list_of.root);
         let values = match (json, slots) {
             (Json::Object(object), slots) => reader.members(owner, slots, object, &[]),
-            (Json::Array(elements), slots) if elements.len() == slots.len() => {
-                let pairs = slots.iter().zip(elements).enumerate();
-                let values: Vec<Value> = pairs
+            (Json::Array(elements), slots) if fits(elements.len(), slots) => {
+                let given = slots.iter().zip(elements).enumerate();
+                let mut values: Vec<Value> = given
                     .filter_map(|(index, (slot, json))| reader.slot_at(index, slot, json))
                     .collect();
-                (values.len() == slots.len()).then_some(values)
+                let is_whole = values.len() == elements.len();
+                values.resize(slots.len(), Value::Unset);
+                is_whole.then_some(values)
             }
             (Json::Array(_), slots) => reader.mismatch(
                 format!("an array of {} ({})", slots.len(), list(slots)),
@@ -320,4 +322,10 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.contract.signature(self.declared()))
     }
+}
+
+/// Whether an array of so many can be for the slots: optional ones at the end may be left out.
+fn fits(len: usize, slots: &[Slot<'_>]) -> bool {
+    let left_out = slots.get(len..);
+    left_out.is_some_and(|slots| slots.iter().all(|slot| slot.tag.is_some()))
 }

@@ -165,7 +165,8 @@ impl JsonReader<'_> {
             return Some(Class::Unknown);
         }
         let type_id = format!("::{}", named.strip_prefix("::").unwrap_or(&named));
-        match contract.class(&type_id) {
+        let whole = contract.class(&type_id);
+        match whole.or_else(|| contract.classes().only_namesake(&named)) {
             Some(class) if contract.is_class_of(class, r#type) => Some(Class::Known(class)),
             _ if !object.contains_key(CLASS_KEY) => {
                 let expected = format!("{} with {CLASS_KEY}", self.instance_of(r#type));

@@ -200,6 +200,25 @@ fn list(len: usize) -> Json {
 }
 
 #[test]
+fn a_class_may_be_named_without_its_modules_where_one_has_the_name() {
+    let whole = through_bytes(
+        "M::Node",
+        &json!({"$class": "M::Named", "name": "", "next": null, "id": 1}),
+    );
+    let short = through_bytes(
+        "M::Node",
+        &json!({"$class": "Named", "name": "", "next": null, "id": 1}),
+    );
+    assert_eq!(short, whole);
+    let contract = contract("module A { class C { } class D { } } module B { class C { } }");
+    let error = problem(&contract, "Value", json!({"$class": "C"}));
+    assert!(
+        error.starts_with("value: expected a class of the Slice files (::A::C, "),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_graph_is_as_deep_as_the_limit_and_no_deeper() {
     let contract = contract(SLICE);
     let deepest = through_bytes("M::Node", &list(GRAPH_DEPTH_MAX));

@@ -19,6 +19,7 @@ module M
         string greet(string name, out int length) throws E;
         ["nonmutating"] idempotent void look();
         void move(Point to);
+        void find(string text, optional(1) int first, optional(2) int count);
         int clash(out int returnValue, out string other);
     }
 }
@@ -76,6 +77,26 @@ fn no_parameters_are_nothing() {
     assert_eq!(
         refused_request("noop", json!({"x": 1})),
         "params.x: expected nothing: noop has no parameters, got \"x\""
+    );
+}
+
+#[test]
+fn an_array_of_parameters_may_leave_out_optional_ones_at_its_end() {
+    let find = operation("find");
+    let encode = |json: Json| {
+        find.encode_request(&json, EncodingVersion::V1_1)
+            .expect("it fits")
+    };
+    let whole = encode(json!({"text": "a"}));
+    assert_eq!(encode(json!(["a"])), whole);
+    assert_eq!(encode(json!(["a", null])), whole);
+    assert_eq!(
+        encode(json!(["a", 3])),
+        encode(json!({"text": "a", "first": 3}))
+    );
+    assert_eq!(
+        refused_request("find", json!([])),
+        "params: expected an array of 3 (text, first, count), got an array of 0"
     );
 }
 
