@@ -317,6 +317,38 @@ async fn classes_of_another_contract_are_known_if_they_are_added() {
 }
 
 #[tokio::test]
+async fn a_communicator_can_be_given_another_limit_for_graphs() {
+    let chain = |len| {
+        (0..len).fold(Link::nil(), |next, _| {
+            Link::new(Node {
+                next,
+                ..Node::default()
+            })
+        })
+    };
+    let send = async |depth_max, len| {
+        let mut settings = Settings::default();
+        settings.class_graph_depth_max = depth_max;
+        let communicator = Communicator::with_settings(settings);
+        let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+        let proxy = adapter
+            .add("drawing", DrawingDispatcher::new(Echo))
+            .unwrap();
+        adapter.activate();
+        let deep: Any = Link::new(Node {
+            next: chain(len - 1),
+            ..Node::default()
+        });
+        let sent = DrawingProxy::from_proxy(proxy).echo_any(&deep).await;
+        sent.map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(Settings::default().class_graph_depth_max, 100);
+    assert_eq!(send(3, 3).await, Ok(()));
+    let error = send(3, 4).await.expect_err("one too many");
+    assert!(error.contains("more than 3"), "{error}");
+}
+
+#[tokio::test]
 async fn a_contract_knows_the_classes_of_the_one_that_it_includes() {
     let communicator = Communicator::new();
     let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();

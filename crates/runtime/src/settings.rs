@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use floe_wire::encoding::{ClassTable, Decoder};
+use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 
 /// Limits and waits of a communicator and of everything that belongs to it.
 #[derive(Debug, Clone)]
@@ -52,6 +52,10 @@ pub struct Settings {
     /// by default.
     #[doc(alias = "ValueFactory")]
     pub classes: Vec<&'static ClassTable>,
+    /// How many class instances that arrive may be below one another. Default 100. Above it the stack
+    /// may end a graph sooner, with an error; no more than 100 are sent.
+    #[doc(alias = "Ice.ClassGraphDepthMax")]
+    pub class_graph_depth_max: usize,
 }
 
 impl Default for Settings {
@@ -71,15 +75,20 @@ impl Default for Settings {
             #[cfg(feature = "tls")]
             tls: None,
             classes: Vec::new(),
+            class_graph_depth_max: GRAPH_DEPTH_MAX,
         }
     }
 }
 
 impl Settings {
-    /// Lets a decoder know the classes that were added.
+    /// Lets a decoder know the classes that were added, and the limit.
     pub(crate) fn make_known(&self, decoder: &mut Decoder<'_>) {
         for classes in &self.classes {
             decoder.know_classes(*classes);
+        }
+        // Values without classes need none of what a decoder has for graphs.
+        if self.class_graph_depth_max != GRAPH_DEPTH_MAX {
+            decoder.set_graph_depth_max(self.class_graph_depth_max);
         }
     }
 }

@@ -136,6 +136,12 @@ impl<'a> Decoder<'a> {
         self
     }
 
+    /// Sets another limit than [`GRAPH_DEPTH_MAX`]; the stack that instances inside one another take
+    /// stays limited ([`GRAPH_STACK_MAX`]).
+    pub fn set_graph_depth_max(&mut self, depth_max: usize) {
+        self.graph().depth_max = depth_max;
+    }
+
     /// Ends the parameters or results of an operation whose types use classes: in encoding 1.0 the
     /// instances follow them. Until then links that were read lead nowhere.
     ///
