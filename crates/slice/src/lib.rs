@@ -39,9 +39,11 @@
 //! a name that is an enumerator's and in other capitals a constant's, escapes and bytes that are not
 //! UTF-8. Further, a type written with a backslash is a name
 //! (`\int`, which 3.8 takes for the built-in type), unknown pragmas are errors, and `[[...]]` stands
-//! before all definitions even if it is empty. Accepted here and refused there: `#line` with a file
-//! name, the string `"//"`, and an enumerator without its enum where another part of the module defines
-//! the enum. Both read `08` as an octal number, which is 0; here it is 8, with a warning.
+//! before all definitions even if it is empty, and an enumerator that is a compact id has its own
+//! capitals (`enum F { a } class E(A) { }`). Accepted here and refused there: `#line` with a file name,
+//! the string `"//"`, an enumerator without its enum where another part of the module defines the enum,
+//! and a module that has the name of one that the value of a constant before it has used (in `M`:
+//! `const E U = M::E::x; module M { }`). Both read `08` as an octal number, which is 0; here it is 8, with a warning.
 //!
 //! The crate is pure: no file system, clock, thread or async. It knows nothing of the wire and
 //! nothing of the languages that code is generated for.
