@@ -78,10 +78,12 @@ fn grouped_imports(code: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The files of `codegen` that read and write files, for build scripts and the command.
-const SHELLS: [&str; 2] = [
+/// The files of `codegen` that read and write files, for build scripts and the command, and the one that
+/// runs pure work on threads.
+const SHELLS: [&str; 3] = [
     "crates/codegen/src/build_script.rs",
     "crates/codegen/src/files.rs",
+    "crates/codegen/src/threads.rs",
 ];
 
 const PURE_FOLDERS: [&str; 3] = [

@@ -8,7 +8,7 @@
 //! - [`compile_files`]: files to a model, with the contracts of Floe itself built in
 //!
 //! The text that is made depends on the model and the options alone. Only `build_script.rs` and
-//! `files.rs` touch the file system.
+//! `files.rs` touch the file system, and only `threads.rs` starts threads.
 //!
 //! # What Slice becomes
 //!
@@ -50,6 +50,7 @@ mod html;
 mod json;
 pub mod names;
 mod rust;
+mod threads;
 mod writer;
 
 pub use build_script::{Build, BuildError};

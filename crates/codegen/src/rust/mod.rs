@@ -24,7 +24,6 @@ mod types;
 mod views;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use floe_slice::diagnostic::Diagnostic;
 use floe_slice::model::{DefinitionId, DefinitionKind, Model};
@@ -33,7 +32,7 @@ use quote::quote;
 
 pub use options::RustOptions;
 
-use crate::writer;
+use crate::{threads, writer};
 use clashes::Resolved;
 use facts::Facts;
 use scope::{Scope, is_external};
@@ -96,9 +95,6 @@ fn is_suppressed(model: &Model, warning: &Diagnostic) -> bool {
     metadata.any(|one| one.text == "suppress-warning" || one.text == "suppress-warning:all")
 }
 
-/// Fewer than these are not worth a thread.
-const DEFINITIONS_PER_THREAD: usize = 50;
-
 struct Generator<'a> {
     model: &'a Model,
     options: &'a RustOptions,
@@ -112,27 +108,12 @@ impl Generator<'_> {
     /// time goes, and one tree of a large contract would cost far more memory.
     fn lay_out(&self, root_len: usize) -> HashMap<DefinitionId, String> {
         let ids: Vec<DefinitionId> = self.generated().collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let modules = &self.model.definition(*id).modules;
-                let depth = modules.len().saturating_sub(root_len);
-                done.push((*id, writer::layout(self.definition(modules, *id), depth)));
-            }
-            done
-        };
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let helpers = processors.min(ids.len() / DEFINITIONS_PER_THREAD).max(1) - 1;
-        std::thread::scope(|scope| {
-            let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
-            let mut all: HashMap<DefinitionId, String> = work().into_iter().collect();
-            for helper in helpers {
-                let done = helper.join();
-                all.extend(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            all
-        })
+        let laid_out = threads::for_each(&ids, |id| {
+            let modules = &self.model.definition(id).modules;
+            let depth = modules.len().saturating_sub(root_len);
+            writer::layout(self.definition(modules, id), depth)
+        });
+        laid_out.into_iter().collect()
     }
 
     /// Writes the content of a module: its definitions, then the modules in it.
