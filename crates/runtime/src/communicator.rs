@@ -1,21 +1,26 @@
 //! The communicator: what proxies, adapters and connections of a program have in common.
 
 use std::future::Future;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use floe_wire::reference::{ParseReferenceError, Reference, parse_endpoints};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use crate::adapter::{Adapter, AdapterCore};
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
-use crate::error::AdapterError;
+use crate::error::{AdapterError, InvokeError};
 use crate::heartbeat::Heartbeat;
+use crate::implicit::ImplicitContext;
+use crate::proxy::batch::Batches;
 use crate::proxy::{Proxy, TypedProxy};
 use crate::settings::Settings;
+use crate::signals::Signals;
 
 /// What proxies and adapters are made from; a clone is the same communicator.
 ///
@@ -71,29 +76,81 @@ impl Communicator {
     pub async fn adapter(&self, endpoints: &str) -> Result<Adapter, AdapterError> {
         let adapter = Adapter::bind(self, parse_endpoints(endpoints)?).await?;
         self.core.adapters().push(adapter.core().clone());
+        self.core.has_adapters.store(true, Ordering::Relaxed);
         if self.core.is_shut_down() {
-            self.begin_shutdown();
+            adapter.core().end();
+            self.core.forget_adapter(adapter.core());
             return Err(AdapterError::Shutdown);
         }
         Ok(adapter)
     }
 
+    /// An adapter that nobody reaches but over a connection that is given it
+    /// ([`Connection::set_adapter`](crate::Connection::set_adapter)): for clients that are called
+    /// back. It need not be activated.
+    ///
+    /// # Errors
+    /// [`AdapterError::Shutdown`].
+    #[doc(alias = "createObjectAdapter")]
+    pub async fn adapter_without_endpoints(&self) -> Result<Adapter, AdapterError> {
+        self.adapter("").await
+    }
+
+    /// The context that goes along with each request of each proxy.
+    #[doc(alias = "getImplicitContext")]
+    pub fn implicit_context(&self) -> &ImplicitContext {
+        &self.core.implicit
+    }
+
+    /// Sends the requests that all batch proxies have collected.
+    ///
+    /// # Errors
+    /// The first failure; the other batches are sent nevertheless.
+    #[doc(alias = "flushBatchRequests")]
+    pub async fn flush_batches(&self) -> Result<(), InvokeError> {
+        self.core.batches.flush(None).await
+    }
+
     /// Starts to end everything, and waits for nothing: adapters accept no more, connections finish
-    /// what they have and close. A servant may call it.
+    /// what they have and close, and then servants go. A servant may call it. Batches that nobody
+    /// flushed are lost; [`Communicator::shutdown`] flushes them.
     pub fn begin_shutdown(&self) {
-        self.core.is_shut_down.send_replace(true);
-        for adapter in std::mem::take(&mut *self.core.adapters()) {
-            adapter.end();
+        let was_shut_down = self.core.is_shut_down.send_replace(true);
+        for adapter in self.core.adapters().iter() {
+            adapter.deactivate();
         }
         for connection in self.core.live_connections() {
             connection.close();
         }
+        self.core.tracker.close();
+        match Handle::try_current() {
+            // What was accepted still finds its servants.
+            Ok(runtime) if !was_shut_down => {
+                let (core, limit) = (self.core.clone(), self.core.settings.close_timeout);
+                runtime.spawn(async move {
+                    let _ = timeout(2 * limit, core.tracker.wait()).await;
+                    core.end_adapters();
+                });
+            }
+            Ok(_) => {}
+            Err(_) => self.core.end_adapters(),
+        }
     }
 
-    /// Ends everything in order: adapters accept no more, connections finish what they have and
-    /// close, tasks end. Waits at most the close timeout twice. A servant must not wait for it, for
-    /// it waits for the servant.
+    /// Ends everything in order: adapters accept no more, batches leave, connections finish what
+    /// they have begun in both directions and close, dispatches end, servants go. The flush may take
+    /// the close timeout, and the rest twice that. A servant must not wait for it, for it waits for
+    /// the servant.
     pub async fn shutdown(&self) {
+        for adapter in self.core.adapters().iter() {
+            adapter.deactivate();
+        }
+        let limit = self.core.settings.close_timeout;
+        match timeout(limit, self.flush_batches()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!("could not flush before the shutdown: {error}"),
+            Err(_) => tracing::warn!("could not flush within {limit:?} before the shutdown"),
+        }
         self.begin_shutdown();
         self.finish_shutdown().await;
     }
@@ -105,6 +162,43 @@ impl Communicator {
         // The sender lives as long as `self`.
         let _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down).await;
         self.finish_shutdown().await;
+    }
+
+    /// Drops all connections at once: requests in flight fail, and what was accepted may end
+    /// unanswered. For when a [`Communicator::shutdown`] takes too long.
+    pub fn abort(&self) {
+        self.begin_shutdown();
+        for connection in self.core.live_connections() {
+            connection.abort("the communicator was aborted".to_owned());
+        }
+        self.core.end_adapters();
+    }
+
+    /// Shuts the communicator down at the first signal that asks for it (SIGINT, SIGTERM; Ctrl-C),
+    /// and aborts it at the second. It listens for signals when this returns, and for as long as the
+    /// runtime lives. Wait for the end with [`Communicator::wait_for_shutdown`].
+    ///
+    /// # Errors
+    /// The system does not hand signals out.
+    pub fn shutdown_on_signals(&self) -> io::Result<()> {
+        let mut signals = Signals::new()?;
+        let communicator = self.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                signal = signals.next() => {
+                    tracing::info!("shutting down on {signal}");
+                }
+                () = communicator.wait_for_shutdown() => return,
+            }
+            tokio::select! {
+                () = communicator.shutdown() => {}
+                signal = signals.next() => {
+                    tracing::warn!("aborting on {signal}, before the shutdown was done");
+                    communicator.abort();
+                }
+            }
+        });
+        Ok(())
     }
 
     async fn finish_shutdown(&self) {
@@ -124,6 +218,11 @@ impl Communicator {
                 self.core.tracker.len()
             );
         }
+        self.core.end_adapters();
+    }
+
+    pub(crate) fn implicit(&self) -> &ImplicitContext {
+        &self.core.implicit
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -156,6 +255,10 @@ pub(crate) struct Core {
     tracker: TaskTracker,
     is_shut_down: watch::Sender<bool>,
     adapters: Mutex<Vec<Arc<AdapterCore>>>,
+    /// Whether there ever was an adapter; without, no call is collocated.
+    has_adapters: AtomicBool,
+    implicit: ImplicitContext,
+    batches: Batches,
     connections: Mutex<Connections>,
     /// Started with the first connection.
     heartbeat: OnceLock<Heartbeat>,
@@ -177,6 +280,9 @@ impl Core {
             tracker: TaskTracker::new(),
             is_shut_down: watch::Sender::new(false),
             adapters: Mutex::default(),
+            has_adapters: AtomicBool::new(false),
+            implicit: ImplicitContext::default(),
+            batches: Batches::default(),
             connections: Mutex::default(),
             heartbeat: OnceLock::new(),
         }
@@ -226,6 +332,27 @@ impl Core {
 
     pub(crate) fn forget_adapter(&self, adapter: &Arc<AdapterCore>) {
         self.adapters().retain(|known| !Arc::ptr_eq(known, adapter));
+    }
+
+    pub(crate) fn batches(&self) -> &Batches {
+        &self.batches
+    }
+
+    /// The adapter in which an object lives, if it is one of these.
+    pub(crate) fn adapter_of(&self, reference: &Reference) -> Option<Arc<AdapterCore>> {
+        if !self.has_adapters.load(Ordering::Relaxed) {
+            return None;
+        }
+        let adapters = self.adapters();
+        let mut homes = adapters.iter().filter(|a| a.is_home_of(reference));
+        homes.next().cloned()
+    }
+
+    fn end_adapters(&self) {
+        let adapters = std::mem::take(&mut *self.adapters());
+        for adapter in adapters {
+            adapter.end();
+        }
     }
 
     pub(crate) fn live_connections(&self) -> Vec<Arc<Connection>> {

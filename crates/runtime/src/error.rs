@@ -166,6 +166,11 @@ pub enum LocalError {
         /// The endpoint or address of the peer.
         peer: String,
     },
+    /// This side dropped the connection, by the application's wish.
+    ClosedHere {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
     /// Parameters that were given encoded are no encapsulation.
     Parameters(DecodeError),
     /// Requests that a batch had collected could not be sent.
@@ -219,6 +224,9 @@ impl fmt::Display for LocalError {
                 "operation \"{operation}\" returns data or throws exceptions: invoke it through a twoway proxy"
             ),
             Self::Closing { peer } => write!(f, "the connection to {peer} is closing"),
+            Self::ClosedHere { peer } => {
+                write!(f, "the application dropped the connection to {peer}")
+            }
             Self::Parameters(error) => {
                 write!(f, "expected an encapsulation with its header: {error}")
             }

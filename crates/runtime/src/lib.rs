@@ -9,6 +9,8 @@
 //! - [`Adapter`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
 //! - [`Event`]: a request on its way to another object, unopened
+//! - [`Connection`]: what is known of a connection, and calls back over it
+//! - [`pipeline`]: what wraps invocations and dispatches
 //! - [`contracts`]: the interfaces that Floe itself speaks
 //!
 //! Every program written with ZeroC Ice 3.7 or 3.8 is a peer.
@@ -40,20 +42,26 @@ pub mod contracts;
 mod error;
 mod event;
 mod heartbeat;
+mod implicit;
 mod include;
-mod pipeline;
+pub mod pipeline;
 mod proxy;
 mod settings;
+mod signals;
 mod transport;
 
 pub use adapter::{
-    Adapter, Current, DispatchFuture, Dispatcher, IntoIdentity, OperationError, Request, Response,
+    Adapter, Cookie, Current, DispatchFuture, Dispatcher, IntoIdentity, LocateFuture, Located,
+    OperationError, Request, Response, ServantLocator,
 };
 pub use communicator::Communicator;
+pub use connection::handle::{Connection, ConnectionInfo};
 pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::Event;
+pub use implicit::ImplicitContext;
 pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::{EndpointSelection, Settings};
+pub use signals::Signals;
 #[cfg(feature = "tls")]
 pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 
+use crate::pipeline::Interceptors;
+
 /// Limits and waits of a communicator and of everything that belongs to it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -19,11 +21,25 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// How long a graceful close may take before the connection is dropped. Default 10 s.
     pub close_timeout: Duration,
+    /// How long to wait before each retry of an invocation that failed and may safely be repeated;
+    /// as many retries as there are entries. Default one, at once, as in Ice; empty for none.
+    #[doc(alias = "Ice.RetryIntervals")]
+    pub retry_intervals: Vec<Duration>,
+    /// Whether an invocation of an object that lives in an adapter of the same communicator skips
+    /// the wire. Default true, as in Ice.
+    #[doc(alias = "Ice.Default.CollocationOptimized")]
+    pub collocation_optimized: bool,
+    /// What wraps the invocations of each proxy, outermost first; none by default.
+    pub interceptors: Interceptors,
     /// Bytes that may wait on one connection before new requests have to wait, too. Default 4 MiB.
     pub output_limit: usize,
     /// Requests of one connection that may be in dispatch before its reading stops. Default 1,024;
     /// less if they are longer than 16 KiB on the average.
     pub dispatch_limit: usize,
+    /// Requests of one adapter, over all its connections, that may be in dispatch before their
+    /// connections stop reading. Default 65,536. Collocated calls are not counted: who makes one
+    /// may be a dispatch itself.
+    pub adapter_dispatch_limit: usize,
     /// A batch is sent by itself when the next request would make it longer than this many bytes.
     /// Default 1 MiB, as in Ice.
     #[doc(alias = "Ice.BatchAutoFlushSize")]
@@ -65,8 +81,12 @@ impl Default for Settings {
             invocation_timeout: None,
             connect_timeout: Duration::from_secs(10),
             close_timeout: Duration::from_secs(10),
+            retry_intervals: vec![Duration::ZERO],
+            collocation_optimized: true,
+            interceptors: Interceptors::default(),
             output_limit: 4 * 1024 * 1024,
             dispatch_limit: 1024,
+            adapter_dispatch_limit: 64 * 1024,
             batch_size_max: 1024 * 1024,
             heartbeat_interval: Duration::from_secs(20),
             idle_timeout: Some(Duration::from_secs(60)),

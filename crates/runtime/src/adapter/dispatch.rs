@@ -14,7 +14,7 @@ use floe_wire::reference::Identity;
 
 use super::{Adapter, AdapterCore, OperationError};
 use crate::communicator::Communicator;
-use crate::connection::Connection;
+use crate::connection::{Connection, handle};
 use crate::error::system_exception;
 use crate::event::Event;
 
@@ -55,13 +55,15 @@ pub struct Response {
     buffer: Vec<u8>,
 }
 
-/// All that is known of a request besides its parameters.
+/// All that is known of a request besides its parameters. A clone shares the message's bytes.
+#[derive(Clone)]
 #[doc(alias = "Ice.Current")]
 pub struct Current {
     request: IncomingRequest,
     adapter: Arc<AdapterCore>,
     communicator: Communicator,
-    connection: Arc<Connection>,
+    /// None for a call from the same communicator.
+    connection: Option<Arc<Connection>>,
 }
 
 impl Current {
@@ -118,9 +120,18 @@ impl Current {
         }
     }
 
-    /// Address of the caller, for people: `127.0.0.1:51820`.
+    /// The connection over which the request came; `None` if it came from the same communicator,
+    /// which skips the wire.
+    pub fn connection(&self) -> Option<handle::Connection> {
+        self.connection.clone().map(handle::Connection::new)
+    }
+
+    /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`.
     pub fn peer(&self) -> &str {
-        self.connection.peer()
+        match &self.connection {
+            Some(connection) => connection.peer(),
+            None => "collocated",
+        }
     }
 }
 
@@ -138,7 +149,7 @@ impl Request {
         request: IncomingRequest,
         adapter: Arc<AdapterCore>,
         communicator: Communicator,
-        connection: Arc<Connection>,
+        connection: Option<Arc<Connection>>,
         buffer: Vec<u8>,
     ) -> Self {
         Self {
@@ -322,6 +333,11 @@ impl Request {
 }
 
 impl Response {
+    /// Whether the servant threw a user exception. Of a oneway request nothing is known.
+    pub fn is_user_exception(&self) -> bool {
+        reply::is_user_exception(&self.buffer)
+    }
+
     pub(crate) fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }

@@ -2,27 +2,33 @@
 //!
 //! - `accepting.rs`: connections on their way in
 //! - `servants.rs`: which servant a request is for
+//! - `locator.rs`: objects that find the servant of each request
 //! - `dispatch.rs`: the [`Dispatcher`] trait, and what a request and its response are
 
 mod accepting;
 mod dispatch;
+mod locator;
 mod operation_error;
 mod servants;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use floe_wire::message::{IncomingRequest, SystemException};
 use floe_wire::reference::{
     Endpoint, Identity, ParseReferenceError, Reference, Target, parse_endpoints,
 };
+use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response};
+pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
 
 use crate::communicator::{Communicator, Core};
 use crate::connection::Connection;
 use crate::error::AdapterError;
+use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
 use crate::transport::{self, Listener, Setup};
 use servants::Servants;
@@ -47,6 +53,10 @@ pub(crate) struct AdapterCore {
     published: RwLock<Vec<Endpoint>>,
     /// Guards the map of servants; held for a look-up or a change, never across a wait.
     servants: RwLock<Servants>,
+    /// What the dispatches of all its connections together may take.
+    budget: Arc<Semaphore>,
+    /// Whether it accepts connections, and so calls from here.
+    is_active: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -77,6 +87,10 @@ impl Adapter {
             bound: published.clone(),
             published: RwLock::new(published),
             servants: RwLock::default(),
+            budget: Arc::new(Semaphore::new(
+                (communicator.settings().adapter_dispatch_limit).clamp(1, Semaphore::MAX_PERMITS),
+            )),
+            is_active: AtomicBool::new(false),
             state: Mutex::new(State {
                 listeners,
                 ..State::default()
@@ -176,6 +190,68 @@ impl Adapter {
         self.core.servants_mut().remove_default(category)
     }
 
+    /// Removes the servants of all facets of an identity, and gives them with their facets.
+    #[doc(alias = "removeAllFacets")]
+    pub fn remove_all_facets(&self, identity: &Identity) -> Vec<(String, Arc<dyn Dispatcher>)> {
+        self.core.servants_mut().remove_all(identity)
+    }
+
+    /// The servant of an identity's facet, default servants aside.
+    pub fn find(&self, identity: &Identity, facet: &str) -> Option<Arc<dyn Dispatcher>> {
+        let facets = self.find_all_facets(identity).into_iter();
+        let mut servants = facets.filter(|(known, _)| known == facet);
+        servants.next().map(|(_, servant)| servant)
+    }
+
+    /// The servants of all facets of an identity, with their facets.
+    #[doc(alias = "findAllFacets")]
+    pub fn find_all_facets(&self, identity: &Identity) -> Vec<(String, Arc<dyn Dispatcher>)> {
+        self.core.servants().facets(identity)
+    }
+
+    /// The default servant of a category.
+    #[doc(alias = "findDefaultServant")]
+    pub fn find_default(&self, category: &str) -> Option<Arc<dyn Dispatcher>> {
+        self.core.servants().default_servant(category)
+    }
+
+    /// Registers a locator for all identities of a category that have neither a servant nor a
+    /// default servant; the empty category stands for all categories.
+    ///
+    /// # Errors
+    /// [`AdapterError::AlreadyRegistered`].
+    #[doc(alias = "addServantLocator")]
+    pub fn add_locator(
+        &self,
+        category: &str,
+        locator: impl ServantLocator,
+    ) -> Result<(), AdapterError> {
+        let mut servants = self.core.servants_mut();
+        servants.add_locator(category, Arc::new(locator))
+    }
+
+    /// Removes the locator of a category and deactivates it; whether there was one.
+    #[doc(alias = "removeServantLocator")]
+    pub fn remove_locator(&self, category: &str) -> bool {
+        let locator = self.core.servants_mut().remove_locator(category);
+        if let Some(locator) = &locator {
+            locator.deactivate(category);
+        }
+        locator.is_some()
+    }
+
+    /// The locator of a category.
+    #[doc(alias = "findServantLocator")]
+    pub fn find_locator(&self, category: &str) -> Option<Arc<dyn ServantLocator>> {
+        self.core.servants().locator(category)
+    }
+
+    /// Wraps every dispatch that begins from now on, inside the interceptors that are there.
+    pub fn intercept(&self, interceptor: impl DispatchInterceptor) {
+        let mut servants = self.core.servants_mut();
+        dispatch_interceptors::push(&mut servants.interceptors, Arc::new(interceptor));
+    }
+
     /// A proxy to an object of this adapter, whether or not a servant is registered for it.
     pub fn proxy(&self, identity: Identity) -> Proxy {
         self.proxy_with_facet(identity, "")
@@ -185,6 +261,8 @@ impl Adapter {
     pub fn activate(&self) {
         let tasks = self.communicator.core().tasks();
         let mut state = self.core.lock_state();
+        let is_active = !state.is_deactivated;
+        self.core.is_active.store(is_active, Ordering::Relaxed);
         for listener in std::mem::take(&mut state.listeners) {
             let core = Arc::downgrade(&self.core);
             let limit = self.communicator.settings().connect_timeout;
@@ -229,6 +307,10 @@ impl Adapter {
         &self.core
     }
 
+    pub(crate) fn from_core(core: Arc<AdapterCore>, communicator: Communicator) -> Self {
+        Self { core, communicator }
+    }
+
     fn proxy_with_facet(&self, identity: Identity, facet: &str) -> Proxy {
         let mut reference = Reference::new(identity, Target::Direct(self.published_endpoints()));
         facet.clone_into(&mut reference.facet);
@@ -250,8 +332,34 @@ impl AdapterCore {
         &self,
         request: &IncomingRequest,
     ) -> Result<Arc<dyn Dispatcher>, SystemException> {
-        let servants = self.servants.read().unwrap_or_else(PoisonError::into_inner);
-        servants.find(request)
+        self.servants().find(request)
+    }
+
+    /// What the dispatches of all its connections together may take: a permit each.
+    pub(crate) fn budget(&self) -> &Arc<Semaphore> {
+        &self.budget
+    }
+
+    /// Whether one of these is an endpoint for streams under which it is reached.
+    fn has_any(&self, endpoints: &[Endpoint]) -> bool {
+        let published = self
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_own = |e: &Endpoint| self.bound.contains(e) || published.contains(e);
+        endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
+    }
+
+    /// Whether an object with this reference lives here, and is served.
+    pub(crate) fn is_home_of(&self, reference: &Reference) -> bool {
+        if !self.is_active.load(Ordering::Relaxed) {
+            return false;
+        }
+        match &reference.target {
+            Target::Direct(endpoints) => self.has_any(endpoints),
+            Target::WellKnown => !self.servants().facets(&reference.identity).is_empty(),
+            Target::Indirect { .. } => false,
+        }
     }
 
     pub(crate) fn communicator(&self) -> Option<Communicator> {
@@ -261,10 +369,12 @@ impl AdapterCore {
     /// Ends it for good: its servants go, with all that they hold.
     pub(crate) fn end(&self) {
         self.deactivate();
-        *self.servants_mut() = Servants::default();
+        let ended = std::mem::take(&mut *self.servants_mut());
+        ended.deactivate_locators();
     }
 
     pub(crate) fn deactivate(&self) {
+        self.is_active.store(false, Ordering::Relaxed);
         let deactivated = State {
             is_deactivated: true,
             ..State::default()
@@ -277,6 +387,10 @@ impl AdapterCore {
 
     fn is_deactivated(&self) -> bool {
         self.lock_state().is_deactivated
+    }
+
+    fn servants(&self) -> std::sync::RwLockReadGuard<'_, Servants> {
+        self.servants.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn servants_mut(&self) -> std::sync::RwLockWriteGuard<'_, Servants> {

@@ -7,22 +7,29 @@ use std::sync::Arc;
 use floe_wire::message::{IncomingRequest, SystemException};
 use floe_wire::reference::Identity;
 
-use super::Dispatcher;
+use super::locator::{Locating, ServantLocator};
+use super::{DispatchFuture, Dispatcher, Request};
 use crate::error::AdapterError;
+use crate::pipeline::dispatch::DispatchInterceptors;
+use crate::pipeline::{DispatchInterceptor, NextDispatch};
 
 /// Servants by identity and facet, and default servants by category.
 ///
 /// A request goes to the servant of its identity and facet, else to the default servant of its
-/// category, else to that of the empty category.
+/// category, else to that of the empty category, else to the locator of its category, else to that
+/// of the empty category.
 #[derive(Default)]
 pub(crate) struct Servants {
     /// By category, name and facet, so that a look-up needs no owned identity.
     by_category: HashMap<String, HashMap<String, Facets>>,
     defaults: HashMap<String, Arc<dyn Dispatcher>>,
+    locators: HashMap<String, Arc<dyn ServantLocator>>,
+    /// What wraps every dispatch.
+    pub(super) interceptors: DispatchInterceptors,
 }
 
 /// Few objects have more than one facet: a list is the fastest map.
-type Facets = Vec<(String, Arc<dyn Dispatcher>)>;
+pub(super) type Facets = Vec<(String, Arc<dyn Dispatcher>)>;
 
 impl Servants {
     pub(super) fn add(
@@ -87,7 +94,77 @@ impl Servants {
         self.defaults.remove(category).is_some()
     }
 
+    /// Removes all facets of an identity.
+    pub(super) fn remove_all(&mut self, identity: &Identity) -> Facets {
+        let Some(names) = self.by_category.get_mut(&identity.category) else {
+            return Facets::new();
+        };
+        let facets = names.remove(&identity.name).unwrap_or_default();
+        if names.is_empty() {
+            self.by_category.remove(&identity.category);
+        }
+        facets
+    }
+
+    /// All facets of an identity.
+    pub(super) fn facets(&self, identity: &Identity) -> Facets {
+        let names = self.by_category.get(&identity.category);
+        let facets = names.and_then(|names| names.get(&identity.name));
+        facets.cloned().unwrap_or_default()
+    }
+
+    pub(super) fn default_servant(&self, category: &str) -> Option<Arc<dyn Dispatcher>> {
+        self.defaults.get(category).cloned()
+    }
+
+    pub(super) fn add_locator(
+        &mut self,
+        category: &str,
+        locator: Arc<dyn ServantLocator>,
+    ) -> Result<(), AdapterError> {
+        match self.locators.entry(category.to_owned()) {
+            Entry::Occupied(_) => {
+                let what = format!("all identities of category \"{category}\", as a locator");
+                Err(AdapterError::AlreadyRegistered { what })
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(locator);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn remove_locator(&mut self, category: &str) -> Option<Arc<dyn ServantLocator>> {
+        self.locators.remove(category)
+    }
+
+    pub(super) fn locator(&self, category: &str) -> Option<Arc<dyn ServantLocator>> {
+        self.locators.get(category).cloned()
+    }
+
+    /// Tells all locators that they are not needed any more.
+    pub(super) fn deactivate_locators(&self) {
+        for (category, locator) in &self.locators {
+            locator.deactivate(category);
+        }
+    }
+
+    /// The servant of a request behind all interceptors.
     pub(super) fn find(
+        &self,
+        request: &IncomingRequest,
+    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
+        let servant = self.find_servant(request);
+        match &self.interceptors {
+            None => servant,
+            Some(interceptors) => Ok(Arc::new(Intercepted {
+                interceptors: interceptors.clone(),
+                servant,
+            })),
+        }
+    }
+
+    fn find_servant(
         &self,
         request: &IncomingRequest,
     ) -> Result<Arc<dyn Dispatcher>, SystemException> {
@@ -102,9 +179,32 @@ impl Servants {
         let servant = servant
             .or_else(|| self.defaults.get(request.category()))
             .or_else(|| self.defaults.get(""));
-        servant.cloned().ok_or_else(|| match facets {
+        if let Some(servant) = servant {
+            return Ok(servant.clone());
+        }
+        let missing = match facets {
             Some(_) => SystemException::FacetNotExist(request.target()),
             None => SystemException::ObjectNotExist(request.target()),
-        })
+        };
+        let locator = self.locators.get(request.category());
+        match locator.or_else(|| self.locators.get("")) {
+            Some(locator) => Ok(Arc::new(Locating {
+                locator: locator.clone(),
+                missing,
+            })),
+            None => Err(missing),
+        }
+    }
+}
+
+/// A servant behind the interceptors of its adapter.
+struct Intercepted {
+    interceptors: Arc<[Arc<dyn DispatchInterceptor>]>,
+    servant: Result<Arc<dyn Dispatcher>, SystemException>,
+}
+
+impl Dispatcher for Intercepted {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        NextDispatch::new(self.interceptors.clone(), self.servant.clone()).dispatch(request)
     }
 }

@@ -12,7 +12,7 @@ use floe_wire::message::{IncomingBatch, IncomingRequest, Outcome, SystemExceptio
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Connection, Shared};
-use crate::adapter::{DispatchFuture, Request, Response};
+use crate::adapter::{DispatchFuture, Dispatcher, Request, Response};
 
 /// Replies of one read that are collected before they are written, in bytes.
 const REPLIES_MAX: usize = 64 * 1024;
@@ -98,17 +98,30 @@ impl Dispatching {
 
     /// A share of the budget for requests of this length. What is answered already leaves first if
     /// this takes long.
-    async fn permit(&mut self, len: usize) -> OwnedSemaphorePermit {
+    async fn permit(&mut self, len: usize) -> Permit {
         if self.replies.len() > REPLIES_MAX {
             self.flush().await;
         }
         let share = u32::try_from(len / PERMIT_LEN).unwrap_or(u32::MAX);
         let share = share.saturating_add(PERMITS_MIN).min(self.budget_len);
-        if let Ok(permit) = self.budget.clone().try_acquire_many_owned(share) {
+        // The connection's first, so that nobody waits with a share of what others wait for.
+        let connection = self.share(&self.budget.clone(), share).await;
+        let adapter = match self.connection.adapter() {
+            Some(adapter) => Some(self.share(adapter.budget(), 1).await),
+            None => None,
+        };
+        Permit {
+            _connection: connection,
+            _adapter: adapter,
+        }
+    }
+
+    async fn share(&mut self, budget: &Arc<Semaphore>, share: u32) -> OwnedSemaphorePermit {
+        if let Ok(permit) = budget.clone().try_acquire_many_owned(share) {
             return permit;
         }
         self.flush().await;
-        let permit = self.budget.clone().acquire_many_owned(share).await;
+        let permit = budget.clone().acquire_many_owned(share).await;
         permit.expect("the semaphore is never closed")
     }
 
@@ -129,6 +142,12 @@ impl Dispatching {
     }
 }
 
+/// What a dispatch holds of the budgets of its connection and its adapter.
+struct Permit {
+    _connection: OwnedSemaphorePermit,
+    _adapter: Option<OwnedSemaphorePermit>,
+}
+
 impl Connection {
     /// Starts the dispatch of a request.
     fn find(
@@ -136,14 +155,13 @@ impl Connection {
         request: &IncomingRequest,
         buffer: Vec<u8>,
     ) -> Result<DispatchFuture, SystemException> {
-        let adapter = self.adapter.as_ref().and_then(|adapter| adapter.upgrade());
         let missing = || SystemException::ObjectNotExist(request.target());
-        let adapter = adapter.ok_or_else(missing)?;
+        let adapter = self.adapter().ok_or_else(missing)?;
         let communicator = adapter.communicator().ok_or_else(missing)?;
         let dispatcher = adapter.find(request)?;
-        let request = Request::new(request.clone(), adapter, communicator, self.clone(), buffer);
-        catch_unwind(AssertUnwindSafe(|| dispatcher.dispatch(request)))
-            .map_err(|panic| panicked(&*panic))
+        let origin = Some(self.clone());
+        let request = Request::new(request.clone(), adapter, communicator, origin, buffer);
+        begin_dispatch(dispatcher, request)
     }
 
     /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty
@@ -181,7 +199,7 @@ async fn finish(
     connection: Arc<Connection>,
     request: IncomingRequest,
     mut future: DispatchFuture,
-    _permit: OwnedSemaphorePermit,
+    _permit: Permit,
 ) {
     let result = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
     if !request.id().is_oneway() {
@@ -195,7 +213,7 @@ async fn finish_batch(
     connection: Arc<Connection>,
     mut future: DispatchFuture,
     batch: IncomingBatch,
-    _permit: OwnedSemaphorePermit,
+    _permit: Permit,
 ) {
     // Nobody waits for an answer to a request of a batch.
     let _ = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
@@ -206,8 +224,17 @@ async fn finish_batch(
     }
 }
 
+/// Starts a dispatch; a panic of the servant is a failure of that request alone.
+pub(crate) fn begin_dispatch(
+    dispatcher: Arc<dyn Dispatcher>,
+    request: Request,
+) -> Result<DispatchFuture, SystemException> {
+    catch_unwind(AssertUnwindSafe(|| dispatcher.dispatch(request)))
+        .map_err(|panic| panicked(&*panic))
+}
+
 /// Polls a dispatch; a panic of the servant is a failure of that request alone.
-fn poll_dispatch(
+pub(crate) fn poll_dispatch(
     future: &mut DispatchFuture,
     context: &mut Context<'_>,
 ) -> Poll<Result<Response, SystemException>> {
@@ -224,7 +251,10 @@ fn panicked(panic: &(dyn Any + Send)) -> SystemException {
 }
 
 /// The bytes of the reply; meaningless for a oneway request.
-fn encode_reply(request: &IncomingRequest, result: Result<Response, SystemException>) -> Vec<u8> {
+pub(crate) fn encode_reply(
+    request: &IncomingRequest,
+    result: Result<Response, SystemException>,
+) -> Vec<u8> {
     let exception = match result {
         Ok(response) => return response.into_buffer(),
         Err(exception) => exception.with_target(&request.target()),

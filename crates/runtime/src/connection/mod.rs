@@ -4,11 +4,13 @@
 //! - `reading.rs`: the task that reads
 //! - `dispatching.rs`: requests of the peer, dispatched in place
 //! - `pool.rs`: outgoing connections, shared by proxies
+//! - `handle.rs`: what users see of a connection
 //!
 //! Whoever has something to send encodes it straight into the output buffer and, if nobody else is
 //! writing, writes it.
 
-mod dispatching;
+pub(crate) mod dispatching;
+pub(crate) mod handle;
 mod output;
 pub(crate) mod pool;
 mod reading;
@@ -16,7 +18,7 @@ mod writing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use floe_wire::connection::{Connection as Machine, NotActive, Role};
@@ -58,7 +60,7 @@ pub(crate) struct Connection {
     owner: Weak<Core>,
     endpoint: Option<Endpoint>,
     /// Where requests of the peer go; a client answers that the object does not exist.
-    adapter: Option<Weak<AdapterCore>>,
+    adapter: RwLock<Option<Weak<AdapterCore>>>,
 }
 
 /// What a connection is for.
@@ -141,7 +143,7 @@ impl Connection {
             tasks: communicator.core().tasks(),
             owner: Arc::downgrade(communicator.core()),
             endpoint,
-            adapter,
+            adapter: RwLock::new(adapter),
         });
         connection.flush();
         connection
@@ -158,8 +160,25 @@ impl Connection {
 
     /// Whether an adapter accepted it.
     pub(crate) fn is_of(&self, adapter: &Arc<AdapterCore>) -> bool {
-        let own = self.adapter.as_ref();
-        own.is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter)))
+        let own = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
+        let is_own = |own: &Weak<_>| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter));
+        self.endpoint.is_none() && own.as_ref().is_some_and(is_own)
+    }
+
+    /// Where requests of the peer go.
+    pub(crate) fn adapter(&self) -> Option<Arc<AdapterCore>> {
+        let adapter = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
+        adapter.as_ref()?.upgrade()
+    }
+
+    pub(crate) fn set_adapter(&self, adapter: Option<&Arc<AdapterCore>>) {
+        let mut own = self.adapter.write().unwrap_or_else(PoisonError::into_inner);
+        *own = adapter.map(Arc::downgrade);
+    }
+
+    /// Why no more requests can be sent.
+    pub(crate) fn refusal(&self) -> LocalError {
+        self.failure(false).error
     }
 
     /// Whether new requests may be sent.
@@ -282,9 +301,13 @@ impl Connection {
     /// a reply is due and the peer has been silent for too long. Called once in an `interval`.
     pub(crate) fn keep_alive(self: &Arc<Self>, interval: Duration) {
         self.check_silence(interval);
-        if self.is_lively.swap(false, Ordering::Relaxed) {
-            return;
+        if !self.is_lively.swap(false, Ordering::Relaxed) {
+            self.send_heartbeat();
+            self.is_lively.store(false, Ordering::Relaxed);
         }
+    }
+
+    fn send_heartbeat(self: &Arc<Self>) {
         {
             let mut shared = self.lock();
             if !shared.machine.is_active() {
@@ -296,7 +319,6 @@ impl Connection {
                 .extend_from_slice(&VALIDATE_CONNECTION);
         }
         self.flush();
-        self.is_lively.store(false, Ordering::Relaxed);
     }
 
     fn check_silence(&self, interval: Duration) {

@@ -1,20 +1,45 @@
 //! When a failed request may be sent again: at most once, unless the contract allows more.
 
+use std::time::Duration;
+
+use floe_wire::message::OperationMode;
+
+use super::{Interceptor, Invocation, InvokeFuture, Next};
 use crate::connection::Failure;
-use crate::error::LocalError;
+use crate::error::{InvokeError, LocalError};
 
-/// Attempts in all: one retry, as Ice does by default (`Ice.RetryIntervals=0`).
-const ATTEMPT_MAX: u32 = 2;
+/// The retries that an invocation still has.
+///
+/// A retry is safe if the request surely did not reach the servant, or if the operation is
+/// idempotent. There are as many as the settings list waits, and one more, at once, if the last
+/// failure is that the peer closed gracefully: the server went away between two calls.
+///
+/// Source: Ice manual, "Automatic Retries" (`Ice.RetryIntervals`).
+pub(crate) struct Retries<'a> {
+    intervals: std::slice::Iter<'a, Duration>,
+    has_extra: bool,
+}
 
-/// Whether to send a request again.
-///
-/// It is safe if the request surely did not reach the servant, or if the operation is idempotent.
-/// A graceful close by the peer is the ordinary case: the server went away between two calls.
-///
-/// Source: Ice manual, "Automatic Retries".
-pub(crate) fn may_retry(attempt: u32, is_idempotent: bool, failure: &Failure) -> bool {
-    let is_safe = is_idempotent || !failure.perhaps_dispatched;
-    attempt < ATTEMPT_MAX && is_safe && is_worthwhile(&failure.error)
+impl<'a> Retries<'a> {
+    pub(crate) fn new(intervals: &'a [Duration]) -> Self {
+        Self {
+            intervals: intervals.iter(),
+            has_extra: true,
+        }
+    }
+
+    /// How long to wait before the request is sent again; `None` if it must not be.
+    pub(crate) fn next(&mut self, is_idempotent: bool, failure: &Failure) -> Option<Duration> {
+        let is_safe = is_idempotent || !failure.perhaps_dispatched;
+        if !is_safe || !is_worthwhile(&failure.error) {
+            return None;
+        }
+        if let Some(interval) = self.intervals.next() {
+            return Some(*interval);
+        }
+        let is_closed = matches!(failure.error, LocalError::ClosedByPeer { .. });
+        (is_closed && std::mem::take(&mut self.has_extra)).then_some(Duration::ZERO)
+    }
 }
 
 fn is_worthwhile(error: &LocalError) -> bool {
@@ -28,43 +53,118 @@ fn is_worthwhile(error: &LocalError) -> bool {
     )
 }
 
+/// Tries an invocation again that failed on this side of the wire, more patiently than the
+/// communicator by itself: with a wait that doubles, until it succeeds, the attempts are used up,
+/// or the deadline is over. At most once is kept: what was perhaps executed is tried again only if
+/// the operation is idempotent.
+#[derive(Debug, Clone, Copy)]
+pub struct Retry {
+    count: u32,
+    first_wait: Duration,
+}
+
+impl Retry {
+    /// So many attempts beyond the first, the first of them after this wait.
+    pub fn new(count: u32, first_wait: Duration) -> Self {
+        Self { count, first_wait }
+    }
+}
+
+impl Interceptor for Retry {
+    fn invoke<'a>(&'a self, invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a> {
+        Box::pin(async move {
+            let mut wait = self.first_wait;
+            let mut is_doubtful = false;
+            for _ in 0..self.count {
+                let result = next.invoke(invocation.clone()).await;
+                match result {
+                    Err(error) if may_repeat(invocation.mode(), &error) => {
+                        is_doubtful |= matches!(error, InvokeError::PerhapsDispatched(_));
+                        if invocation.remaining().is_some_and(|left| left <= wait) {
+                            return Err(in_doubt(error, is_doubtful));
+                        }
+                        tracing::debug!("retrying \"{}\": {error}", invocation.operation());
+                        tokio::time::sleep(wait).await;
+                        wait = wait.saturating_mul(2);
+                    }
+                    result => return result.map_err(|error| in_doubt(error, is_doubtful)),
+                }
+            }
+            let result = next.invoke(invocation).await;
+            result.map_err(|error| in_doubt(error, is_doubtful))
+        })
+    }
+}
+
+fn may_repeat(mode: OperationMode, error: &InvokeError) -> bool {
+    match error {
+        InvokeError::NotDispatched(error) => is_worthwhile(error),
+        InvokeError::PerhapsDispatched(error) => mode.is_idempotent() && is_worthwhile(error),
+        _ => false,
+    }
+}
+
+/// What an earlier attempt may have done, the last one cannot undo.
+fn in_doubt(error: InvokeError, is_doubtful: bool) -> InvokeError {
+    match error {
+        InvokeError::NotDispatched(error) if is_doubtful => InvokeError::PerhapsDispatched(error),
+        error => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lost(perhaps_dispatched: bool) -> Failure {
-        let error = LocalError::ConnectionLost {
-            peer: "p".into(),
-            reason: "r".into(),
-        };
+    const INTERVALS: [Duration; 2] = [Duration::ZERO, Duration::from_millis(10)];
+
+    fn failure(error: LocalError, perhaps_dispatched: bool) -> Failure {
         Failure {
             error,
             perhaps_dispatched,
         }
     }
 
+    fn lost(perhaps_dispatched: bool) -> Failure {
+        let (peer, reason) = ("p".into(), "r".into());
+        failure(
+            LocalError::ConnectionLost { peer, reason },
+            perhaps_dispatched,
+        )
+    }
+
+    fn first(is_idempotent: bool, failure: &Failure) -> Option<Duration> {
+        Retries::new(&INTERVALS).next(is_idempotent, failure)
+    }
+
     #[test]
     fn a_request_that_was_perhaps_executed_is_repeated_only_if_it_is_idempotent() {
-        assert!(!may_retry(1, false, &lost(true)));
-        assert!(may_retry(1, true, &lost(true)));
-        assert!(may_retry(1, false, &lost(false)));
+        assert_eq!(first(false, &lost(true)), None);
+        assert_eq!(first(true, &lost(true)), Some(Duration::ZERO));
+        assert_eq!(first(false, &lost(false)), Some(Duration::ZERO));
     }
 
     #[test]
-    fn there_is_one_retry() {
-        assert!(!may_retry(2, true, &lost(false)));
+    fn there_are_as_many_retries_as_intervals() {
+        let mut retries = Retries::new(&INTERVALS);
+        assert_eq!(retries.next(true, &lost(false)), Some(INTERVALS[0]));
+        assert_eq!(retries.next(true, &lost(false)), Some(INTERVALS[1]));
+        assert_eq!(retries.next(true, &lost(false)), None);
+        assert_eq!(Retries::new(&[]).next(true, &lost(false)), None);
     }
 
     #[test]
-    fn what_the_peer_would_refuse_again_is_not_repeated() {
-        let error = LocalError::Shutdown;
-        assert!(!may_retry(
-            1,
-            true,
-            &Failure {
-                error,
-                perhaps_dispatched: false
-            }
-        ));
+    fn a_graceful_close_grants_one_more_at_once() {
+        let closed = failure(LocalError::ClosedByPeer { peer: "p".into() }, false);
+        let mut retries = Retries::new(&[]);
+        assert_eq!(retries.next(false, &closed), Some(Duration::ZERO));
+        assert_eq!(retries.next(false, &closed), None);
+    }
+
+    #[test]
+    fn what_would_fail_again_or_was_wished_is_not_repeated() {
+        let wished = LocalError::ClosedHere { peer: "p".into() };
+        assert_eq!(first(true, &failure(LocalError::Shutdown, false)), None);
+        assert_eq!(first(true, &failure(wished, false)), None);
     }
 }

@@ -4,15 +4,17 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use floe_wire::encoding::EncodeError;
 use floe_wire::message::{Outcome, RequestId};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Proxy;
-use crate::connection::{Connection, Failure};
+use crate::adapter::AdapterCore;
+use crate::connection::{Connection, Failure, handle};
 use crate::error::{InvokeError, LocalError};
-use crate::pipeline::retry::may_retry;
+use crate::pipeline::retry::Retries;
 
 /// When something without an answer counts as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,25 +25,61 @@ pub(super) enum Until {
     Written,
 }
 
+/// What is known of an invocation before it is attempted.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    pub(super) operation: &'a str,
+    pub(super) is_idempotent: bool,
+    /// Whether a failure that leaves no doubt is followed by another attempt.
+    pub(super) is_retried: bool,
+    /// How long all attempts together may take.
+    pub(super) limit: Option<Duration>,
+}
+
+/// Where an invocation goes.
+pub(super) enum Route {
+    Connection(Arc<Connection>),
+    /// To an adapter of the same communicator.
+    Here(Arc<AdapterCore>),
+}
+
 impl Proxy {
-    /// Makes the connection that the next invocations will use, if there is none. Requests that are
-    /// started while a connection is being made may leave in another order; afterwards they leave in
-    /// the order in which they are first polled.
+    /// Makes the connection that the next invocations will use, if there is none and the object does
+    /// not live in the same communicator. Requests that are started while a connection is being made
+    /// may leave in another order; afterwards they leave in the order in which they are first polled.
     ///
     /// # Errors
     /// [`InvokeError::NotDispatched`] if no endpoint answers in time.
-    #[doc(alias = "ice_getConnection")]
     pub async fn connect(&self) -> Result<(), InvokeError> {
+        self.connect_and_get().await.map(|_| ())
+    }
+
+    pub(super) async fn connect_and_get(&self) -> Result<Option<handle::Connection>, InvokeError> {
         let is_sent = AtomicBool::new(false);
-        let run = |_| std::future::ready(Ok(()));
-        self.attempt("(connect)", true, &is_sent, run).await
+        let terms = self.terms("(connect)", true);
+        let run = |route| {
+            std::future::ready(Ok(match route {
+                Route::Connection(connection) => Some(handle::Connection::new(connection)),
+                Route::Here(_) => None,
+            }))
+        };
+        self.attempt(&terms, &is_sent, run).await
+    }
+
+    /// The terms of an invocation with the proxy's own timeout.
+    pub(super) fn terms<'a>(&self, operation: &'a str, is_idempotent: bool) -> Terms<'a> {
+        Terms {
+            operation,
+            is_idempotent,
+            is_retried: !self.is_fixed(),
+            limit: self.timeout(),
+        }
     }
 
     /// Writes a twoway request and waits for its reply, again if that is safe.
     pub(super) async fn exchange(
         &self,
-        operation: &str,
-        is_idempotent: bool,
+        terms: &Terms<'_>,
         write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Outcome, InvokeError> {
         let is_sent = AtomicBool::new(false);
@@ -49,18 +87,20 @@ impl Proxy {
             is_sent.store(true, Ordering::Relaxed);
             write(buffer, id)
         };
-        let run = |connection: Arc<Connection>| async move { connection.request(write).await };
-        let reply = self
-            .attempt(operation, is_idempotent, &is_sent, run)
-            .await?;
+        let run = |route| async move {
+            match route {
+                Route::Connection(connection) => connection.request(write).await,
+                Route::Here(adapter) => self.request_here(&adapter, write).await,
+            }
+        };
+        let reply = self.attempt(terms, &is_sent, run).await?;
         reply.outcome().map_err(InvokeError::BadReply)
     }
 
     /// Writes messages that get no reply, again if that is safe.
     pub(super) async fn post(
         &self,
-        operation: &str,
-        is_idempotent: bool,
+        terms: &Terms<'_>,
         until: Until,
         write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<(), InvokeError> {
@@ -69,71 +109,94 @@ impl Proxy {
             is_sent.store(true, Ordering::Relaxed);
             write(buffer)
         };
-        let run = |connection: Arc<Connection>| async move {
-            match until {
-                Until::Queued => connection.send(write).await,
-                Until::Written => connection.send_written(write).await,
+        let run = |route| async move {
+            match (route, until) {
+                (Route::Connection(connection), Until::Queued) => connection.send(write).await,
+                (Route::Connection(connection), Until::Written) => {
+                    connection.send_written(write).await
+                }
+                (Route::Here(adapter), _) => self.send_here(&adapter, write),
             }
         };
-        self.attempt(operation, is_idempotent, &is_sent, run).await
+        self.attempt(terms, &is_sent, run).await
     }
 
-    /// Runs an attempt on a connection, and once more if the failure allows it.
+    /// Runs an attempt on a connection, and again if the failure allows it.
     async fn attempt<T, F: Future<Output = Result<T, Failure>>>(
         &self,
-        operation: &str,
-        is_idempotent: bool,
+        terms: &Terms<'_>,
         is_sent: &AtomicBool,
-        run: impl Fn(Arc<Connection>) -> F,
+        run: impl Fn(Route) -> F,
     ) -> Result<T, InvokeError> {
-        let deadline = self.timeout().map(|timeout| Instant::now() + timeout);
+        let deadline = terms.limit.map(|limit| Instant::now() + limit);
         let mut perhaps_dispatched = false;
-        let mut attempt_count = 1;
+        let mut retries = None;
         loop {
             is_sent.store(false, Ordering::Relaxed);
             // Pinned here, for it is large to move.
             let attempt = pin!(async {
-                let connection = self.connection().await.map_err(not_sent)?;
-                run(connection).await
+                let route = self.route().await.map_err(not_sent)?;
+                run(route).await
             });
-            let mut failure = match self.within(operation, deadline, is_sent, attempt).await {
+            let mut failure = match within(terms, deadline, is_sent, attempt).await {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            let is_retried = may_retry(attempt_count, is_idempotent, &failure);
+            let retries = retries.get_or_insert_with(|| Retries::new(self.retry_intervals(terms)));
+            let wait = match terms.is_retried {
+                true => retries.next(terms.is_idempotent, &failure),
+                false => None,
+            };
             // What an earlier attempt may have done, the last one cannot undo.
             perhaps_dispatched |= failure.perhaps_dispatched;
-            if !is_retried {
+            let wakes_in_time = |wait| deadline.is_none_or(|end| Instant::now() + wait < end);
+            let Some(wait) = wait.filter(|wait| wait.is_zero() || wakes_in_time(*wait)) else {
                 failure.perhaps_dispatched = perhaps_dispatched;
                 return Err(failure.into());
+            };
+            tracing::debug!("retrying \"{}\": {}", terms.operation, failure.error);
+            if !wait.is_zero() {
+                sleep(wait).await;
             }
-            tracing::debug!("retrying \"{operation}\": {}", failure.error);
-            attempt_count += 1;
         }
     }
 
-    async fn within<T>(
-        &self,
-        operation: &str,
-        deadline: Option<Instant>,
-        is_sent: &AtomicBool,
-        attempt: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
-        let Some(deadline) = deadline else {
-            return attempt.await;
-        };
-        timeout_at(deadline, attempt).await.unwrap_or_else(|_| {
-            let error = LocalError::Timeout {
-                operation: operation.to_owned(),
-                after: self.timeout().unwrap_or_default(),
-            };
-            let perhaps_dispatched = is_sent.load(Ordering::Relaxed);
-            Err(Failure {
-                error,
-                perhaps_dispatched,
-            })
-        })
+    fn retry_intervals(&self, terms: &Terms<'_>) -> &[Duration] {
+        match self.communicator() {
+            Some(communicator) if terms.is_retried => &communicator.settings().retry_intervals,
+            _ => &[],
+        }
     }
+
+    /// The connection used before, an adapter of the same communicator, or a connection.
+    async fn route(&self) -> Result<Route, LocalError> {
+        match self.collocated() {
+            Some(adapter) => Ok(Route::Here(adapter)),
+            None => self.connection().await.map(Route::Connection),
+        }
+    }
+}
+
+async fn within<T>(
+    terms: &Terms<'_>,
+    deadline: Option<Instant>,
+    is_sent: &AtomicBool,
+    attempt: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let Some(deadline) = deadline else {
+        return attempt.await;
+    };
+    timeout_at(deadline, attempt).await.unwrap_or_else(|_| {
+        let error = LocalError::Timeout {
+            operation: terms.operation.to_owned(),
+            after: terms.limit.unwrap_or_default(),
+        };
+        let perhaps_dispatched = is_sent.load(Ordering::Relaxed);
+        Err(Failure {
+            error,
+            perhaps_dispatched,
+        })
+    })
 }
 
 fn not_sent(error: LocalError) -> Failure {

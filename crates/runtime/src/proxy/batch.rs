@@ -1,14 +1,15 @@
 //! Requests that are collected and sent together.
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use floe_wire::encoding::{EncodeError, Encoder};
 use floe_wire::message::{BatchWriter, RequestHeader};
 
-use super::Proxy;
 use super::attempt::Until;
 use super::invoke::check_datagram;
+use super::{Inner, Proxy};
+use crate::connection::Connection;
 use crate::error::{InvokeError, LocalError};
 use crate::event::Event;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
@@ -76,6 +77,11 @@ impl Proxy {
             let count = batch.count();
             (push(&mut batch).map_err(not_encoded)?, count)
         };
+        if count == 0
+            && let Some(communicator) = self.communicator()
+        {
+            communicator.core().batches().remember(&self.inner);
+        }
         let Some(full) = full else { return Ok(()) };
         let sent = self.post_batch(full, count).await;
         if sent.is_err() {
@@ -101,7 +107,9 @@ impl Proxy {
             count,
             source: Box::new(source),
         };
-        match self.post("(batch)", false, Until::Written, write).await {
+        let mut terms = self.terms("(batch)", false);
+        terms.is_retried = false;
+        match self.post(&terms, Until::Written, write).await {
             Err(InvokeError::NotDispatched(source)) => {
                 Err(InvokeError::NotDispatched(lost(source)))
             }
@@ -127,6 +135,70 @@ impl Proxy {
             .batch
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The proxies of a communicator that have collected requests.
+#[derive(Default)]
+pub(crate) struct Batches {
+    proxies: Mutex<Vec<Weak<Inner>>>,
+}
+
+impl Batches {
+    fn remember(&self, proxy: &Arc<Inner>) {
+        let mut proxies = self.lock();
+        // Those that are gone or were flushed are forgotten when the list would grow.
+        if proxies.len() == proxies.capacity() {
+            proxies.retain(|known| known.upgrade().is_some_and(|known| known.has_batch()));
+        }
+        let is_known = |known: &Weak<Inner>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(proxy));
+        if !proxies.iter().any(is_known) {
+            proxies.push(Arc::downgrade(proxy));
+        }
+    }
+
+    /// Sends what is collected: all, or all that would use this connection.
+    ///
+    /// # Errors
+    /// The first failure; the others are sent nevertheless.
+    pub(crate) async fn flush(
+        &self,
+        connection: Option<&Arc<Connection>>,
+    ) -> Result<(), InvokeError> {
+        let proxies: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
+        let mut result = Ok(());
+        for proxy in proxies.into_iter().map(Proxy::from_inner) {
+            if connection.is_none_or(|connection| proxy.uses(connection)) {
+                let flushed = proxy.flush_batch().await;
+                result = result.and(flushed);
+            }
+        }
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Inner>>> {
+        self.proxies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn has_batch(&self) -> bool {
+        let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
+        batch.count() > 0
+    }
+}
+
+/// What nobody can flush any more is lost, and said.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if batch.count() > 0 {
+            let count = batch.count();
+            tracing::warn!(
+                "{count} collected requests to {} were never flushed",
+                self.reference
+            );
+        }
     }
 }
 

@@ -1,13 +1,18 @@
 //! Untyped invocations.
 
-use floe_wire::encoding::{Encapsulation, EncodeError, Encoder};
-use floe_wire::message::{OperationMode, Outcome, RequestHeader, RequestId, forward_request};
+use std::borrow::Cow;
+
+use floe_wire::encoding::{Encapsulation, EncodeError, Encoder, EncodingVersion};
+use floe_wire::message::{
+    Context, OperationMode, Outcome, RequestHeader, RequestId, forward_request,
+};
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
-use super::attempt::Until;
+use super::attempt::{Terms, Until};
 use crate::error::{InvokeError, LocalError};
 use crate::event::Event;
+use crate::pipeline::Invocation;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 impl Proxy {
@@ -26,6 +31,9 @@ impl Proxy {
     ) -> Result<Option<Outcome>, InvokeError> {
         Encapsulation::parse(parameters)
             .map_err(|error| InvokeError::NotDispatched(LocalError::Parameters(error)))?;
+        if !self.inner.options.interceptors.is_empty() {
+            return self.intercept(operation, mode, parameters.to_vec()).await;
+        }
         let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(parameters);
         if self.reference().mode != InvocationMode::Twoway {
             self.send(operation, mode, encapsulation).await?;
@@ -45,7 +53,10 @@ impl Proxy {
         match self.reference().mode {
             InvocationMode::Twoway => {
                 let write = |buffer: &mut Vec<u8>, id| self.write_event(buffer, id, event);
-                returned(self.exchange(event.operation(), false, write).await?)
+                returned(
+                    self.exchange(&self.terms(event.operation(), false), write)
+                        .await?,
+                )
             }
             InvocationMode::Oneway => {
                 self.forward_all(std::slice::from_ref(event)).await?;
@@ -75,7 +86,8 @@ impl Proxy {
                     let mut events = events.iter();
                     events.try_for_each(|event| self.write_event(buffer, RequestId::ONEWAY, event))
                 };
-                self.post("(events)", false, Until::Written, write).await
+                self.post(&self.terms("(events)", false), Until::Written, write)
+                    .await
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
                 self.forward_batch(events).await
@@ -98,8 +110,18 @@ impl Proxy {
         mode: OperationMode,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<Outcome, InvokeError> {
-        let header = self.header(operation, mode);
-        self.exchange(operation, mode.is_idempotent(), |buffer, id| {
+        if !self.inner.options.interceptors.is_empty() {
+            let parameters = encode(encapsulation, self.sending_encoding())?;
+            let outcome = self.intercept(operation, mode, parameters).await?;
+            return outcome.ok_or_else(|| {
+                let operation = operation.to_owned();
+                InvokeError::NotDispatched(LocalError::NotTwoway { operation })
+            });
+        }
+        let context = self.sent_context();
+        let header = self.header(operation, mode, &context);
+        let terms = self.terms(operation, mode.is_idempotent());
+        self.exchange(&terms, |buffer, id| {
             header.write_with(buffer, id, &encapsulation)
         })
         .await
@@ -112,23 +134,40 @@ impl Proxy {
         mode: OperationMode,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
-        let header = self.header(operation, mode);
+        if !self.inner.options.interceptors.is_empty() {
+            let parameters = encode(encapsulation, self.sending_encoding())?;
+            return self
+                .intercept(operation, mode, parameters)
+                .await
+                .map(|_| ());
+        }
+        let context = self.sent_context();
+        let header = self.header(operation, mode, &context);
+        let terms = self.terms(operation, mode.is_idempotent());
+        self.send_with(&header, &terms, encapsulation).await
+    }
+
+    async fn send_with(
+        &self,
+        header: &RequestHeader<'_>,
+        terms: &Terms<'_>,
+        encapsulation: impl Fn(&mut Encoder<'_>),
+    ) -> Result<(), InvokeError> {
         match self.reference().mode {
             InvocationMode::Twoway | InvocationMode::Oneway => {
-                let is_idempotent = mode.is_idempotent();
-                self.post(operation, is_idempotent, Until::Queued, |buffer| {
+                self.post(terms, Until::Queued, |buffer| {
                     header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
                 })
                 .await
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                self.collect(&header, &encapsulation).await
+                self.collect(header, &encapsulation).await
             }
             InvocationMode::Datagram => {
                 let write = |buffer: &mut Vec<u8>| {
                     header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
                 };
-                self.post_datagram(operation, write).await
+                self.post_datagram(terms.operation, write).await
             }
         }
     }
@@ -146,7 +185,49 @@ impl Proxy {
             buffer.extend_from_slice(&message);
             Ok(())
         };
-        self.post(operation, false, Until::Written, write).await
+        self.post(&self.terms(operation, false), Until::Written, write)
+            .await
+    }
+
+    async fn intercept(
+        &self,
+        operation: &str,
+        mode: OperationMode,
+        parameters: Vec<u8>,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        let context = self.sent_context().into_owned();
+        let invocation = Invocation::new(self, operation, mode, context, parameters);
+        let interceptors = &self.inner.options.interceptors;
+        interceptors.begin().invoke(invocation).await
+    }
+
+    /// Invokes what went through all interceptors.
+    pub(crate) async fn invoke_intercepted(
+        &self,
+        invocation: &Invocation,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        let (operation, mode) = (invocation.operation(), invocation.mode());
+        let header = self.header(operation, mode, invocation.context());
+        let mut terms = self.terms(operation, mode.is_idempotent());
+        terms.limit = invocation.remaining();
+        let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(invocation.parameters());
+        if self.reference().mode != InvocationMode::Twoway {
+            self.send_with(&header, &terms, encapsulation).await?;
+            return Ok(None);
+        }
+        let write = |buffer: &mut Vec<u8>, id| header.write_with(buffer, id, encapsulation);
+        returned(self.exchange(&terms, write).await?)
+    }
+
+    /// The context of a request: the proxy's, and what of the communicator's it does not have.
+    fn sent_context(&self) -> Cow<'_, Context> {
+        let implicit = self.communicator().and_then(|c| c.implicit().current());
+        let Some(implicit) = implicit else {
+            return Cow::Borrowed(self.context());
+        };
+        let mut context = (*implicit).clone();
+        context.extend(self.context().clone());
+        Cow::Owned(context)
     }
 
     fn write_event(
@@ -165,14 +246,19 @@ impl Proxy {
         )
     }
 
-    fn header<'a>(&'a self, operation: &'a str, mode: OperationMode) -> RequestHeader<'a> {
+    fn header<'a>(
+        &'a self,
+        operation: &'a str,
+        mode: OperationMode,
+        context: &'a Context,
+    ) -> RequestHeader<'a> {
         let reference = self.reference();
         RequestHeader {
             identity: &reference.identity,
             facet: &reference.facet,
             operation,
             mode,
-            context: self.context(),
+            context,
         }
     }
 }
@@ -184,6 +270,19 @@ pub(super) fn check_datagram(len: usize) -> Result<(), LocalError> {
         true => Err(LocalError::DatagramTooLong { len, limit }),
         false => Ok(()),
     }
+}
+
+/// Parameters as a whole encapsulation.
+fn encode(
+    encapsulation: impl Fn(&mut Encoder<'_>),
+    encoding: EncodingVersion,
+) -> Result<Vec<u8>, InvokeError> {
+    let mut parameters = Vec::new();
+    let mut encoder = Encoder::new(&mut parameters, encoding);
+    encapsulation(&mut encoder);
+    let written = encoder.finish();
+    written.map_err(|error| InvokeError::NotDispatched(error.into()))?;
+    Ok(parameters)
 }
 
 /// A system exception is an error, any other outcome is not.

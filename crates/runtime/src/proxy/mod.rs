@@ -5,21 +5,26 @@
 //! - `batch.rs`: requests that are collected and sent together
 //! - `attempt.rs`: one invocation, with its deadline and its retry
 //! - `route.rs`: which connection it takes
+//! - `collocated.rs`: calls that skip the wire
+//! - `options.rs`: what a proxy holds that never travels
 //! - `typed.rs`: what all typed proxies have in common
 
 mod attempt;
-mod batch;
+pub(crate) mod batch;
 mod call;
+mod collocated;
 mod invoke;
+mod options;
 mod route;
 mod typed;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use floe_wire::encoding::{DecodeError, Decoder, Encoder, Nilable};
+use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
 use floe_wire::message::{BatchWriter, Context};
 use floe_wire::reference::Reference;
 
@@ -28,69 +33,47 @@ pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;
 use crate::connection::Connection;
-use crate::settings::{EndpointSelection, Settings};
+use options::Options;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
 ///
-/// Two proxies are equal if they refer to the same object in the same way; timeouts and contexts,
-/// which never travel, do not count.
+/// Two proxies are equal if they refer to the same object in the same way; timeouts, contexts and
+/// all else that never travels do not count.
 #[derive(Clone)]
 #[doc(alias = "Ice.ObjectPrx")]
 pub struct Proxy {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     reference: Reference,
     communicator: Option<Communicator>,
-    local: Local,
+    options: Options,
     /// The connection used last. The pool owns it.
     connection: Mutex<Weak<Connection>>,
+    /// Whether it has used a connection, and so does not look for an adapter here any more.
+    is_remote: AtomicBool,
     /// Requests that wait for a flush.
     batch: Mutex<BatchWriter>,
 }
 
-/// What a proxy is told and never tells others.
-#[derive(Clone)]
-struct Local {
-    context: Context,
-    timeout: Option<Duration>,
-    /// Proxies with different ids use different connections.
-    connection_id: Arc<str>,
-    /// Whether the connection used last is used again, without a look at the endpoints.
-    is_connection_cached: bool,
-    selection: EndpointSelection,
-    prefer_secure: bool,
-}
-
-impl Local {
-    fn new(settings: &Settings) -> Self {
-        Self {
-            context: Context::new(),
-            timeout: settings.invocation_timeout,
-            connection_id: "".into(),
-            is_connection_cached: true,
-            selection: settings.endpoint_selection,
-            prefer_secure: settings.prefer_secure,
-        }
-    }
-}
-
 impl Proxy {
     pub(crate) fn new(reference: Reference, communicator: Option<Communicator>) -> Self {
-        let local = match &communicator {
-            Some(communicator) => Local::new(communicator.settings()),
-            None => Local::new(&Settings::default()),
-        };
-        Self::from_parts(reference, communicator, local)
+        let options = Options::of(communicator.as_ref());
+        Self::from_parts(reference, communicator, options)
     }
 
-    fn from_parts(reference: Reference, communicator: Option<Communicator>, local: Local) -> Self {
+    fn from_parts(
+        reference: Reference,
+        communicator: Option<Communicator>,
+        options: Options,
+    ) -> Self {
         let inner = Inner {
             reference,
             communicator,
-            local,
+            options,
             connection: Mutex::default(),
+            is_remote: AtomicBool::new(false),
             batch: Mutex::default(),
         };
         Self {
@@ -98,19 +81,33 @@ impl Proxy {
         }
     }
 
+    pub(crate) fn from_inner(inner: Arc<Inner>) -> Self {
+        Self { inner }
+    }
+
     /// What it refers to, and how it asks.
     pub fn reference(&self) -> &Reference {
         &self.inner.reference
     }
 
-    /// The context that is sent with each request.
+    /// The context that is sent with each request, besides the communicator's.
     pub fn context(&self) -> &Context {
-        &self.inner.local.context
+        &self.inner.options.context
     }
 
     /// How long an invocation waits for its reply; `None` waits for ever.
     pub fn timeout(&self) -> Option<Duration> {
-        self.inner.local.timeout
+        self.inner.options.timeout
+    }
+
+    /// Whether it skips the wire where its object lives in the same communicator.
+    pub fn is_collocation_optimized(&self) -> bool {
+        self.inner.options.is_collocated
+    }
+
+    /// Whether it is bound to a connection.
+    pub fn is_fixed(&self) -> bool {
+        self.inner.options.fixed.is_some()
     }
 
     /// The communicator that it belongs to; none if it was decoded outside of one.
@@ -125,29 +122,25 @@ impl Proxy {
         let is_same_place = reference.target == own.target
             && reference.secure == own.secure
             && reference.mode.is_datagram() == own.mode.is_datagram();
-        let Inner {
-            communicator,
-            local,
-            ..
-        } = &*self.inner;
-        let other = Self::from_parts(reference, communicator.clone(), local.clone());
+        let (communicator, options) = (&self.inner.communicator, &self.inner.options);
+        let other = Self::from_parts(reference, communicator.clone(), options.clone());
         if is_same_place {
             self.share_connection(&other);
         }
         other
     }
 
-    /// The same with other local settings.
-    fn with_local(&self, change: impl FnOnce(&mut Local)) -> Self {
-        let Inner {
-            reference,
-            communicator,
-            ..
-        } = &*self.inner;
-        let mut local = self.inner.local.clone();
-        change(&mut local);
-        let is_same_place = local.connection_id == self.inner.local.connection_id;
-        let other = Self::from_parts(reference.clone(), communicator.clone(), local);
+    /// The same, bound to a connection.
+    pub(crate) fn with_connection(&self, connection: Arc<Connection>) -> Self {
+        self.with_options(|options| options.fixed = Some(connection))
+    }
+
+    fn with_options(&self, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = self.inner.options.clone();
+        change(&mut options);
+        let (reference, communicator) = (&self.inner.reference, &self.inner.communicator);
+        let is_same_place = options.connection_id == self.inner.options.connection_id;
+        let other = Self::from_parts(reference.clone(), communicator.clone(), options);
         if is_same_place {
             self.share_connection(&other);
         }
@@ -199,6 +192,9 @@ impl Nilable for Proxy {
     const NIL_WIRE_LEN: usize = Reference::NIL_WIRE_LEN;
 
     fn encode_nilable(value: Option<&Self>, encoder: &mut Encoder<'_>) {
+        if value.is_some_and(Self::is_fixed) {
+            return encoder.fail(EncodeError::FixedProxy);
+        }
         Reference::encode_nilable(value.map(Self::reference), encoder);
     }
 

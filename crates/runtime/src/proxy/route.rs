@@ -1,12 +1,14 @@
 //! Which connection an invocation takes.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use floe_wire::encoding::ProtocolVersion;
 use floe_wire::reference::Endpoint;
 
-use super::{Local, Proxy};
+use super::Proxy;
+use super::options::Options;
 use crate::connection::Connection;
 use crate::error::{InvokeError, LocalError};
 use crate::settings::EndpointSelection;
@@ -15,8 +17,20 @@ use crate::transport;
 impl Proxy {
     /// Whether the next invocation will find a connection.
     pub fn is_connected(&self) -> bool {
-        let cached = self.lock_connection().upgrade();
-        cached.is_some_and(|connection| connection.is_active())
+        self.cached_connection().is_some()
+    }
+
+    /// The connection that the next invocation will find.
+    pub(super) fn cached_connection(&self) -> Option<Arc<Connection>> {
+        let fixed = self.inner.options.fixed.clone();
+        let cached = fixed.or_else(|| self.lock_connection().upgrade());
+        cached.filter(|connection| connection.is_active())
+    }
+
+    /// Whether the next invocation will find this connection.
+    pub(crate) fn uses(&self, connection: &Arc<Connection>) -> bool {
+        self.cached_connection()
+            .is_some_and(|cached| Arc::ptr_eq(&cached, connection))
     }
 
     /// Checks whether any endpoint of the proxy can be used in its mode, without connecting.
@@ -31,7 +45,13 @@ impl Proxy {
     /// The connection used last, or one that is open to any of the endpoints, or a new one to the
     /// first that answers. Without caching the endpoint that is tried first is another every time.
     pub(super) async fn connection(&self) -> Result<Arc<Connection>, LocalError> {
-        if self.inner.local.is_connection_cached {
+        if let Some(fixed) = &self.inner.options.fixed {
+            return match fixed.is_active() {
+                true => Ok(fixed.clone()),
+                false => Err(fixed.refusal()),
+            };
+        }
+        if self.inner.options.is_connection_cached {
             let cached = self.lock_connection().upgrade();
             if let Some(connection) = cached
                 && connection.is_active()
@@ -41,6 +61,7 @@ impl Proxy {
         }
         let connection = self.new_connection().await?;
         *self.lock_connection() = Arc::downgrade(&connection);
+        self.inner.is_remote.store(true, Ordering::Relaxed);
         Ok(connection)
     }
 
@@ -48,6 +69,8 @@ impl Proxy {
     pub(super) fn share_connection(&self, other: &Self) {
         let connection = self.lock_connection().clone();
         *other.lock_connection() = connection;
+        let is_remote = self.inner.is_remote.load(Ordering::Relaxed);
+        other.inner.is_remote.store(is_remote, Ordering::Relaxed);
     }
 
     /// Why the proxy cannot be used.
@@ -65,8 +88,8 @@ impl Proxy {
         }
         let endpoints = self.usable_endpoints()?;
         let pool = communicator.core().pool();
-        let id = &self.inner.local.connection_id;
-        if self.inner.local.is_connection_cached
+        let id = &self.inner.options.connection_id;
+        if self.inner.options.is_connection_cached
             && let Some(connection) = endpoints
                 .iter()
                 .find_map(|endpoint| pool.existing(endpoint, id))
@@ -109,11 +132,11 @@ impl Proxy {
                 }),
             );
         }
-        let Local {
+        let Options {
             selection,
             prefer_secure,
             ..
-        } = self.inner.local;
+        } = self.inner.options;
         if selection == EndpointSelection::Random {
             shuffle(&mut endpoints);
             endpoints.sort_by_key(|endpoint| !matches!(endpoint, Endpoint::Unix(_)));

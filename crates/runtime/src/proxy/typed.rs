@@ -8,7 +8,9 @@ use floe_wire::message::{Context, OperationMode, SystemException};
 use floe_wire::reference::{Identity, InvocationMode, Reference};
 
 use super::{OperationInfo, Proxy};
+use crate::connection::handle::Connection;
 use crate::error::InvokeError;
+use crate::pipeline::Interceptor;
 use crate::settings::EndpointSelection;
 
 /// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so that
@@ -80,11 +82,13 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.ice_changed(|reference| reference.encoding = encoding)
     }
 
-    /// The same object, with a context sent along with each request.
+    /// The same object, with a context sent along with each request, in place of what the proxy had.
+    /// Entries of the communicator's context go along, unless this has the key as well. For the
+    /// context of a single call, call what this gives: it shares the connection.
     #[must_use]
     fn ice_context(&self, context: Context) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_local(|local| local.context = context))
+        Self::from_proxy(proxy.with_options(|options| options.context = context))
     }
 
     /// The same object, with a limit to the wait for a reply; `None` waits for ever.
@@ -92,7 +96,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[doc(alias = "ice_invocationTimeout")]
     fn ice_timeout(&self, timeout: Option<Duration>) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_local(|local| local.timeout = timeout))
+        Self::from_proxy(proxy.with_options(|options| options.timeout = timeout))
     }
 
     /// The same object, reached over encrypted endpoints alone, or over any.
@@ -105,14 +109,14 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[must_use]
     fn ice_prefer_secure(&self, prefer_secure: bool) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_local(|local| local.prefer_secure = prefer_secure))
+        Self::from_proxy(proxy.with_options(|options| options.prefer_secure = prefer_secure))
     }
 
     /// The same object, its endpoints tried in another order.
     #[must_use]
     fn ice_endpoint_selection(&self, selection: EndpointSelection) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_local(|local| local.selection = selection))
+        Self::from_proxy(proxy.with_options(|options| options.selection = selection))
     }
 
     /// The same object over a connection of its own: proxies share one only if their ids are equal.
@@ -120,7 +124,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[must_use]
     fn ice_connection_id(&self, id: &str) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_local(|local| local.connection_id = id.into()))
+        Self::from_proxy(proxy.with_options(|options| options.connection_id = id.into()))
     }
 
     /// The same object. Without a cached connection each invocation selects an endpoint anew, which
@@ -128,7 +132,44 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[must_use]
     fn ice_connection_cached(&self, is_cached: bool) -> Self {
         let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_local(|local| local.is_connection_cached = is_cached))
+        Self::from_proxy(proxy.with_options(|options| options.is_connection_cached = is_cached))
+    }
+
+    /// The same object, with or without the wire where it lives in the same communicator.
+    #[must_use]
+    #[doc(alias = "ice_collocationOptimized")]
+    fn ice_collocation_optimized(&self, is_optimized: bool) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_options(|options| options.is_collocated = is_optimized))
+    }
+
+    /// The same object, with one more interceptor around each invocation, inside those that it has.
+    #[must_use]
+    fn ice_intercepted(&self, interceptor: impl Interceptor) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_options(|options| options.interceptors.push(interceptor)))
+    }
+
+    /// The same object, over this connection and no other: see
+    /// [`Connection::proxy`](crate::Connection::proxy).
+    #[must_use]
+    fn ice_fixed(&self, connection: &Connection) -> Self {
+        Self::from_proxy(self.as_proxy().with_connection(connection.core().clone()))
+    }
+
+    /// The connection of the next invocations, made if there is none; `None` for an object of the
+    /// same communicator.
+    #[doc(alias = "ice_getConnection")]
+    fn ice_connection(
+        &self,
+    ) -> impl Future<Output = Result<Option<Connection>, InvokeError>> + Send {
+        self.as_proxy().connect_and_get()
+    }
+
+    /// The connection used last, if it is still there.
+    #[doc(alias = "ice_getCachedConnection")]
+    fn ice_cached_connection(&self) -> Option<Connection> {
+        self.as_proxy().cached_connection().map(Connection::new)
     }
 
     /// Sends the requests that this batch proxy has collected.

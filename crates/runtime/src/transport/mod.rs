@@ -44,6 +44,8 @@ pub(crate) struct Stream {
     pub(crate) peer: String,
 }
 
+use crate::connection::handle::ConnectionInfo;
+
 /// The writing half of a connected stream.
 ///
 /// The transport promises that `try_write` never blocks, that bytes arrive in order, that what it
@@ -60,6 +62,9 @@ pub(crate) trait StreamWriter: Send + Sync + 'static {
 
     /// Ends the stream in both directions; the reading half then finds its end.
     fn shutdown(&self);
+
+    /// Fills in what it knows of the connection: addresses, and what a layer knows of its peer.
+    fn describe(&self, _info: &mut ConnectionInfo) {}
 }
 
 /// A socket that listens. Dropping it frees its address.

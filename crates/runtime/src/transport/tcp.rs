@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::address::{self, Listen, Versions};
 use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
+use crate::connection::handle::ConnectionInfo;
 
 /// Connections that the system may hold for us before we accept them.
 const BACKLOG: i32 = 1024;
@@ -124,6 +125,12 @@ impl StreamWriter for Writer {
     fn shutdown(&self) {
         // It fails only if the stream has ended already.
         let _ = SockRef::from(self.0.as_ref()).shutdown(std::net::Shutdown::Both);
+    }
+
+    fn describe(&self, info: &mut ConnectionInfo) {
+        info.transport = "tcp";
+        info.local_address = self.0.local_addr().ok();
+        info.remote_address = self.0.peer_addr().ok();
     }
 }
 

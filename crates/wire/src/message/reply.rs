@@ -77,6 +77,11 @@ impl IncomingReply {
     }
 }
 
+/// Whether `message` is a whole Reply message that carries a user exception.
+pub fn is_user_exception(message: &[u8]) -> bool {
+    message.get(HEADER_LEN + 4) == Some(&STATUS_USER_EXCEPTION)
+}
+
 /// Appends a Reply message with results. On error the buffer is as before.
 ///
 /// # Errors

@@ -1,0 +1,66 @@
+//! The context that a communicator sends along with each request.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use floe_wire::message::Context;
+
+/// A context that all proxies of a communicator share. It goes along with the context of the proxy,
+/// whose entries win where both have a key.
+///
+/// This is Ice's `Ice.ImplicitContext=Shared`. There is none per thread: a task that waits may go
+/// on in another thread. What belongs to one task is put into a proxy of its own
+/// ([`TypedProxy::ice_context`](crate::TypedProxy::ice_context)).
+#[derive(Debug, Default)]
+#[doc(alias = "Ice.ImplicitContext")]
+pub struct ImplicitContext {
+    /// A hint that needs no lock.
+    is_set: AtomicBool,
+    /// Guards the context; held to look or to change, never across a wait.
+    context: Mutex<Arc<Context>>,
+}
+
+impl ImplicitContext {
+    /// All entries.
+    pub fn context(&self) -> Context {
+        (**self.lock()).clone()
+    }
+
+    /// Replaces all entries.
+    #[doc(alias = "setContext")]
+    pub fn set(&self, context: Context) {
+        self.change(|entries| *entries = context);
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<String> {
+        self.lock().get(key).cloned()
+    }
+
+    /// Sets the value of a key; gives the one before.
+    pub fn put(&self, key: impl Into<String>, value: impl Into<String>) -> Option<String> {
+        self.change(|entries| entries.insert(key.into(), value.into()))
+    }
+
+    /// Removes a key; gives its value.
+    pub fn remove(&self, key: &str) -> Option<String> {
+        self.change(|entries| entries.remove(key))
+    }
+
+    /// What goes along with a request now; `None` if that is nothing.
+    pub(crate) fn current(&self) -> Option<Arc<Context>> {
+        let is_set = self.is_set.load(Ordering::Acquire);
+        is_set.then(|| self.lock().clone())
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Context) -> T) -> T {
+        let mut context = self.lock();
+        let result = change(Arc::make_mut(&mut context));
+        self.is_set.store(!context.is_empty(), Ordering::Release);
+        result
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Arc<Context>> {
+        self.context.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,208 @@
+//! Invocations of objects in the same communicator: they skip the wire, and mean the same.
+//!
+//! Request and reply are encoded as for a peer; what is saved is everything between them. A dispatch
+//! is polled once in place. If it has to wait, it goes on as a task, as it would for a peer: a caller
+//! that gives up does not stop it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Bytes, BytesMut};
+use floe_wire::encoding::{EncodeError, ProtocolVersion};
+use floe_wire::message::{
+    IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType, RequestId,
+};
+use tokio::sync::oneshot;
+
+use super::Proxy;
+use crate::adapter::{AdapterCore, DispatchFuture, Request};
+use crate::communicator::Communicator;
+use crate::connection::Failure;
+use crate::connection::dispatching::{begin_dispatch, encode_reply, poll_dispatch};
+use crate::error::LocalError;
+
+/// Dispatches in place inside one another; deeper ones become tasks, so that no stack overflows.
+const DEPTH_MAX: u32 = 16;
+/// Any id but that of a oneway request.
+const TWOWAY: RequestId = RequestId(1);
+
+impl Proxy {
+    /// The adapter of the same communicator in which the object lives, if that is to be used.
+    pub(super) fn collocated(&self) -> Option<Arc<AdapterCore>> {
+        let inner = &self.inner;
+        let may_be_here = inner.options.is_collocated
+            && inner.options.fixed.is_none()
+            && !inner.is_remote.load(Ordering::Relaxed);
+        let reference = &inner.reference;
+        let is_plain = !reference.secure
+            && !reference.mode.is_datagram()
+            && reference.protocol.major == ProtocolVersion::V1_0.major
+            && reference.encoding.for_sending().is_some();
+        if !may_be_here || !is_plain {
+            return None;
+        }
+        self.communicator()?.core().adapter_of(reference)
+    }
+
+    /// A twoway request to an adapter here.
+    pub(super) async fn request_here(
+        &self,
+        adapter: &Arc<AdapterCore>,
+        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<IncomingReply, Failure> {
+        let message = one_message(|buffer| write(buffer, TWOWAY))?;
+        let request = IncomingRequest::parse(&message).map_err(bad_message)?;
+        let communicator = adapter.communicator().ok_or(SHUTDOWN)?;
+        let reply = match start(adapter, &communicator, request) {
+            Started::Done(reply) => reply,
+            Started::Running(reply) => reply.await.map_err(|_| Failure {
+                error: LocalError::Shutdown,
+                perhaps_dispatched: true,
+            })?,
+        };
+        let message = split(&mut BytesMut::from(Bytes::from(reply)))?;
+        IncomingReply::parse(&message).map_err(bad_message)
+    }
+
+    /// Messages without a reply to an adapter here.
+    pub(super) fn send_here(
+        &self,
+        adapter: &Arc<AdapterCore>,
+        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), Failure> {
+        let mut messages = encode(write)?;
+        let communicator = adapter.communicator().ok_or(SHUTDOWN)?;
+        while !messages.is_empty() {
+            let message = split(&mut messages)?;
+            if message.header.message_type == MessageType::BatchRequest {
+                let batch = IncomingBatch::parse(&message).map_err(bad_message)?;
+                communicator.core().tasks().spawn(run_batch(
+                    adapter.clone(),
+                    communicator.clone(),
+                    batch,
+                ));
+            } else {
+                let request = IncomingRequest::parse(&message).map_err(bad_message)?;
+                // Nobody waits for the end.
+                let _ = start(adapter, &communicator, request);
+            }
+        }
+        Ok(())
+    }
+}
+
+const SHUTDOWN: Failure = Failure {
+    error: LocalError::Shutdown,
+    perhaps_dispatched: false,
+};
+
+/// A dispatch that has begun.
+enum Started {
+    /// With the encoded reply.
+    Done(Vec<u8>),
+    Running(oneshot::Receiver<Vec<u8>>),
+}
+
+fn start(
+    adapter: &Arc<AdapterCore>,
+    communicator: &Communicator,
+    request: IncomingRequest,
+) -> Started {
+    let dispatch = begin(adapter, communicator, &request);
+    let mut future = match dispatch {
+        Ok(future) => future,
+        Err(exception) => return Started::Done(encode_reply(&request, Err(exception))),
+    };
+    if let Some(Poll::Ready(result)) = poll_in_place(&mut future) {
+        return Started::Done(encode_reply(&request, result));
+    }
+    let (sender, receiver) = oneshot::channel();
+    communicator.core().tasks().spawn(async move {
+        let result = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
+        // The caller may have given up.
+        let _ = sender.send(encode_reply(&request, result));
+    });
+    Started::Running(receiver)
+}
+
+fn begin(
+    adapter: &Arc<AdapterCore>,
+    communicator: &Communicator,
+    request: &IncomingRequest,
+) -> Result<DispatchFuture, floe_wire::message::SystemException> {
+    let dispatcher = adapter.find(request)?;
+    let (adapter, communicator) = (adapter.clone(), communicator.clone());
+    let request = Request::new(request.clone(), adapter, communicator, None, Vec::new());
+    begin_dispatch(dispatcher, request)
+}
+
+/// The requests of a batch, one after another.
+async fn run_batch(adapter: Arc<AdapterCore>, communicator: Communicator, batch: IncomingBatch) {
+    for request in batch {
+        if let Ok(mut future) = begin(&adapter, &communicator, &request) {
+            // Nobody waits for an answer to a request of a batch.
+            let _ = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
+        }
+    }
+}
+
+/// Polls a dispatch once; `None` if so many dispatches are being polled here that this one must not
+/// be.
+fn poll_in_place(
+    future: &mut DispatchFuture,
+) -> Option<Poll<Result<crate::adapter::Response, floe_wire::message::SystemException>>> {
+    thread_local! {
+        static DEPTH: Cell<u32> = const { Cell::new(0) };
+    }
+    let depth = DEPTH.get();
+    if depth >= DEPTH_MAX {
+        return None;
+    }
+    DEPTH.set(depth + 1);
+    let polled = poll_dispatch(future, &mut Context::from_waker(Waker::noop()));
+    DEPTH.set(depth);
+    Some(polled)
+}
+
+fn encode(
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> Result<BytesMut, Failure> {
+    let mut buffer = Vec::new();
+    write(&mut buffer).map_err(|error| local(error.into()))?;
+    Ok(BytesMut::from(Bytes::from(buffer)))
+}
+
+fn one_message(
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> Result<Message, Failure> {
+    split(&mut encode(write)?)
+}
+
+/// Takes the next message off the front. There is no limit to what one says to oneself.
+fn split(messages: &mut BytesMut) -> Result<Message, Failure> {
+    let peer = || "this communicator".to_owned();
+    match Message::split(messages, i32::MAX as usize) {
+        Ok(Some(message)) => Ok(message),
+        Ok(None) => Err(local(LocalError::ConnectionLost {
+            peer: peer(),
+            reason: "a message was not whole".to_owned(),
+        })),
+        Err(error) => Err(local(LocalError::Protocol {
+            peer: peer(),
+            error,
+        })),
+    }
+}
+
+fn bad_message(error: floe_wire::DecodeError) -> Failure {
+    local(LocalError::Parameters(error))
+}
+
+fn local(error: LocalError) -> Failure {
+    Failure {
+        error,
+        perhaps_dispatched: false,
+    }
+}

@@ -1,0 +1,52 @@
+//! What a proxy holds that never travels.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use floe_wire::message::Context;
+
+use crate::communicator::Communicator;
+use crate::connection::Connection;
+use crate::pipeline::Interceptors;
+use crate::settings::{EndpointSelection, Settings};
+
+/// How a proxy invokes, besides what its reference says.
+#[derive(Clone)]
+pub(super) struct Options {
+    pub(super) context: Context,
+    pub(super) timeout: Option<Duration>,
+    /// Whether it may skip the wire.
+    pub(super) is_collocated: bool,
+    pub(super) interceptors: Interceptors,
+    /// The only connection that it uses, if it is bound to one.
+    pub(super) fixed: Option<Arc<Connection>>,
+    /// Proxies with different ids use different connections.
+    pub(super) connection_id: Arc<str>,
+    /// Whether the connection used last is used again, without a look at the endpoints.
+    pub(super) is_connection_cached: bool,
+    pub(super) selection: EndpointSelection,
+    pub(super) prefer_secure: bool,
+}
+
+impl Options {
+    pub(super) fn of(communicator: Option<&Communicator>) -> Self {
+        match communicator {
+            Some(communicator) => Self::new(communicator.settings()),
+            None => Self::new(&Settings::default()),
+        }
+    }
+
+    fn new(settings: &Settings) -> Self {
+        Self {
+            context: Context::new(),
+            timeout: settings.invocation_timeout,
+            is_collocated: settings.collocation_optimized,
+            interceptors: settings.interceptors.clone(),
+            fixed: None,
+            connection_id: "".into(),
+            is_connection_cached: true,
+            selection: settings.endpoint_selection,
+            prefer_secure: settings.prefer_secure,
+        }
+    }
+}
