@@ -1,14 +1,20 @@
 //! What a user of the runtime can do, a file per capability; Floe on both sides.
 
+mod bidirectional;
 mod bounds;
 mod close;
+mod collocated;
 mod datagrams;
 mod dispatching;
 mod echo;
 mod failing;
 mod hostile;
+mod intercepting;
+mod invoking;
+mod locating;
 mod oneway;
 mod raw;
 mod routing;
+mod shutdown;
 mod transports;
 mod twoway;
