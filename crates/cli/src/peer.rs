@@ -5,8 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use clap::Args;
-use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Target, TypedProxy};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, Target, TypedProxy};
 
 use crate::exit::{Exit, Failure};
 use crate::tls;
@@ -37,11 +36,11 @@ where
 {
     let runtime = runtime()?;
     let result = runtime.block_on(async {
-        let mut signals = Signals::new()?;
+        let mut signals = signals()?;
         let communicator = communicator(timeout.limit());
         let result = tokio::select! {
             result = what(communicator.clone()) => result,
-            () = signals.next() => Ok(Exit::Interrupted),
+            _ = signals.next() => Ok(Exit::Interrupted),
         };
         end(&communicator, &result).await;
         result
@@ -151,39 +150,17 @@ pub(crate) fn not_listening(error: &AdapterError, endpoints: &str) -> Failure {
 
 const ENDPOINT_HELP: &str = "an endpoint is written 'tcp -h 127.0.0.1 -p 10000'";
 
-/// SIGINT (Ctrl-C) and SIGTERM, which no longer end the process once this exists.
-pub(crate) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    /// Starts to listen for signals. Must be called inside the runtime.
-    ///
-    /// # Errors
-    /// The system does not hand signals out.
-    pub(crate) fn new() -> Result<Self, Failure> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| {
-                Failure::new(
-                    Exit::Failure,
-                    format_args!("cannot wait for signals: {error}"),
-                )
-            })
-        };
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits for the next one.
-    pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => (),
-            _ = self.terminate.recv() => (),
-        }
-    }
+/// Starts to listen for the signals that ask a program to end. Must be called inside the runtime.
+///
+/// # Errors
+/// The system does not hand signals out.
+pub(crate) fn signals() -> Result<Signals, Failure> {
+    Signals::new().map_err(|error| {
+        Failure::new(
+            Exit::Failure,
+            format_args!("cannot wait for signals: {error}"),
+        )
+    })
 }
 
 /// A time as people write it: a number and `ms`, `s`, `m` or `h`; seconds without one.

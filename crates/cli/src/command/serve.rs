@@ -10,9 +10,11 @@ use serde_json::json;
 use crate::exit::{Exit, Failure};
 use crate::hub::DEFAULT_ENDPOINT;
 use crate::output::{self, Format, Output};
-use crate::peer::{self, Signals};
+use crate::peer;
 
 /// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+///
+/// It delivers what is queued before it ends; a second signal ends it at once, with 130.
 ///
 /// When it is ready it prints one line on standard output, `ready PROXY`: the proxy of its topic
 /// manager with the endpoints that it really listens on. Clients take the proxy or one of its
@@ -49,15 +51,33 @@ impl Serve {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         peer::runtime()?.block_on(async {
             let communicator = Communicator::with_settings(peer::settings(None));
-            let result = self.serve(&communicator, output).await;
-            communicator.shutdown().await;
-            result.map(|()| Exit::Success)
+            // Before the line that says ready: whoever reads it may send a signal at once.
+            let mut signals = peer::signals()?;
+            let hub = match self.start(&communicator, output).await {
+                Ok(hub) => hub,
+                Err(failure) => {
+                    communicator.shutdown().await;
+                    return Err(failure);
+                }
+            };
+            let signal = signals.next().await;
+            tracing::info!("stopping on {signal}: delivering what is queued");
+            let stopping = async {
+                hub.shutdown().await;
+                communicator.shutdown().await;
+            };
+            tokio::select! {
+                () = stopping => Ok(Exit::Success),
+                signal = signals.next() => {
+                    output::talk(format_args!("stopped at once, by a second {signal}"));
+                    communicator.abort();
+                    Ok(Exit::Interrupted)
+                }
+            }
         })
     }
 
-    async fn serve(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
-        // Before the line that says ready: whoever reads it may send a signal at once.
-        let mut signals = Signals::new()?;
+    async fn start(&self, communicator: &Communicator, output: &Output) -> Result<Hub, Failure> {
         if self
             .listen
             .iter()
@@ -73,10 +93,7 @@ impl Serve {
             output::talk("topics and subscriptions end with this process; --data DIR keeps them");
         }
         self.tell_ready(&hub, output);
-        signals.next().await;
-        tracing::info!("stopping: delivering what is queued");
-        hub.shutdown().await;
-        Ok(())
+        Ok(hub)
     }
 
     fn settings(&self) -> HubSettings {

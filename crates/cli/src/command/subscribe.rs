@@ -17,7 +17,7 @@ use crate::event::{self, EventReader, Printed, Printer};
 use crate::exit::{Exit, Failure};
 use crate::hub::{self, HubArgument};
 use crate::output::{self, Output};
-use crate::peer::{self, Signals, parse_time};
+use crate::peer::{self, parse_time};
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
@@ -93,7 +93,7 @@ impl Subscribe {
         reader: EventReader,
         output: &Output,
     ) -> Result<Exit, Failure> {
-        let mut signals = Signals::new()?;
+        let mut signals = peer::signals()?;
         let topic = match self.create {
             true => self.hub.topic_or_create(communicator, &self.topic).await?,
             false => self.hub.topic(communicator, &self.topic).await?,
@@ -113,7 +113,7 @@ impl Subscribe {
         output::talk(format_args!("subscribed to topic `{}`", self.topic));
         let ended = tokio::select! {
             ended = self.wait(&topic, &identity, &mut printed) => ended,
-            () = signals.next() => Ok(Exit::Interrupted),
+            _ = signals.next() => Ok(Exit::Interrupted),
         };
         let farewell = async {
             let lost = self.lost(communicator, &identity).await;

@@ -19,8 +19,8 @@ fn it_says_where_it_listens_and_ends_cleanly_at_a_signal() {
     }
 }
 
-#[test]
-fn a_subscriber_that_does_not_answer_does_not_keep_it_from_ending() {
+/// A hub with an event for a subscriber that never takes it; and that subscriber.
+fn hub_with_a_deaf_subscriber() -> (Hub, std::net::TcpListener) {
     let hub = Hub::start();
     hub.run(&["topic", "create", "news"]).ended(0);
     // It takes connections, and never says a word.
@@ -40,8 +40,27 @@ fn a_subscriber_that_does_not_answer_does_not_keep_it_from_ending() {
     .ended(0);
     let void = slice_file("deaf.ice", "module M { interface I { void f(); } }");
     hub.run(&["pub", "news", "f", "--slice", &void]).ended(0);
+    (hub, deaf)
+}
+
+#[test]
+fn a_subscriber_that_does_not_answer_does_not_keep_it_from_ending() {
+    let (hub, _deaf) = hub_with_a_deaf_subscriber();
     hub.process.signal("TERM");
     hub.process.end().ended(0);
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let (hub, _deaf) = hub_with_a_deaf_subscriber();
+    hub.process.signal("TERM");
+    // Signals of one kind that come together may arrive as one.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    hub.process.signal("INT");
+    hub.process
+        .end()
+        .ended(130)
+        .said("stopped at once, by a second SIGINT");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
-use crate::peer::{self, Signals};
+use crate::peer;
 use publisher::Publisher;
 use screen::Screen;
 use stage::Stage;
@@ -47,7 +47,7 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         peer::runtime()?.block_on(async {
-            let mut signals = Signals::new()?;
+            let mut signals = peer::signals()?;
             let stage = Stage::set().await?;
             let result = self.play(&stage, &mut signals, output).await;
             stage.strike().await;
@@ -58,7 +58,7 @@ impl Demo {
     async fn play(
         &self,
         stage: &Stage,
-        signals: &mut Signals,
+        signals: &mut floe::Signals,
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut screen = Screen::new(output, self.seconds);
@@ -74,7 +74,7 @@ impl Demo {
             tokio::select! {
                 result = &mut publishing => break joined(result)?,
                 _ = ticks.tick() => screen.draw(stage, start.elapsed()).await?,
-                () = signals.next() => {
+                _ = signals.next() => {
                     exit = Exit::Interrupted;
                     stage.counts().stop();
                 }
