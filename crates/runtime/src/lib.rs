@@ -52,7 +52,7 @@ mod transport;
 
 pub use adapter::{
     Adapter, Cookie, Current, DispatchFuture, Dispatcher, IntoIdentity, LocateFuture, Located,
-    OperationError, Request, Response, ServantLocator,
+    OperationError, Request, Response, ServantLocator, dispatch_fn,
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};

@@ -37,6 +37,26 @@ impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
     }
 }
 
+/// An untyped servant that answers at once, from a function. It gets every request undecoded, and
+/// must not block.
+#[doc(alias = "Ice.Blobject")]
+pub fn dispatch_fn(
+    answer: impl Fn(Request) -> Result<Response, SystemException> + Send + Sync + 'static,
+) -> impl Dispatcher {
+    Answering(answer)
+}
+
+struct Answering<F>(F);
+
+impl<F> Dispatcher for Answering<F>
+where
+    F: Fn(Request) -> Result<Response, SystemException> + Send + Sync + 'static,
+{
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        Box::pin(std::future::ready((self.0)(request)))
+    }
+}
+
 /// A dispatch under way.
 pub type DispatchFuture =
     Pin<Box<dyn Future<Output = Result<Response, SystemException>> + Send + 'static>>;

@@ -21,7 +21,7 @@ use floe_wire::reference::{
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
-pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response};
+pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response, dispatch_fn};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
 

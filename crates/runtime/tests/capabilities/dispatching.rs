@@ -1,6 +1,6 @@
 //! Adapters: facets, default servants, registrations.
 
-use floe::{AdapterError, Communicator, Identity, TypedProxy};
+use floe::{AdapterError, Communicator, Identity, OperationMode, TypedProxy};
 
 use crate::echo::{Echo, Server, soon};
 
@@ -84,4 +84,43 @@ async fn an_untyped_proxy_becomes_typed_only_if_the_object_says_so() {
             .unwrap()
             .is_none()
     );
+}
+
+#[tokio::test]
+async fn a_function_serves_undecoded_requests_and_sees_all_of_the_current() {
+    let server = Server::start().await;
+    let (sender, seen) = std::sync::mpsc::channel();
+    let servant = floe::dispatch_fn(move |request| {
+        let current = request.current().clone();
+        sender.send(current).expect("the test listens");
+        let parameters = request.parameters();
+        request.respond(&floe::Outcome::Returned(parameters))
+    });
+    server
+        .adapter
+        .add_facet("category/untyped", "facet", servant)
+        .expect("a new facet");
+    let context = floe::Context::from([("key".to_owned(), "value".to_owned())]);
+    let identity = floe::Identity {
+        name: "untyped".to_owned(),
+        category: "category".to_owned(),
+    };
+    let proxy = server.proxy("echo").ice_identity(identity.clone());
+    let proxy = proxy.ice_facet("facet").ice_context(context.clone());
+    let sent = crate::echo::encapsulation(b"anything");
+    let outcome = proxy.invoke("any", OperationMode::Idempotent, &sent).await;
+    let returned = floe::Outcome::Returned(sent.into());
+    assert_eq!(outcome.expect("ok"), Some(returned));
+
+    let current = seen.recv().expect("it was called");
+    assert_eq!(current.identity(), identity);
+    assert_eq!(current.facet(), "facet");
+    assert_eq!(current.operation(), "any");
+    assert_eq!(current.mode(), OperationMode::Idempotent);
+    assert_eq!(current.context(), context);
+    assert!(!current.is_oneway() && current.request_id().0 > 0);
+    assert_eq!(current.encoding(), floe::EncodingVersion::V1_1);
+    assert_eq!(current.adapter().endpoints(), server.adapter.endpoints());
+    let connection = current.connection().expect("over the wire");
+    assert!(connection.info().is_incoming && connection.adapter().is_some());
 }

@@ -74,7 +74,44 @@ pub(crate) async fn check_as(communicator: &Communicator, proxy: &str, peer: Pee
     check_time(&everything).await;
     check_counters(communicator, &everything).await;
     check_untyped(&everything).await;
+    check_connection(&communicator, &everything).await;
     communicator.shutdown().await;
+}
+
+/// What belongs to the communicator and the connection, and not to a proxy.
+async fn check_connection(communicator: &Communicator, everything: &EverythingProxy) {
+    communicator.implicit_context().put("implicit", "yes");
+    let own = Context::from([("own".to_owned(), "too".to_owned())]);
+    let arrived = everything.ice_context(own).context().await;
+    let arrived = arrived.expect("a context");
+    assert_eq!(arrived.get("implicit").map(String::as_str), Some("yes"));
+    assert_eq!(arrived.get("own").map(String::as_str), Some("too"));
+    communicator.implicit_context().remove("implicit");
+
+    everything.reset_ticks().await.expect("reset");
+    let batches = [everything.ice_batch_oneway(), everything.ice_batch_oneway()];
+    for batch in &batches {
+        batch.tick().await.expect("collected");
+        batch.tick().await.expect("collected");
+    }
+    communicator.flush_batches().await.expect("flushed");
+    let until = Instant::now() + Duration::from_secs(10);
+    while everything.ticks().await.expect("counted") != 4 {
+        assert!(Instant::now() < until, "four ticks did not arrive");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    let connection = everything.ice_connection().await.expect("connected");
+    let connection = connection.expect("it is over the wire");
+    assert_eq!(connection.info().transport, "tcp");
+    assert!(!connection.info().is_incoming);
+    let fixed = everything.ice_fixed(&connection);
+    fixed.nothing().await.expect("the connection is there");
+    connection.heartbeat();
+    fixed.nothing().await.expect("a heartbeat hurts nobody");
+    connection.close().await;
+    assert!(fixed.nothing().await.is_err());
+    everything.nothing().await.expect("over another connection");
 }
 
 /// Calls an echo operation and compares both copies.
