@@ -20,6 +20,7 @@ use floe_wire::reference::{
 };
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response, dispatch_fn};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
@@ -55,6 +56,7 @@ pub(crate) struct AdapterCore {
     servants: RwLock<Servants>,
     /// What the dispatches of all its connections together may take.
     budget: Arc<Semaphore>,
+    budget_len: u32,
     /// Whether it accepts connections, and so calls from here.
     is_active: AtomicBool,
     state: Mutex<State>,
@@ -82,14 +84,20 @@ impl Adapter {
             listeners.extend(listening.listeners);
             published.extend(listening.published);
         }
+        let published = listeners
+            .iter()
+            .flat_map(|listener| listener.published.clone())
+            .collect();
+        let limit = communicator.settings().adapter_dispatch_limit;
+        let limit = u32::try_from(limit.clamp(1, Semaphore::MAX_PERMITS));
+        let budget_len = limit.unwrap_or(u32::MAX);
         let core = AdapterCore {
             communicator: Arc::downgrade(communicator.core()),
             bound: published.clone(),
             published: RwLock::new(published),
             servants: RwLock::default(),
-            budget: Arc::new(Semaphore::new(
-                (communicator.settings().adapter_dispatch_limit).clamp(1, Semaphore::MAX_PERMITS),
-            )),
+            budget: Arc::new(Semaphore::new(budget_len as usize)),
+            budget_len,
             is_active: AtomicBool::new(false),
             state: Mutex::new(State {
                 listeners,
@@ -285,14 +293,17 @@ impl Adapter {
         }
     }
 
-    /// Deactivates, waits until the connections are closed, and lets go of the servants. Waits at
-    /// most the close timeout. A servant of this adapter must not wait for it.
+    /// Deactivates, waits until the connections are closed and the dispatches of their requests have
+    /// ended, and lets go of the servants. Waits at most the close timeout twice. A servant of this adapter must not wait for it.
     pub async fn destroy(&self) {
         let connections = self.connections();
         self.deactivate();
         for connection in connections {
             connection.closed().await;
         }
+        // What was accepted and answers nobody, such as the rest of a batch, still finds its servants.
+        let limit = self.communicator.settings().close_timeout;
+        let _ = timeout(limit, self.core.idle()).await;
         self.core.end();
         self.communicator.core().forget_adapter(&self.core);
     }
@@ -348,6 +359,10 @@ impl AdapterCore {
             .unwrap_or_else(PoisonError::into_inner);
         let is_own = |e: &Endpoint| self.bound.contains(e) || published.contains(e);
         endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
+    /// Waits until no request that came over a connection is in dispatch.
+    async fn idle(&self) {
+        // It fails only if the semaphore is closed, which it never is.
+        let _ = self.budget.acquire_many(self.budget_len).await;
     }
 
     /// Whether an object with this reference lives here, and is served.

@@ -1,5 +1,6 @@
 //! Requests that are collected and sent together.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -141,6 +142,7 @@ impl Proxy {
 /// The proxies of a communicator that have collected requests.
 #[derive(Default)]
 pub(crate) struct Batches {
+    /// Guards the list and what each proxy knows of being on it; never held across a wait.
     proxies: Mutex<Vec<Weak<Inner>>>,
 }
 
@@ -149,10 +151,12 @@ impl Batches {
         let mut proxies = self.lock();
         // Those that are gone or were flushed are forgotten when the list would grow.
         if proxies.len() == proxies.capacity() {
-            proxies.retain(|known| known.upgrade().is_some_and(|known| known.has_batch()));
+            proxies.retain(|known| {
+                let known = known.upgrade();
+                known.is_some_and(|known| known.has_batch() || known.forget_batch())
+            });
         }
-        let is_known = |known: &Weak<Inner>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(proxy));
-        if !proxies.iter().any(is_known) {
+        if !proxy.is_in_batches.swap(true, Ordering::Relaxed) {
             proxies.push(Arc::downgrade(proxy));
         }
     }
@@ -185,6 +189,12 @@ impl Inner {
     fn has_batch(&self) -> bool {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         batch.count() > 0
+    }
+
+    /// Notes that it is on the list no longer; false.
+    fn forget_batch(&self) -> bool {
+        self.is_in_batches.store(false, Ordering::Relaxed);
+        false
     }
 }
 

@@ -55,6 +55,8 @@ pub(crate) struct Inner {
     is_remote: AtomicBool,
     /// Requests that wait for a flush.
     batch: Mutex<BatchWriter>,
+    /// Whether the communicator knows that there may be some.
+    is_in_batches: AtomicBool,
 }
 
 impl Proxy {
@@ -75,6 +77,7 @@ impl Proxy {
             connection: Mutex::default(),
             is_remote: AtomicBool::new(false),
             batch: Mutex::default(),
+            is_in_batches: AtomicBool::new(false),
         };
         Self {
             inner: Arc::new(inner),

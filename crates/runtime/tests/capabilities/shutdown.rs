@@ -116,3 +116,26 @@ async fn an_abort_ends_a_shutdown_that_takes_too_long() {
     soon(call).await.expect("no panic").unwrap_err();
     soon(stopping).await.expect("no panic");
 }
+
+#[tokio::test]
+async fn an_adapter_that_is_destroyed_ends_the_batch_that_it_began() {
+    let server = Communicator::new();
+    let adapter = server.adapter("tcp -h 127.0.0.1 -p 0").await;
+    let adapter = adapter.expect("loopback");
+    let slow = Arc::new(Slow::default());
+    let there = adapter.add("slow", slow.clone()).expect("new");
+    adapter.activate();
+    let client = Communicator::new();
+    let batch = client.proxy_from(there.reference().clone());
+    let batch = batch.ice_batch_oneway();
+    for _ in 0..5 {
+        let collected = batch.invoke("op", OperationMode::Normal, &NOTHING).await;
+        collected.expect("collected");
+    }
+    batch.flush_batch().await.expect("flushed");
+    while slow.begun.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    soon(adapter.destroy()).await;
+    assert_eq!(slow.ended.load(Ordering::SeqCst), 5);
+}
