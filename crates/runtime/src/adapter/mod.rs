@@ -84,10 +84,6 @@ impl Adapter {
             listeners.extend(listening.listeners);
             published.extend(listening.published);
         }
-        let published = listeners
-            .iter()
-            .flat_map(|listener| listener.published.clone())
-            .collect();
         let limit = communicator.settings().adapter_dispatch_limit;
         let limit = u32::try_from(limit.clamp(1, Semaphore::MAX_PERMITS));
         let budget_len = limit.unwrap_or(u32::MAX);
@@ -359,6 +355,8 @@ impl AdapterCore {
             .unwrap_or_else(PoisonError::into_inner);
         let is_own = |e: &Endpoint| self.bound.contains(e) || published.contains(e);
         endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
+    }
+
     /// Waits until no request that came over a connection is in dispatch.
     async fn idle(&self) {
         // It fails only if the semaphore is closed, which it never is.

@@ -26,6 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::address::{self, Listen, Versions};
 use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter, multicast};
+use crate::connection::handle::ConnectionInfo;
 
 /// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
 pub(crate) const DATAGRAM_LEN_MAX: usize = 65_507;
@@ -324,6 +325,10 @@ impl StreamWriter for Silent {
         Poll::Ready(Ok(()))
     }
 
+    fn describe(&self, info: &mut ConnectionInfo) {
+        info.transport = "udp";
+    }
+
     fn shutdown(&self) {
         self.0.come();
     }
@@ -393,6 +398,10 @@ impl StreamWriter for Sender {
 
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.socket.poll_send_ready(context)
+    }
+
+    fn describe(&self, info: &mut ConnectionInfo) {
+        info.transport = "udp";
     }
 
     fn shutdown(&self) {

@@ -16,6 +16,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
 
 use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
+use crate::connection::handle::ConnectionInfo;
 
 /// Whether the endpoint means a socket of this host.
 pub(super) fn is_here(endpoint: &UnixEndpoint) -> bool {
@@ -102,6 +103,10 @@ impl StreamWriter for Writer {
     fn shutdown(&self) {
         // It fails only if the stream has ended already.
         let _ = SockRef::from(self.0.as_ref()).shutdown(std::net::Shutdown::Both);
+    }
+
+    fn describe(&self, info: &mut ConnectionInfo) {
+        info.transport = "unix";
     }
 }
 

@@ -18,6 +18,7 @@ use floe_wire::websocket::{
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 use super::{Stream, StreamWriter, address};
+use crate::connection::handle::ConnectionInfo;
 
 /// Bytes that a client masks before any of them is written.
 const CHUNK_LEN: usize = 64 * 1024;
@@ -356,6 +357,14 @@ impl StreamWriter for Writer {
     fn shutdown(&self) {
         self.0.lock().close(CLOSE_NORMAL, &*self.0.writer);
         self.0.writer.shutdown();
+    }
+
+    fn describe(&self, info: &mut ConnectionInfo) {
+        self.0.writer.describe(info);
+        info.transport = match info.transport {
+            "ssl" => "wss",
+            _ => "ws",
+        };
     }
 }
 

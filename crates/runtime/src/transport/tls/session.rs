@@ -10,6 +10,7 @@ use rustls::Connection;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::explain::explain;
+use crate::connection::handle::ConnectionInfo;
 use crate::transport::{Stream, StreamWriter};
 
 /// Bytes that are encrypted before any of them is written: four records.
@@ -213,6 +214,19 @@ impl StreamWriter for Writer {
         let _ = session.try_flush(&*self.0.writer);
         drop(session);
         self.0.writer.shutdown();
+    }
+
+    fn describe(&self, info: &mut ConnectionInfo) {
+        self.0.writer.describe(info);
+        info.transport = "ssl";
+        let session = self.0.lock();
+        let suite = session.connection.negotiated_cipher_suite();
+        info.cipher = suite.map(|suite| format!("{:?}", suite.suite()));
+        let certificates = session.connection.peer_certificates().unwrap_or_default();
+        let certificates = certificates.iter();
+        info.peer_certificates = certificates
+            .map(|der| bytes::Bytes::copy_from_slice(der))
+            .collect();
     }
 }
 
