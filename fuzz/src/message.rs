@@ -2,6 +2,7 @@
 
 use bytes::BytesMut;
 use floe_wire::Encapsulation;
+use floe_wire::compression::Decompressor;
 use floe_wire::connection::{Connection, Event, Role};
 use floe_wire::message::{IncomingRequest, Message, Outcome};
 
@@ -18,7 +19,13 @@ fn run_as(role: Role, input: &[u8]) {
     let mut output = Vec::new();
     let mut connection = Connection::new(role, &mut output);
     let mut input = BytesMut::from(input);
+    let mut decompressor = Decompressor::default();
     while let Ok(Some(message)) = Message::split(&mut input, SIZE_MAX) {
+        let Ok(message) = decompressor.decompress(message, SIZE_MAX) else {
+            connection.fail();
+            break;
+        };
+        assert!(message.bytes.len() <= SIZE_MAX, "a message keeps to its limit");
         // Some request is in flight, so that replies find one. Before validation it is refused.
         if let Ok(id) = connection.next_id() {
             connection.expect_reply(id, ());

@@ -3,6 +3,7 @@
 //! Pure: bytes and a time go in; bytes, events and a deadline come out. No socket, no clock, no
 //! async, no randomness. The runtime (package `floe`) moves the bytes.
 //!
+//! - [`compression`]: compressed messages, within bounds
 //! - [`encoding`]: values, in encodings 1.0 and 1.1
 //! - [`message`]: the header and the five protocol messages
 //! - [`mod@reference`]: what a proxy holds, as text and as bytes
@@ -10,6 +11,7 @@
 //! - [`websocket`]: the opening and the frames of WebSockets
 
 mod base64;
+pub mod compression;
 pub mod connection;
 pub mod encoding;
 pub mod message;

@@ -9,8 +9,8 @@
 //! any    --fail--> Closed
 //! ```
 //!
-//! The driver reads bytes, splits them with [`Message::split`] and gives each message to
-//! [`Connection::handle_message`]; it writes whatever the machine appends to an output buffer, in
+//! The driver reads bytes, splits them with [`Message::split`] and gives each message, decompressed,
+//! to [`Connection::handle_message`]; it writes whatever the machine appends to an output buffer, in
 //! order. Requests in flight carry a token of the driver's, which comes back with the reply.
 
 mod in_flight;
@@ -19,6 +19,7 @@ mod tests;
 
 use in_flight::InFlight;
 
+use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
 use crate::message::{
     CLOSE_CONNECTION, IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType,
@@ -165,6 +166,13 @@ impl<T> Connection<T> {
         output: &mut Vec<u8>,
     ) -> Result<Event<T>, ProtocolError> {
         let kind = message.header.message_type;
+        if message.is_compressed() {
+            let error = CompressionError::StillCompressed;
+            return Err(ProtocolError::Compression {
+                message: kind,
+                error,
+            });
+        }
         let malformed = |error: DecodeError| ProtocolError::Malformed {
             message: kind,
             error,

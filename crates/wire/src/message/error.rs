@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::MessageType;
+use crate::compression::CompressionError;
 use crate::encoding::{DecodeError, EncodingVersion, ProtocolVersion};
 
 /// A violation of the protocol: the connection on which it arrives is closed at once.
@@ -26,8 +27,13 @@ pub enum ProtocolError {
     },
     /// A message type outside 0 to 4.
     UnknownMessageType(u8),
-    /// A compressed message.
-    CompressionNotSupported,
+    /// A compressed message that cannot be decompressed.
+    Compression {
+        /// What came.
+        message: MessageType,
+        /// What is wrong with it.
+        error: CompressionError,
+    },
     /// A message that may not come now.
     Unexpected {
         /// What came.
@@ -64,7 +70,10 @@ impl fmt::Display for ProtocolError {
                 write!(f, "expected protocol encoding 1.0, got {version}")
             }
             Self::SizeTooSmall(size) => {
-                write!(f, "expected a message of at least 14 bytes, its header says {size}")
+                write!(
+                    f,
+                    "expected a message of at least 14 bytes, its header says {size}"
+                )
             }
             Self::SizeTooLarge { size, limit } => write!(
                 f,
@@ -74,8 +83,8 @@ impl fmt::Display for ProtocolError {
             Self::UnknownMessageType(kind) => {
                 write!(f, "expected a message type from 0 to 4, got {kind}")
             }
-            Self::CompressionNotSupported => {
-                f.write_str("got a compressed message: compression is not yet supported, turn it off at the peer")
+            Self::Compression { message, error } => {
+                write!(f, "cannot decompress a {message} message: {error}")
             }
             Self::Unexpected { message, expected } => {
                 write!(f, "expected {expected}, got a {message} message")

@@ -2,6 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 
+use crate::compression::Compression;
+
 use super::{HEADER_LEN, Header, ProtocolError};
 
 /// A whole message as it arrived, header checked, body not yet.
@@ -20,6 +22,8 @@ impl Message {
     /// The header is checked as soon as it is there, so that a bad or oversized message is refused
     /// before its body has been waited for.
     ///
+    /// A compressed message comes as it is: see [`Message::is_compressed`].
+    ///
     /// # Errors
     /// [`ProtocolError`], fatal for the connection.
     pub fn split(input: &mut BytesMut, size_max: usize) -> Result<Option<Self>, ProtocolError> {
@@ -27,9 +31,6 @@ impl Message {
             return Ok(None);
         };
         let header = Header::decode(header, size_max)?;
-        if header.compression == 2 {
-            return Err(ProtocolError::CompressionNotSupported);
-        }
         if input.len() < header.size {
             return Ok(None);
         }
@@ -37,6 +38,12 @@ impl Message {
             header,
             bytes: input.split_to(header.size).freeze(),
         }))
+    }
+
+    /// Whether a [`Decompressor`](crate::compression::Decompressor) must have it before anybody
+    /// else.
+    pub fn is_compressed(&self) -> bool {
+        Compression::of_message(self.header.compression).is_some()
     }
 
     /// How many bytes `input` must hold before the next message can be taken off it.

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::header::{begin_message, end_message};
 use super::system_exception::{decode_facet, encode_facet};
 use super::{Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
+use crate::compression::Compression;
 use crate::encoding::{
     Decode, DecodeError, Decoder, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion,
 };
@@ -258,6 +259,12 @@ impl IncomingRequest {
     /// The whole message: what the parameters are a part of.
     pub fn message(&self) -> &Bytes {
         &self.bytes
+    }
+
+    /// What the reply may be compressed with; `None` if it may not be.
+    pub fn reply_compression(&self) -> Option<Compression> {
+        let status = self.bytes.get(9).copied();
+        status.and_then(Compression::of_reply)
     }
 
     /// The parameters with their encapsulation header, sharing the message's bytes.

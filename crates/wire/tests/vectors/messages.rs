@@ -1,9 +1,10 @@
 //! Requests and the messages without a body.
 
 use bytes::BytesMut;
+use floe_wire::compression::{Compression, Compressor, Decompressor};
 use floe_wire::message::{
-    BatchWriter, CLOSE_CONNECTION, Context, IncomingBatch, IncomingRequest,
-    MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType, OperationMode, ProtocolError, RequestHeader,
+    BatchWriter, CLOSE_CONNECTION, Context, IncomingBatch, IncomingReply, IncomingRequest,
+    MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType, OperationMode, Outcome, RequestHeader,
     RequestId, VALIDATE_CONNECTION, forward_request,
 };
 use floe_wire::reference::Identity;
@@ -35,20 +36,52 @@ fn messages_that_may_be_compressed_but_are_not_are_read() {
     );
 }
 
-/// Compression has an issue of its own; until then such a message closes the connection.
 #[test]
-fn compressed_messages_are_refused_for_now() {
-    let vectors = load("compressed");
-    for vector in vectors.iter().filter(is_compressed) {
-        let mut input = BytesMut::from(&vector.bytes[..]);
-        let refused = Message::split(&mut input, MESSAGE_SIZE_MAX_DEFAULT);
-        let error = refused.expect_err(&vector.name);
-        assert_eq!(
-            error,
-            ProtocolError::CompressionNotSupported,
-            "{}",
-            vector.name
-        );
+fn compressed_messages_are_read_and_written_as_ice_does() {
+    let vectors = load("compressed").into_iter().chain(load("datagrams"));
+    let compressed: Vec<_> = vectors.filter(|vector| is_compressed(&vector)).collect();
+    assert_eq!(compressed.len(), 4);
+    for vector in &compressed {
+        let fields = &vector.json["message"];
+        let packed = split(vector);
+        let plain = decompress(packed.clone(), &vector.name);
+        let size = plain.header.size as u64;
+        assert_eq!(size, fields["uncompressed_size"], "{}", vector.name);
+        check_content(&plain, fields, &vector.name);
+
+        let mut written = plain.bytes.to_vec();
+        Compressor::new(Compression::Bzip2).compress(&mut written, 0);
+        assert_eq!(hex(&written), hex(&packed.bytes), "{}", vector.name);
+    }
+}
+
+fn decompress(message: Message, name: &str) -> Message {
+    let plain = Decompressor::default().decompress(message, MESSAGE_SIZE_MAX_DEFAULT);
+    plain.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn check_content(message: &Message, fields: &Value, name: &str) {
+    match text(&fields["type"]) {
+        "request" => {
+            let request = IncomingRequest::parse(message).expect(name);
+            assert_eq!(request.id().0, fields["request_id"], "{name}");
+            assert_eq!(request.operation(), fields["operation"], "{name}");
+            assert_eq!(request.reply_compression(), Some(Compression::Bzip2));
+        }
+        "reply" => {
+            let reply = IncomingReply::parse(message).expect(name);
+            assert_eq!(reply.id().0, fields["request_id"], "{name}");
+            assert!(matches!(reply.outcome(), Ok(Outcome::Returned(_))));
+        }
+        "batch_request" => {
+            let batch = IncomingBatch::parse(message).expect(name);
+            let requests = fields["requests"].as_array().expect("requests");
+            assert_eq!(batch.len(), requests.len(), "{name}");
+            for (request, fields) in batch.zip(requests) {
+                check_fields(&request, fields, name);
+            }
+        }
+        other => panic!("{name}: a compressed {other}"),
     }
 }
 

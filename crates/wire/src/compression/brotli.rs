@@ -1,0 +1,53 @@
+//! brotli: one whole stream in each message.
+
+use brotli::enc::BrotliEncoderParams;
+use brotli::enc::StandardAlloc;
+use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+
+use super::decompressor::{PIECE, Target};
+use super::{Compression, CompressionError};
+
+/// The highest that takes less time than bzip2 does.
+const QUALITY: i32 = 5;
+/// What a message may refer back to: 1 MiB, the default limit of a message.
+const WINDOW_LOG: i32 = 20;
+
+/// The body as one brotli stream.
+pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
+    let params = BrotliEncoderParams {
+        quality: QUALITY,
+        lgwin: WINDOW_LOG,
+        size_hint: body.len(),
+        ..BrotliEncoderParams::default()
+    };
+    let mut packed = Vec::new();
+    brotli::BrotliCompress(&mut &body[..], &mut packed, &params).ok()?;
+    Some(packed)
+}
+
+pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+    const CORRUPT: CompressionError = CompressionError::Corrupt(Compression::Brotli);
+    let alloc = StandardAlloc::default;
+    let mut state = BrotliState::new(alloc(), alloc(), alloc());
+    let (mut unread, mut read, mut total) = (packed.len(), 0, 0);
+    let mut piece = [0; PIECE];
+    loop {
+        let (mut room, mut count) = (PIECE, 0);
+        let result = BrotliDecompressStream(
+            &mut unread,
+            &mut read,
+            packed,
+            &mut room,
+            &mut count,
+            &mut piece,
+            &mut total,
+            &mut state,
+        );
+        target.push(&piece[..count])?;
+        match result {
+            BrotliResult::ResultSuccess if unread == 0 => return Ok(()),
+            BrotliResult::NeedsMoreOutput => {}
+            _ => return Err(CORRUPT),
+        }
+    }
+}

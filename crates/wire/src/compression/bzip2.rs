@@ -1,0 +1,36 @@
+//! bzip2, as Ice has it: one whole stream in each message.
+
+use bzip2::{Action, Compress, Compression as Level, Decompress, Status};
+
+use super::decompressor::{PIECE, Target};
+use super::{Compression, CompressionError};
+
+/// The body as one bzip2 stream; `level` is brought into 1 to 9.
+pub(super) fn pack(body: &[u8], level: u32) -> Option<Vec<u8>> {
+    let mut stream = Compress::new(Level::new(level.clamp(1, 9)), 0);
+    // What does not get smaller is not wanted, so that this is enough room.
+    let mut packed = Vec::with_capacity(body.len());
+    match stream.compress_vec(body, &mut packed, Action::Finish) {
+        Ok(Status::StreamEnd) => Some(packed),
+        _ => None,
+    }
+}
+
+pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+    const CORRUPT: CompressionError = CompressionError::Corrupt(Compression::Bzip2);
+    let mut stream = Decompress::new(false);
+    let mut piece = [0; PIECE];
+    loop {
+        let (read, made) = (stream.total_in(), stream.total_out());
+        let rest = &packed[read as usize..];
+        let status = stream.decompress(rest, &mut piece).map_err(|_| CORRUPT)?;
+        let count = (stream.total_out() - made) as usize;
+        target.push(&piece[..count])?;
+        match status {
+            Status::StreamEnd if stream.total_in() as usize == packed.len() => return Ok(()),
+            Status::StreamEnd => return Err(CORRUPT),
+            _ if count == 0 && stream.total_in() == read => return Err(CORRUPT),
+            _ => {}
+        }
+    }
+}

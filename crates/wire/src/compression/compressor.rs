@@ -1,0 +1,155 @@
+//! Messages that leave.
+
+use super::Compression;
+use crate::message::HEADER_LEN;
+
+/// Messages below this many bytes are not compressed unless told otherwise; as in Ice.
+pub const LEN_MIN_DEFAULT: usize = 100;
+
+/// Where the compressed body starts.
+pub(super) const BODY: usize = HEADER_LEN + 4;
+const STATUS: usize = 9;
+
+/// How to compress messages, each by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compressor {
+    /// With what.
+    pub compression: Compression,
+    /// How hard to try with bzip2: 1 to 9, in units of 100 kB that are looked at together. Others
+    /// have settings of their own, fixed for messages of some kilobytes.
+    pub level: u32,
+    /// Messages below this many bytes, header included, are not compressed.
+    pub len_min: usize,
+}
+
+impl Compressor {
+    /// With the settings that Ice has: level 1, messages of 100 bytes and more.
+    pub const fn new(compression: Compression) -> Self {
+        Self {
+            compression,
+            level: 1,
+            len_min: LEN_MIN_DEFAULT,
+        }
+    }
+
+    /// Compresses the whole messages that stand in `buffer` from `start` on. One that is too short,
+    /// or that would not get smaller, only says that its reply may be compressed; so do all with
+    /// [`Compression::ZstdStream`], which [`StreamCompressor`] compresses in the order of sending.
+    ///
+    /// Without the feature of the compression, messages stay as they are.
+    pub fn compress(&self, buffer: &mut Vec<u8>, start: usize) {
+        if !self.compression.is_built() {
+            return;
+        }
+        each_message(buffer, start, |message, buffer| {
+            let body_start = message.len().min(HEADER_LEN);
+            let packed = match message.len() >= self.len_min {
+                true => self.pack(&message[body_start..]),
+                false => None,
+            };
+            append(buffer, message, self.compression, packed.as_deref());
+        });
+    }
+
+    /// The body, compressed.
+    fn pack(&self, body: &[u8]) -> Option<Vec<u8>> {
+        match self.compression {
+            #[cfg(feature = "bzip2")]
+            Compression::Bzip2 => super::bzip2::pack(body, self.level),
+            #[cfg(feature = "zstd")]
+            Compression::Zstd => super::zstd::pack(body),
+            #[cfg(feature = "brotli")]
+            Compression::Brotli => super::brotli::pack(body),
+            #[allow(unreachable_patterns)]
+            _ => None,
+        }
+    }
+}
+
+/// Compresses the messages of one direction of a connection, each against those before it.
+#[derive(Debug, Default)]
+pub struct StreamCompressor {
+    #[cfg(feature = "zstd")]
+    stream: Option<super::stream::Encoder>,
+}
+
+impl StreamCompressor {
+    /// Compresses those of the whole messages in `buffer` from `start` on that are marked with the
+    /// byte of [`Compression::ZstdStream`] and have `len_min` bytes. They must be sent in the order
+    /// of these calls, and none may be left out.
+    pub fn compress(&mut self, buffer: &mut Vec<u8>, start: usize, len_min: usize) {
+        each_message(buffer, start, |message, buffer| {
+            let is_marked = message.get(STATUS) == Some(&Compression::ZstdStream.accepted());
+            let packed = match is_marked && message.len() >= len_min.max(HEADER_LEN) {
+                true => self.pack(&message[HEADER_LEN..]),
+                false => None,
+            };
+            match packed {
+                // Even one that got longer: what comes after it is coded against it.
+                Some(packed) => append_packed(buffer, message, Compression::ZstdStream, &packed),
+                None => buffer.extend_from_slice(message),
+            }
+        });
+    }
+
+    #[cfg(feature = "zstd")]
+    fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        if self.stream.is_none() {
+            self.stream = super::stream::Encoder::new();
+        }
+        self.stream.as_mut()?.pack(body)
+    }
+
+    #[cfg(not(feature = "zstd"))]
+    fn pack(&mut self, _body: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// Hands the messages from `start` on to `append`, which puts each back onto the buffer.
+fn each_message(buffer: &mut Vec<u8>, start: usize, mut append: impl FnMut(&[u8], &mut Vec<u8>)) {
+    let messages = buffer.split_off(start);
+    let mut rest = &messages[..];
+    while !rest.is_empty() {
+        let (message, more) = rest.split_at(message_len(rest));
+        append(message, buffer);
+        rest = more;
+    }
+}
+
+/// The length of the message at the front, at most all.
+fn message_len(messages: &[u8]) -> usize {
+    let size = messages
+        .get(10..HEADER_LEN)
+        .and_then(|it| it.try_into().ok());
+    let size = size.map_or(0, i32::from_le_bytes);
+    match usize::try_from(size) {
+        Ok(size) if size >= HEADER_LEN => size.min(messages.len()),
+        _ => messages.len(),
+    }
+}
+
+fn append(buffer: &mut Vec<u8>, message: &[u8], compression: Compression, packed: Option<&[u8]>) {
+    match packed {
+        Some(packed) if BODY + packed.len() < message.len() => {
+            append_packed(buffer, message, compression, packed);
+        }
+        _ => {
+            let start = buffer.len();
+            buffer.extend_from_slice(message);
+            if let Some(status) = buffer.get_mut(start + STATUS) {
+                *status = compression.accepted();
+            }
+        }
+    }
+}
+
+fn append_packed(buffer: &mut Vec<u8>, message: &[u8], compression: Compression, packed: &[u8]) {
+    let start = buffer.len();
+    let size = |len: usize| i32::try_from(len).unwrap_or(i32::MAX).to_le_bytes();
+    buffer.extend_from_slice(&message[..HEADER_LEN]);
+    buffer[start + STATUS] = compression.compressed();
+    buffer[start + 10..start + HEADER_LEN].copy_from_slice(&size(BODY + packed.len()));
+    buffer.extend_from_slice(&size(message.len()));
+    buffer.extend_from_slice(packed);
+}

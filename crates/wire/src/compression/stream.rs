@@ -1,0 +1,84 @@
+//! One zstd stream for each direction of a connection, flushed with each message: what was said
+//! before need not be said again.
+
+use std::fmt;
+
+use zstd::stream::raw::{self, CParameter, DParameter, InBuffer, Operation, OutBuffer};
+
+use super::decompressor::{PIECE, Target};
+use super::{Compression, CompressionError};
+
+/// The library's own default.
+const LEVEL: i32 = 3;
+/// How far back a message may refer: 1 MiB. It bounds the memory of both ends, about 3 MiB for a
+/// direction.
+const WINDOW_LOG: u32 = 20;
+
+/// The end that sends.
+pub(super) struct Encoder(raw::Encoder<'static>);
+
+impl Encoder {
+    pub(super) fn new() -> Option<Self> {
+        let mut encoder = raw::Encoder::new(LEVEL).ok()?;
+        encoder
+            .set_parameter(CParameter::WindowLog(WINDOW_LOG))
+            .ok()?;
+        Some(Self(encoder))
+    }
+
+    /// What the stream says for this body, after all those before.
+    pub(super) fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        let mut packed = Vec::new();
+        let mut piece = [0; PIECE];
+        let mut input = InBuffer::around(body);
+        loop {
+            let mut output = OutBuffer::around(&mut piece[..]);
+            let unsaid = match input.pos() < body.len() {
+                true => self.0.run(&mut input, &mut output).map(|_| 1),
+                false => self.0.flush(&mut output),
+            };
+            packed.extend_from_slice(output.as_slice());
+            if unsaid.ok()? == 0 {
+                return Some(packed);
+            }
+        }
+    }
+}
+
+/// The end that receives.
+pub(super) struct Decoder(raw::Decoder<'static>);
+
+impl Decoder {
+    pub(super) fn new() -> Option<Self> {
+        let mut decoder = raw::Decoder::new().ok()?;
+        decoder
+            .set_parameter(DParameter::WindowLogMax(WINDOW_LOG))
+            .ok()?;
+        Some(Self(decoder))
+    }
+
+    pub(super) fn unpack(
+        &mut self,
+        packed: &[u8],
+        target: &mut Target<'_>,
+    ) -> Result<(), CompressionError> {
+        let has_ended = super::zstd::run(&mut self.0, packed, target, Compression::ZstdStream)?;
+        match has_ended {
+            // The stream lasts as long as the connection.
+            true => Err(CompressionError::Corrupt(Compression::ZstdStream)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Encoder")
+    }
+}
+
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Decoder")
+    }
+}

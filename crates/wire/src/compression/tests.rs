@@ -1,0 +1,303 @@
+//! What is compressed comes back, and what is not is refused within its bounds.
+
+use bytes::BytesMut;
+use proptest::prelude::*;
+
+use super::*;
+use crate::message::{HEADER_LEN, Message, MessageType, ProtocolError};
+use crate::reference::Endpoint;
+
+const LIMIT: usize = 1024 * 1024;
+
+/// A Request message with this body, whatever it means.
+fn message(body: &[u8]) -> Vec<u8> {
+    let size = (HEADER_LEN + body.len()) as u32;
+    let header = [b"IceP\x01\x00\x01\x00\x00\x00", &size.to_le_bytes()[..]].concat();
+    [&header[..], body].concat()
+}
+
+fn split(bytes: &[u8]) -> Message {
+    let split = Message::split(&mut BytesMut::from(bytes), LIMIT * 2);
+    split.expect("a good header").expect("a whole message")
+}
+
+fn decompress(bytes: &[u8]) -> Result<Message, CompressionError> {
+    match Decompressor::default().decompress(split(bytes), LIMIT) {
+        Ok(message) => Ok(message),
+        Err(ProtocolError::Compression { message, error }) => {
+            assert_eq!(message, MessageType::Request);
+            Err(error)
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn compressed(body: &[u8], compression: Compression) -> Vec<u8> {
+    let mut bytes = message(body);
+    Compressor::new(compression).compress(&mut bytes, 0);
+    if compression == Compression::ZstdStream {
+        StreamCompressor::default().compress(&mut bytes, 0, LEN_MIN_DEFAULT);
+    }
+    assert_eq!(bytes[9], compression.compressed(), "{compression}");
+    bytes
+}
+
+fn claim(mut bytes: Vec<u8>, size: i32) -> Vec<u8> {
+    bytes[14..18].copy_from_slice(&size.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn long_messages_get_smaller_and_come_back() {
+    for compression in Compression::ALL {
+        let body = b"to be, or not to be ".repeat(20_000);
+        let packed = compressed(&body, compression);
+        assert!(
+            packed.len() < body.len() / 20,
+            "{compression}: {}",
+            packed.len()
+        );
+        let plain = decompress(&packed).expect("our own bytes");
+        assert_eq!(plain.bytes[HEADER_LEN..], body[..], "{compression}");
+        assert_eq!(plain.header.compression, compression.accepted());
+        assert_eq!(split(&plain.bytes).header, plain.header, "{compression}");
+    }
+}
+
+#[test]
+fn short_messages_and_those_that_would_get_longer_only_say_what_they_take() {
+    let random: Vec<u8> = (0..200_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    for compression in [Compression::Bzip2, Compression::Zstd, Compression::Brotli] {
+        for body in [&b"a".repeat(85)[..], &random] {
+            let mut bytes = message(body);
+            Compressor::new(compression).compress(&mut bytes, 0);
+            assert_eq!(bytes[9], compression.accepted(), "{compression}");
+            assert_eq!(bytes[10..], message(body)[10..], "{compression}");
+        }
+    }
+}
+
+#[test]
+fn each_message_of_a_buffer_is_compressed_and_what_stands_before_is_left() {
+    let bodies = [b"a".repeat(300), b"b".to_vec(), b"c".repeat(300)];
+    let mut buffer = b"before".to_vec();
+    bodies.iter().for_each(|body| buffer.extend(message(body)));
+    Compressor::new(Compression::Bzip2).compress(&mut buffer, 6);
+    assert!(buffer.starts_with(b"before"));
+    let mut input = BytesMut::from(&buffer[6..]);
+    for (body, status) in bodies.iter().zip([2, 1, 2]) {
+        let message = Message::split(&mut input, LIMIT).unwrap().unwrap();
+        assert_eq!(message.header.compression, status);
+        let plain = Decompressor::default().decompress(message, LIMIT).unwrap();
+        assert_eq!(plain.bytes[HEADER_LEN..], body[..]);
+    }
+    assert!(input.is_empty());
+}
+
+#[test]
+fn a_size_above_the_limit_is_refused_whatever_the_rest_is() {
+    for compression in Compression::ALL {
+        for size in [LIMIT as i32 + 1, i32::MAX] {
+            let bytes = claim(compressed(&[0; 500], compression), size);
+            let (size, limit) = (size as usize, LIMIT);
+            assert_eq!(
+                decompress(&bytes).unwrap_err(),
+                CompressionError::SizeTooLarge { size, limit }
+            );
+        }
+        for size in [14, 0, -1, i32::MIN] {
+            let bytes = claim(compressed(&[0; 500], compression), size);
+            assert_eq!(
+                decompress(&bytes).unwrap_err(),
+                CompressionError::SizeTooSmall(size)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_message_holds_exactly_what_it_claims() {
+    for compression in Compression::ALL {
+        let bomb = claim(compressed(&vec![0; 10_000_000], compression), 1014);
+        assert_eq!(
+            decompress(&bomb).unwrap_err(),
+            CompressionError::LongerThanClaimed { claimed: 1000 },
+            "{compression}"
+        );
+        let short = claim(compressed(&[0; 999], compression), 1014);
+        assert_eq!(
+            decompress(&short).unwrap_err(),
+            CompressionError::ShorterThanClaimed {
+                claimed: 1000,
+                len: 999
+            },
+            "{compression}"
+        );
+    }
+}
+
+#[test]
+fn data_that_is_cut_off_or_followed_by_more_is_refused() {
+    for compression in [Compression::Bzip2, Compression::Zstd, Compression::Brotli] {
+        let whole = compressed(&b"more of the same ".repeat(50), compression);
+        for len in 14..whole.len() {
+            let mut cut = whole[..len].to_vec();
+            cut[10..14].copy_from_slice(&(len as u32).to_le_bytes());
+            assert!(
+                decompress(&cut).is_err(),
+                "{compression}: {len} of {}",
+                whole.len()
+            );
+        }
+        let mut longer = [&whole[..], b"x"].concat();
+        longer[10..14].copy_from_slice(&(whole.len() as u32 + 1).to_le_bytes());
+        assert_eq!(
+            decompress(&longer).unwrap_err(),
+            CompressionError::Corrupt(compression)
+        );
+    }
+}
+
+#[test]
+fn in_a_stream_what_was_said_before_costs_next_to_nothing() {
+    let (mut sending, mut receiving) = (StreamCompressor::default(), Decompressor::default());
+    // Without a repetition in itself.
+    let body: Vec<u8> = (0..4000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 16) as u8)
+        .collect();
+    for round in 0..50 {
+        let mut bytes = message(&body);
+        Compressor::new(Compression::ZstdStream).compress(&mut bytes, 0);
+        assert_eq!(bytes[9], 74);
+        sending.compress(&mut bytes, 0, LEN_MIN_DEFAULT);
+        assert_eq!(bytes[9], 75);
+        assert!(round == 0 || bytes.len() < 60, "{} bytes", bytes.len());
+        let plain = receiving
+            .decompress(split(&bytes), LIMIT)
+            .expect("in order");
+        assert_eq!(plain.bytes[HEADER_LEN..], body[..]);
+    }
+}
+
+#[test]
+fn in_a_stream_unmarked_and_short_messages_stay_as_they_are() {
+    let mut sending = StreamCompressor::default();
+    let mut marked = message(&[7; 80]);
+    marked[9] = 74;
+    for bytes in [message(&[7; 500]), marked] {
+        let mut sent = bytes.clone();
+        sending.compress(&mut sent, 0, LEN_MIN_DEFAULT);
+        assert_eq!(sent, bytes);
+    }
+}
+
+#[test]
+fn a_stream_without_its_beginning_is_refused() {
+    let mut sending = StreamCompressor::default();
+    let mut second = Vec::new();
+    for _ in 0..2 {
+        second = message(&[7; 500]);
+        second[9] = 74;
+        sending.compress(&mut second, 0, LEN_MIN_DEFAULT);
+    }
+    let corrupt = CompressionError::Corrupt(Compression::ZstdStream);
+    assert_eq!(decompress(&second).unwrap_err(), corrupt);
+}
+
+#[test]
+fn a_window_above_ours_is_refused() {
+    // A frame that wants 128 MiB to refer back to: descriptor without a size, window byte 17 << 3.
+    let frame = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 17 << 3, 0x01, 0x00, 0x00];
+    for compression in [Compression::Zstd, Compression::ZstdStream] {
+        let mut bytes = message(&[&1000_i32.to_le_bytes()[..], &frame].concat());
+        bytes[9] = compression.compressed();
+        assert_eq!(
+            decompress(&bytes).unwrap_err(),
+            CompressionError::Corrupt(compression)
+        );
+    }
+}
+
+#[test]
+fn an_offer_holds_for_its_own_endpoints_only() {
+    let own = [Endpoint::tcp("here", 1), Endpoint::tcp("here", 2)];
+    let all = [Compression::Bzip2, Compression::Zstd];
+    let offer = offer(&all, &own).expect("something to offer");
+    let proxy = [own[0].clone(), Endpoint::tcp("there", 1), offer];
+    assert!(offered(Compression::Zstd, &proxy, &own[0]));
+    assert!(offered(Compression::Zstd, &proxy, &own[1]));
+    assert!(!offered(Compression::Zstd, &proxy, &proxy[1]));
+    assert!(!offered(Compression::Brotli, &proxy, &own[0]));
+    assert!(!offered(Compression::Zstd, &own, &own[0]));
+}
+
+#[test]
+fn an_offer_survives_as_text_and_is_nothing_if_garbled() {
+    let own = [Endpoint::tcp("here", 1)];
+    let offer = offer(&[Compression::ZstdStream], &own).expect("something to offer");
+    let text = offer.to_string();
+    assert!(text.starts_with("opaque -t 18029 -e 1.1 -v "), "{text}");
+    let mut parsed: Endpoint = text.parse().expect("our own text");
+    assert!(offered(Compression::ZstdStream, &[parsed.clone()], &own[0]));
+    let Endpoint::Opaque(opaque) = &mut parsed else {
+        panic!("{parsed}")
+    };
+    opaque.bytes.truncate(5);
+    assert!(!offered(Compression::ZstdStream, &[parsed], &own[0]));
+}
+
+#[test]
+fn bzip2_alone_is_no_offer() {
+    assert_eq!(
+        offer(&[Compression::Bzip2], &[Endpoint::tcp("here", 1)]),
+        None
+    );
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_compressed_comes_back(
+        bodies in prop::collection::vec(prop::collection::vec(0_u8..4, 0..3000), 1..8),
+        level in 0_u32..12,
+        len_min in 0_usize..200,
+    ) {
+        for compression in Compression::ALL {
+            let mut buffer: Vec<u8> = bodies.iter().flat_map(|body| message(body)).collect();
+            Compressor { compression, level, len_min }.compress(&mut buffer, 0);
+            StreamCompressor::default().compress(&mut buffer, 0, len_min);
+            let (mut input, mut receiving) = (BytesMut::from(&buffer[..]), Decompressor::default());
+            for body in &bodies {
+                let packed = Message::split(&mut input, LIMIT).unwrap().unwrap();
+                let plain = receiving.decompress(packed, LIMIT).unwrap();
+                prop_assert_eq!(&plain.bytes[HEADER_LEN..], &body[..]);
+                prop_assert_eq!(plain.header.compression, compression.accepted());
+            }
+            prop_assert!(input.is_empty());
+        }
+    }
+
+    #[test]
+    fn hostile_bytes_never_give_more_than_they_claim(
+        body in prop::collection::vec(any::<u8>(), 0..300),
+        flips in prop::collection::vec((0_usize..200, any::<u8>()), 1..4),
+        claimed in 0_i32..3000,
+    ) {
+        for compression in Compression::ALL {
+            let mut raw = message(&body);
+            raw[9] = compression.compressed();
+            let mut flipped = claim(compressed(&b"some text ".repeat(40), compression), claimed);
+            for (at, byte) in &flips {
+                let at = 14 + at % (flipped.len() - 14);
+                flipped[at] = *byte;
+            }
+            for bytes in [raw, flipped] {
+                if let Ok(plain) = decompress(&bytes) {
+                    let claimed = i32::from_le_bytes(bytes[14..18].try_into().unwrap());
+                    prop_assert_eq!(plain.bytes.len(), claimed as usize);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! zstd: one whole frame in each message.
+
+use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+
+use super::decompressor::{PIECE, Target};
+use super::{Compression, CompressionError};
+
+/// The library's own default: five times faster than bzip2 for about the same size.
+const LEVEL: i32 = 3;
+/// What a frame may refer back to: 8 MiB, the most that this level uses.
+const WINDOW_LOG_MAX: u32 = 23;
+
+/// The body as one frame.
+pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
+    zstd::bulk::compress(body, LEVEL).ok()
+}
+
+pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+    let corrupt = |_| CompressionError::Corrupt(Compression::Zstd);
+    let mut decoder = Decoder::new().map_err(corrupt)?;
+    let window = DParameter::WindowLogMax(WINDOW_LOG_MAX);
+    decoder.set_parameter(window).map_err(corrupt)?;
+    let is_whole = run(&mut decoder, packed, target, Compression::Zstd)?;
+    match is_whole {
+        true => Ok(()),
+        false => Err(CompressionError::Corrupt(Compression::Zstd)),
+    }
+}
+
+/// Decodes all of `packed`; whether a frame ended with it.
+pub(super) fn run(
+    decoder: &mut Decoder<'_>,
+    packed: &[u8],
+    target: &mut Target<'_>,
+    compression: Compression,
+) -> Result<bool, CompressionError> {
+    let mut input = InBuffer::around(packed);
+    let mut piece = [0; PIECE];
+    loop {
+        let mut output = OutBuffer::around(&mut piece[..]);
+        let step = decoder.run(&mut input, &mut output);
+        let hint = step.map_err(|_| CompressionError::Corrupt(compression))?;
+        let count = output.pos();
+        target.push(&piece[..count])?;
+        let is_all_read = input.pos() == packed.len();
+        // A piece that is not full holds all that there is.
+        if is_all_read && count < PIECE {
+            return Ok(hint == 0);
+        }
+        if hint == 0 {
+            // The frame has ended: nothing may follow it.
+            return match is_all_read {
+                true => Ok(true),
+                false => Err(CompressionError::Corrupt(compression)),
+            };
+        }
+    }
+}
