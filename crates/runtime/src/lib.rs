@@ -66,6 +66,7 @@ pub use signals::Signals;
 pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 
 pub use bytes::Bytes;
+pub use floe_wire::compression::{Compression, CompressionError};
 pub use floe_wire::encoding::{
     AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, ClassType, Classes,
     ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode,

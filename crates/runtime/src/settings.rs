@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use floe_wire::compression::{Compression, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 
 use crate::pipeline::Interceptors;
@@ -63,6 +64,20 @@ pub struct Settings {
     #[cfg(feature = "tls")]
     #[doc(alias = "IceSSL")]
     pub tls: Option<crate::Tls>,
+    /// Whether requests are compressed, whatever proxies and endpoints say; `None`, the default,
+    /// leaves it to them.
+    #[doc(alias = "Ice.Override.Compress")]
+    pub compress_override: Option<bool>,
+    /// How hard bzip2 tries: 1 to 9, in units of 100 kB that are looked at together. Default 1, as
+    /// in Ice.
+    #[doc(alias = "Ice.Compression.Level")]
+    pub compression_level: u32,
+    /// Messages below this many bytes, header included, are never compressed. Default 100, as in
+    /// Ice.
+    pub compress_len_min: usize,
+    /// What the adapters say in their proxies that they understand beyond bzip2. A Floe peer may
+    /// then use it; a plain Ice peer sees one more opaque endpoint, and carries it. None by default.
+    pub compressions: Vec<Compression>,
     /// Tables of classes that may arrive where another contract declares a base of theirs, or
     /// `Object`. The classes of a contract and of those that it includes are known without it; none
     /// by default.
@@ -94,6 +109,10 @@ impl Default for Settings {
             prefer_secure: false,
             #[cfg(feature = "tls")]
             tls: None,
+            compress_override: None,
+            compression_level: 1,
+            compress_len_min: LEN_MIN_DEFAULT,
+            compressions: Vec::new(),
             classes: Vec::new(),
             class_graph_depth_max: GRAPH_DEPTH_MAX,
         }

@@ -14,6 +14,7 @@ mod servants;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
+use floe_wire::compression::offer;
 use floe_wire::message::{IncomingRequest, SystemException};
 use floe_wire::reference::{
     Endpoint, Identity, ParseReferenceError, Reference, Target, parse_endpoints,
@@ -90,7 +91,7 @@ impl Adapter {
         let core = AdapterCore {
             communicator: Arc::downgrade(communicator.core()),
             bound: published.clone(),
-            published: RwLock::new(published),
+            published: RwLock::new(with_offer(published, communicator)),
             servants: RwLock::default(),
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
@@ -323,6 +324,13 @@ impl Adapter {
         facet.clone_into(&mut reference.facet);
         self.communicator.proxy_from(reference)
     }
+}
+
+/// Endpoints, and what is offered at them.
+fn with_offer(mut endpoints: Vec<Endpoint>, communicator: &Communicator) -> Vec<Endpoint> {
+    let offer = offer(&communicator.settings().compressions, &endpoints);
+    endpoints.extend(offer);
+    endpoints
 }
 
 impl std::fmt::Debug for Adapter {

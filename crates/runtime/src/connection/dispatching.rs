@@ -132,6 +132,7 @@ impl Dispatching {
             self.spare.clear();
             return;
         }
+        self.connection.compress_reply(request, &mut reply);
         self.reply_count += 1;
         if self.replies.is_empty() {
             std::mem::swap(&mut self.replies, &mut reply);
@@ -174,6 +175,7 @@ impl Connection {
         if machine.is_closed() {
             return replies.clear();
         }
+        self.compress_stream(replies);
         output.append_replies(replies);
         for _ in 0..twoway_count {
             machine.handle_dispatched(output.pending());
@@ -203,8 +205,10 @@ async fn finish(
 ) {
     let result = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
     if !request.id().is_oneway() {
+        let mut reply = encode_reply(&request, result);
+        connection.compress_reply(&request, &mut reply);
         connection.wait_for_reply_room().await;
-        connection.send_replies(&mut encode_reply(&request, result), 1);
+        connection.send_replies(&mut reply, 1);
     }
 }
 

@@ -3,12 +3,14 @@
 //! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
 //! - `reading.rs`: the task that reads
 //! - `dispatching.rs`: requests of the peer, dispatched in place
+//! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
 //! - `handle.rs`: what users see of a connection
 //!
 //! Whoever has something to send encodes it straight into the output buffer and, if nobody else is
 //! writing, writes it.
 
+mod compressing;
 pub(crate) mod dispatching;
 pub(crate) mod handle;
 mod output;
@@ -34,6 +36,7 @@ use crate::error::LocalError;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
+use compressing::Compressing;
 use output::Output;
 
 /// A connection, shared by all who use it.
@@ -61,6 +64,7 @@ pub(crate) struct Connection {
     endpoint: Option<Endpoint>,
     /// Where requests of the peer go; a client answers that the object does not exist.
     adapter: RwLock<Option<Weak<AdapterCore>>>,
+    compressing: Compressing,
 }
 
 /// What a connection is for.
@@ -144,6 +148,7 @@ impl Connection {
             owner: Arc::downgrade(communicator.core()),
             endpoint,
             adapter: RwLock::new(adapter),
+            compressing: Compressing::default(),
         });
         connection.flush();
         connection
@@ -196,18 +201,21 @@ impl Connection {
 
     /// Sends a twoway request and waits for its reply. Dropping the future gives the request up.
     ///
-    /// `write` appends the message to the output.
+    /// `write` appends the message to the output, with the id that is `reserved` or a new one.
     pub(crate) async fn request(
         self: &Arc<Self>,
+        reserved: Option<RequestId>,
         write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
     ) -> Result<IncomingReply, Failure> {
         let (waiter, reply) = oneshot::channel();
         let mut waiter = Some(waiter);
         let sent = self
             .append_with_room(|machine, output| {
-                let id = machine
-                    .next_id()
-                    .map_err(|NotActive| Unwritten::NotActive)?;
+                let id = match reserved {
+                    Some(id) if machine.is_active() => Ok(id),
+                    _ => machine.next_id(),
+                };
+                let id = id.map_err(|NotActive| Unwritten::NotActive)?;
                 write(output, id).map_err(Unwritten::Encode)?;
                 // This runs again only if it has failed.
                 if let Some(waiter) = waiter.take() {

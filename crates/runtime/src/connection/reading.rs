@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::BytesMut;
+use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
 use floe_wire::message::{Message, ProtocolError};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -47,6 +48,7 @@ struct Reading {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     input: BytesMut,
     read_len: usize,
+    decompressor: Decompressor,
     events: Vec<Event<Waiter>>,
     /// Whether the state machine has appended something, such as the end of a graceful close.
     has_output: bool,
@@ -61,6 +63,7 @@ impl Reading {
             reader,
             input: BytesMut::new(),
             read_len: READ_LEN_MIN,
+            decompressor: Decompressor::default(),
             events: Vec::new(),
             has_output: false,
         }
@@ -73,17 +76,20 @@ impl Reading {
                 Ok(_) => self.connection.has_read.store(true, Ordering::Relaxed),
                 Err(error) => return End::Lost(error.to_string()),
             }
-            let taken = self.take_messages();
-            // What came before a bad message is answered first.
-            let is_closed = self.handle_events().await;
-            self.dispatching.flush().await;
-            if std::mem::take(&mut self.has_output) {
-                self.connection.flush();
-            }
-            match taken {
-                Err(error) => return End::Refused(error),
-                Ok(()) if is_closed => return End::Graceful,
-                Ok(()) => {}
+            loop {
+                let taken = self.take_messages();
+                // What came before a bad message is answered first.
+                let is_closed = self.handle_events().await;
+                self.dispatching.flush().await;
+                if std::mem::take(&mut self.has_output) {
+                    self.connection.flush();
+                }
+                match taken {
+                    Err(error) => return End::Refused(error),
+                    Ok(_) if is_closed => return End::Graceful,
+                    Ok(true) => {}
+                    Ok(false) => break,
+                }
             }
         }
     }
@@ -125,25 +131,34 @@ impl Reading {
         }
     }
 
-    /// Turns all whole messages of the input into events.
-    fn take_messages(&mut self) -> Result<(), ProtocolError> {
+    /// Turns whole messages of the input into events: all, or as many as were compressed and are
+    /// as long as one may be. True if more may be there.
+    fn take_messages(&mut self) -> Result<bool, ProtocolError> {
         let limit = self.connection.settings.message_size_max;
+        let mut decompressed_len = 0;
         let mut shared = self.connection.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        let end = output.end();
-        while !machine.is_closed() {
-            let Some(message) = Message::split(&mut self.input, limit)? else {
+        let end = shared.output.end();
+        while !shared.machine.is_closed() && decompressed_len < limit {
+            let Some(mut message) = Message::split(&mut self.input, limit)? else {
                 break;
             };
+            if message.is_compressed() {
+                // It takes a while: others may send meanwhile.
+                drop(shared);
+                message = self.decompressor.decompress(message, limit)?;
+                decompressed_len += message.bytes.len();
+                shared = self.connection.lock();
+            }
+            let Shared {
+                machine, output, ..
+            } = &mut *shared;
             match machine.handle_message(&message, output.pending())? {
                 Event::Nothing => {}
                 event => self.events.push(event),
             }
         }
-        self.has_output |= output.end() > end;
-        Ok(())
+        self.has_output |= shared.output.end() > end;
+        Ok(decompressed_len >= limit)
     }
 
     /// Handles the events; true if the peer closed the connection.

@@ -83,14 +83,16 @@ impl Proxy {
         write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Outcome, InvokeError> {
         let is_sent = AtomicBool::new(false);
-        let write = &|buffer: &mut Vec<u8>, id| {
-            is_sent.store(true, Ordering::Relaxed);
-            write(buffer, id)
-        };
+        let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
-                Route::Connection(connection) => connection.request(write).await,
-                Route::Here(adapter) => self.request_here(&adapter, write).await,
+                Route::Connection(connection) => {
+                    self.request_on(connection, write, handed_over).await
+                }
+                Route::Here(adapter) => {
+                    handed_over();
+                    self.request_here(&adapter, write).await
+                }
             }
         };
         let reply = self.attempt(terms, &is_sent, run).await?;
@@ -105,17 +107,16 @@ impl Proxy {
         write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<(), InvokeError> {
         let is_sent = AtomicBool::new(false);
-        let write = &|buffer: &mut Vec<u8>| {
-            is_sent.store(true, Ordering::Relaxed);
-            write(buffer)
-        };
+        let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
-            match (route, until) {
-                (Route::Connection(connection), Until::Queued) => connection.send(write).await,
-                (Route::Connection(connection), Until::Written) => {
-                    connection.send_written(write).await
+            match route {
+                Route::Connection(connection) => {
+                    self.post_on(connection, until, write, handed_over).await
                 }
-                (Route::Here(adapter), _) => self.send_here(&adapter, write),
+                Route::Here(adapter) => {
+                    handed_over();
+                    self.send_here(&adapter, write)
+                }
             }
         };
         self.attempt(terms, &is_sent, run).await

@@ -3,6 +3,7 @@
 //! - `call.rs`: typed invocations, as generated proxies make them
 //! - `invoke.rs`: untyped ones
 //! - `batch.rs`: requests that are collected and sent together
+//! - `compress.rs`: what becomes of a message before it leaves
 //! - `attempt.rs`: one invocation, with its deadline and its retry
 //! - `route.rs`: which connection it takes
 //! - `collocated.rs`: calls that skip the wire
@@ -13,6 +14,7 @@ mod attempt;
 pub(crate) mod batch;
 mod call;
 mod collocated;
+mod compress;
 mod invoke;
 mod options;
 mod route;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use floe_wire::message::Context;
 
+use super::compress::Compress;
 use crate::communicator::Communicator;
 use crate::connection::Connection;
 use crate::pipeline::Interceptors;
@@ -26,6 +27,7 @@ pub(super) struct Options {
     pub(super) is_connection_cached: bool,
     pub(super) selection: EndpointSelection,
     pub(super) prefer_secure: bool,
+    pub(super) compress: Compress,
 }
 
 impl Options {
@@ -47,6 +49,7 @@ impl Options {
             is_connection_cached: true,
             selection: settings.endpoint_selection,
             prefer_secure: settings.prefer_secure,
+            compress: Compress::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use floe_wire::compression::Compression;
 use floe_wire::encoding::EncodingVersion;
 use floe_wire::message::{Context, OperationMode, SystemException};
 use floe_wire::reference::{Identity, InvocationMode, Reference};
@@ -170,6 +171,30 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[doc(alias = "ice_getCachedConnection")]
     fn ice_cached_connection(&self) -> Option<Connection> {
         self.as_proxy().cached_connection().map(Connection::new)
+    }
+
+    /// The same object, requests compressed or not; unless told, it is as its endpoint says (`-z`).
+    /// Short messages never are. The communicator's settings may override it.
+    #[must_use]
+    fn ice_compress(&self, is_compressed: bool) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_compress(|it| it.turned(is_compressed)))
+    }
+
+    /// The same object, requests compressed with this where the peer's adapter offers it
+    /// ([`Settings::compressions`](crate::Settings::compressions)), and with bzip2 elsewhere.
+    #[must_use]
+    fn ice_compression(&self, compression: Compression) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_compress(|it| it.with(compression)))
+    }
+
+    /// The same object, only requests of this many bytes compressed, header included; unless told,
+    /// [`Settings::compress_len_min`](crate::Settings::compress_len_min).
+    #[must_use]
+    fn ice_compress_from(&self, len_min: usize) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_compress(|it| it.from(len_min)))
     }
 
     /// Sends the requests that this batch proxy has collected.

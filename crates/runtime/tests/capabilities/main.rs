@@ -4,6 +4,7 @@ mod bidirectional;
 mod bounds;
 mod close;
 mod collocated;
+mod compression;
 mod datagrams;
 mod dispatching;
 mod echo;

@@ -100,6 +100,15 @@ impl Endpoint {
         }
     }
 
+    /// Whether the peer prefers compressed messages: `-z`.
+    pub fn wants_compression(&self) -> bool {
+        match self {
+            Self::Udp(udp) => udp.compress,
+            Self::Unix(unix) => unix.compress,
+            _ => self.as_tcp().is_some_and(|tcp| tcp.compress),
+        }
+    }
+
     /// How long an operation of the transport may take, if the endpoint says so.
     pub const fn timeout(&self) -> Option<Timeout> {
         match self {

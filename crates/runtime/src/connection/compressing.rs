@@ -1,0 +1,73 @@
+//! Compression on a connection: what depends on the order of the messages that leave it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use floe_wire::compression::{Compression, Compressor, StreamCompressor};
+use floe_wire::connection::NotActive;
+use floe_wire::message::{IncomingRequest, RequestId};
+use floe_wire::reference::Endpoint;
+
+use super::{Connection, Failure};
+
+/// The stream of compressed messages that leave a connection, once there is one.
+#[derive(Debug, Default)]
+pub(super) struct Compressing {
+    /// Taken only by whoever appends to the output, under the lock of that.
+    stream: Mutex<StreamCompressor>,
+    /// Whether the peer takes replies in the stream; a hint that needs no lock.
+    is_wanted: AtomicBool,
+}
+
+impl Connection {
+    /// The endpoint of an outgoing connection.
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint.as_ref()
+    }
+
+    /// The id for a request that is written before it gets into the output.
+    pub(crate) fn reserve_id(&self) -> Result<RequestId, Failure> {
+        let id = self.lock().machine.next_id();
+        id.map_err(|NotActive| self.failure(false))
+    }
+
+    /// Appends messages that `compressor` has compressed to the output, of which `buffer` is the
+    /// end. With a stream they are compressed only now: what leaves first must be in it first.
+    pub(crate) fn append(&self, compressor: &Compressor, buffer: &mut Vec<u8>, messages: &[u8]) {
+        let start = buffer.len();
+        buffer.extend_from_slice(messages);
+        if compressor.compression == Compression::ZstdStream {
+            self.stream().compress(buffer, start, compressor.len_min);
+        }
+    }
+
+    /// Compresses the reply to a request if its caller takes that.
+    pub(super) fn compress_reply(&self, request: &IncomingRequest, reply: &mut Vec<u8>) {
+        let Some(compression) = request.reply_compression() else {
+            return;
+        };
+        let compressor = Compressor {
+            compression,
+            level: self.settings.compression_level,
+            len_min: self.settings.compress_len_min,
+        };
+        compressor.compress(reply, 0);
+        if compression == Compression::ZstdStream {
+            self.compressing.is_wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Compresses those of the replies that are to be in the stream, just before they get into the
+    /// output.
+    pub(super) fn compress_stream(&self, replies: &mut Vec<u8>) {
+        if self.compressing.is_wanted.load(Ordering::Relaxed) {
+            let len_min = self.settings.compress_len_min;
+            self.stream().compress(replies, 0, len_min);
+        }
+    }
+
+    fn stream(&self) -> MutexGuard<'_, StreamCompressor> {
+        let stream = self.compressing.stream.lock();
+        stream.unwrap_or_else(PoisonError::into_inner)
+    }
+}

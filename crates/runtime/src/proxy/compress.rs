@@ -1,0 +1,146 @@
+//! What becomes of a message before it leaves.
+
+use std::sync::Arc;
+
+use floe_wire::compression::{Compression, Compressor, offered};
+use floe_wire::encoding::EncodeError;
+use floe_wire::message::{IncomingReply, RequestId};
+
+use super::Proxy;
+use super::attempt::Until;
+use crate::connection::{Connection, Failure};
+
+/// What a proxy says of compression.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Compress {
+    /// Whether; `None` leaves it to the endpoint.
+    is_on: Option<bool>,
+    /// With what, where it is offered.
+    compression: Compression,
+    len_min: Option<usize>,
+}
+
+impl Compress {
+    pub(super) fn turned(self, is_on: bool) -> Self {
+        Self {
+            is_on: Some(is_on),
+            ..self
+        }
+    }
+
+    pub(super) fn with(self, compression: Compression) -> Self {
+        Self {
+            is_on: Some(true),
+            compression,
+            ..self
+        }
+    }
+
+    pub(super) fn from(self, len_min: usize) -> Self {
+        Self {
+            len_min: Some(len_min),
+            ..self
+        }
+    }
+}
+
+impl Proxy {
+    /// The same with other words on compression.
+    pub(super) fn with_compress(&self, change: impl FnOnce(Compress) -> Compress) -> Self {
+        self.with_options(|options| options.compress = change(options.compress))
+    }
+
+    /// Sends a twoway request on a connection, compressed if that is wanted, and waits for its reply.
+    /// `handed_over` is called when the request gets into the connection's output.
+    pub(super) async fn request_on(
+        &self,
+        connection: Arc<Connection>,
+        write: &impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+        handed_over: &impl Fn(),
+    ) -> Result<IncomingReply, Failure> {
+        let Some(compressor) = self.compressor(&connection) else {
+            let write = |buffer: &mut Vec<u8>, id| {
+                handed_over();
+                write(buffer, id)
+            };
+            return connection.request(None, write).await;
+        };
+        // Written and compressed here, so that nobody else has to wait for it.
+        let id = connection.reserve_id()?;
+        let message = written(&compressor, |buffer| write(buffer, id))?;
+        let append = |buffer: &mut Vec<u8>, _| {
+            handed_over();
+            connection.append(&compressor, buffer, &message);
+            Ok(())
+        };
+        connection.request(Some(id), append).await
+    }
+
+    /// Sends messages that get no reply, as [`Proxy::request_on`] does.
+    pub(super) async fn post_on(
+        &self,
+        connection: Arc<Connection>,
+        until: Until,
+        write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        handed_over: &impl Fn(),
+    ) -> Result<(), Failure> {
+        let Some(compressor) = self.compressor(&connection) else {
+            let write = |buffer: &mut Vec<u8>| {
+                handed_over();
+                write(buffer)
+            };
+            return send(&connection, until, write).await;
+        };
+        let messages = written(&compressor, write)?;
+        let append = |buffer: &mut Vec<u8>| {
+            handed_over();
+            connection.append(&compressor, buffer, &messages);
+            Ok(())
+        };
+        send(&connection, until, append).await
+    }
+
+    /// How to compress what is sent on this connection; `None` if it is not to be.
+    fn compressor(&self, connection: &Connection) -> Option<Compressor> {
+        let settings = self.communicator()?.settings();
+        let compress = self.inner.options.compress;
+        let endpoint = connection.endpoint()?;
+        let is_on = settings.compress_override.or(compress.is_on);
+        if !is_on.unwrap_or_else(|| endpoint.wants_compression()) {
+            return None;
+        }
+        let wanted = compress.compression;
+        let is_known = wanted == Compression::Bzip2
+            || wanted.is_built() && offered(wanted, self.reference().endpoints(), endpoint);
+        Some(Compressor {
+            compression: if is_known { wanted } else { Compression::Bzip2 },
+            level: settings.compression_level,
+            len_min: compress.len_min.unwrap_or(settings.compress_len_min),
+        })
+    }
+}
+
+/// Messages, written and compressed.
+fn written(
+    compressor: &Compressor,
+    write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> Result<Vec<u8>, Failure> {
+    let mut messages = Vec::new();
+    write(&mut messages).map_err(|error| Failure {
+        error: error.into(),
+        perhaps_dispatched: false,
+    })?;
+    compressor.compress(&mut messages, 0);
+    Ok(messages)
+}
+
+async fn send(
+    connection: &Arc<Connection>,
+    until: Until,
+    write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> Result<(), Failure> {
+    match until {
+        Until::Queued => connection.send(write).await,
+        Until::Written => connection.send_written(write).await,
+    }
+}
