@@ -95,7 +95,10 @@ fn each_bad_message_is_one_line_with_its_reason() {
         ),
         (oversized, "expected a message of at most 1048576 bytes"),
         (flipped, "does not speak the Ice protocol"),
-        (compressed, "compression is not yet supported"),
+        (
+            compressed,
+            "cannot decompress a Request message: expected a size",
+        ),
         (
             bad_string,
             "malformed Request message: cannot decode identity name",

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use floe_tests::hub::Hub;
-use floe_tests::ice::{Ice, Language, event_lines};
+use floe_tests::ice::{Ice, Language, event_lines, was_traced};
 use floe_tests::peer::{PATIENCE, Peer};
 use floe_tests::workspace;
 
@@ -62,6 +62,39 @@ fn publishers_and_subscribers_of_different_modes_meet() {
         for subscriber in subscribers {
             assert_got_all(subscriber, 2_000, from);
         }
+    }
+}
+
+#[test]
+fn compressed_events_come_in_and_go_out_compressed() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let hub = Hub::start(&[]);
+    let manager = hub.manager();
+    for (language, mode) in Language::ALL.into_iter().zip(["batch", "twoway"]) {
+        let topic = format!("compressed-{language:?}");
+        let mut subscriber = ice.peer("subscriber", language);
+        subscriber.args([&manager, &topic, "batch", "200"]);
+        let endpoints = "--Subscriber.Endpoints=tcp -h 127.0.0.1 -p 0 -z";
+        subscriber.args([endpoints, "--Ice.Trace.Protocol=1"]);
+        let mut subscriber = Peer::start("the Ice subscriber", &mut subscriber);
+        subscriber.ready();
+        let mut publisher = ice.peer("publisher", language);
+        publisher.args([&manager, &topic, mode, "200"]);
+        publisher.args(["--Ice.Override.Compress=1", "--Ice.Trace.Protocol=1"]);
+        let publisher = Peer::start("the Ice publisher", &mut publisher).end();
+        assert!(publisher.status.success(), "{}", publisher.errors);
+        let subscriber = subscriber.end();
+        let mut expected = event_lines(200);
+        expected.push("received 200".to_owned());
+        assert_eq!(subscriber.lines, expected, "{language:?}");
+        let sent = if mode == "batch" {
+            "sending batch request"
+        } else {
+            "sending request"
+        };
+        assert!(was_traced(&publisher.errors, sent, 2), "{language:?}");
+        let received = "received batch request";
+        assert!(was_traced(&subscriber.errors, received, 2), "{language:?}");
     }
 }
 

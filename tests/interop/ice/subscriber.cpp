@@ -143,7 +143,9 @@ int subscribe(int argc, char* argv[])
     const std::string mode = argv[3];
     const auto manager = Ice::checkedCast<IceStorm::TopicManagerPrx>(communicator->stringToProxy(argv[1]));
     const auto topic = findTopic(manager, argv[2]);
-    const auto adapter = communicator->createObjectAdapterWithEndpoints("Subscriber", "tcp -h 127.0.0.1 -p 0");
+    const auto endpoints = communicator->getProperties()->getPropertyWithDefault(
+        "Subscriber.Endpoints", "tcp -h 127.0.0.1 -p 0");
+    const auto adapter = communicator->createObjectAdapterWithEndpoints("Subscriber", endpoints);
     const auto lines = std::make_shared<Lines>();
     const auto subscriber = inMode(adapter->addWithUUID(std::make_shared<EventsServant>(lines)), mode);
     adapter->activate();

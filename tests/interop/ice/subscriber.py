@@ -67,7 +67,9 @@ def main():
         _, manager, topic, mode, count = sys.argv
         manager = IceStorm.TopicManagerPrx.checkedCast(communicator.stringToProxy(manager))
         topic = find_topic(manager, topic)
-        adapter = communicator.createObjectAdapterWithEndpoints("Subscriber", "tcp -h 127.0.0.1 -p 0")
+        properties = communicator.getProperties()
+        endpoints = properties.getPropertyWithDefault("Subscriber.Endpoints", "tcp -h 127.0.0.1 -p 0")
+        adapter = communicator.createObjectAdapterWithEndpoints("Subscriber", endpoints)
         lines = queue.Queue()
         subscriber, qos = MODES[mode](adapter.addWithUUID(Events(lines)))
         adapter.activate()

@@ -14,6 +14,15 @@ use crate::peer::Peer;
 use crate::{skip, workspace};
 use build::Peers;
 
+/// Whether a trace of Ice (`--Ice.Trace.Protocol=1`) shows a message, such as `received request`, with
+/// this compression byte.
+pub fn was_traced(trace: &str, what: &str, compression: u8) -> bool {
+    let heading = format!("Protocol: {what} ");
+    let status = format!("compression status = {compression} ");
+    let mut entries = trace.split("\n-- ");
+    entries.any(|entry| entry.contains(&heading) && entry.contains(&status))
+}
+
 /// An installed Ice 3.7.
 #[derive(Debug)]
 pub struct Ice {

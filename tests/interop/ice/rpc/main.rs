@@ -6,6 +6,7 @@ mod contract {
     floe::include_contract!("Interop");
 }
 mod client;
+mod compression;
 mod servant;
 mod server;
 mod transports;
