@@ -25,7 +25,10 @@ fn run_as(role: Role, input: &[u8]) {
             connection.fail();
             break;
         };
-        assert!(message.bytes.len() <= SIZE_MAX, "a message keeps to its limit");
+        assert!(
+            message.bytes.len() <= SIZE_MAX,
+            "a message keeps to its limit"
+        );
         // Some request is in flight, so that replies find one. Before validation it is refused.
         if let Ok(id) = connection.next_id() {
             connection.expect_reply(id, ());

@@ -4,6 +4,7 @@
 
 mod clashes;
 mod classes;
+mod compression_sizes;
 mod echo;
 mod generated;
 mod views;

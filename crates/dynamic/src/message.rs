@@ -5,6 +5,7 @@
 use std::fmt;
 
 use bytes::{Buf, Bytes};
+use floe_wire::compression::Decompressor;
 use floe_wire::message::{
     HEADER_LEN, Header, IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType,
     OperationMode, Outcome, ProtocolError, RequestFailed, SystemException,
@@ -40,7 +41,7 @@ pub struct MessageJson {
     /// The message as an object.
     pub json: Json,
     /// How many of its parts have a key `error`, because the contract does not know them or they
-    /// do not fit it, or because the message is compressed.
+    /// do not fit it, or because the message cannot be decompressed.
     pub error_count: usize,
 }
 
@@ -115,7 +116,11 @@ impl MessageReader {
         }
         let bytes = input.slice(..header.size);
         let mut object = Object::of_header(&header);
-        let read = self.body(&Message { header, bytes }, &mut object);
+        let message = Message { header, bytes };
+        let read = match decompress(message, &mut object) {
+            Some(message) => self.body(&message, &mut object),
+            None => Ok(()),
+        };
         read.map_err(|error| {
             let message = header.message_type;
             MessageError::Protocol(ProtocolError::Malformed { message, error })
@@ -128,10 +133,6 @@ impl MessageReader {
     }
 
     fn body(&self, message: &Message, object: &mut Object) -> Result<(), DecodeError> {
-        if message.header.compression == COMPRESSED {
-            object.error("the message is compressed, which is not yet supported");
-            return Ok(());
-        }
         match message.header.message_type {
             MessageType::Request => {
                 let request = IncomingRequest::parse(message)?;
@@ -212,8 +213,26 @@ impl MessageReader {
     }
 }
 
-/// The compression byte of a message whose body is compressed.
-const COMPRESSED: u8 = 2;
+/// The message as it was before it was compressed; `None` if it cannot be known.
+fn decompress(message: Message, object: &mut Object) -> Option<Message> {
+    if !message.is_compressed() {
+        return Some(message);
+    }
+    match Decompressor::default().decompress(message, DECOMPRESSED_MAX) {
+        Ok(message) => {
+            object.insert("uncompressed_size", message.header.size);
+            Some(message)
+        }
+        Err(error) => {
+            object.error(&error.to_string());
+            None
+        }
+    }
+}
+
+/// The most bytes that a message may have once it is decompressed: 256 MiB, far above what peers
+/// accept and below what a machine has.
+const DECOMPRESSED_MAX: usize = 256 * 1024 * 1024;
 
 /// A JSON object in the making.
 #[derive(Default)]

@@ -7,7 +7,8 @@ use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use super::decompressor::{PIECE, Target};
 use super::{Compression, CompressionError};
 
-/// The highest that takes less time than bzip2 does.
+/// The lowest at which the library looks for more than the nearest repetition; higher ones take
+/// many times as long for a few bytes.
 const QUALITY: i32 = 5;
 /// What a message may refer back to: 1 MiB, the default limit of a message.
 const WINDOW_LOG: i32 = 20;

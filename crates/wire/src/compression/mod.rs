@@ -49,12 +49,12 @@ pub enum Compression {
     /// What every Ice peer understands.
     #[default]
     Bzip2,
-    /// Faster than bzip2 by far, about as small. Between Floe peers.
+    /// Much smaller than bzip2 where a long message repeats itself. Between Floe peers.
     Zstd,
-    /// The smallest for short texts. Between Floe peers.
+    /// A little smaller than zstd. Between Floe peers.
     Brotli,
     /// Each message is coded against those before it on the connection: by far the smallest for
-    /// many similar messages, for 3 MiB of memory at either end. Between Floe peers.
+    /// many similar messages, for some 4 MiB of memory in all at either end. Between Floe peers.
     ZstdStream,
 }
 

@@ -5,7 +5,7 @@ use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 use super::decompressor::{PIECE, Target};
 use super::{Compression, CompressionError};
 
-/// The library's own default: five times faster than bzip2 for about the same size.
+/// The library's own default.
 const LEVEL: i32 = 3;
 /// What a frame may refer back to: 8 MiB, the most that this level uses.
 const WINDOW_LOG_MAX: u32 = 23;

@@ -1,0 +1,132 @@
+//! How small messages get: the table of `docs/guides/compression.md`, worked out again.
+
+use std::fmt::Write;
+use std::fs;
+
+use floe_dynamic::{Contract, PayloadType};
+use floe_slice::check_source;
+use floe_tests::workspace;
+use floe_wire::EncodingVersion;
+use floe_wire::compression::{Compression, Compressor, LEN_MIN_DEFAULT, StreamCompressor};
+use floe_wire::message::{BatchWriter, Context, OperationMode, RequestHeader, RequestId};
+use floe_wire::reference::Identity;
+use serde_json::Value as Json;
+
+/// How often the same value is sent.
+const COUNT: usize = 20;
+
+#[test]
+fn the_sizes_in_the_guide_are_what_comes_out() {
+    let rows = [("text", text()), ("bibliography", bibliography())]
+        .map(|(name, value)| row(name, &value))
+        .concat();
+    println!("{rows}");
+    let guide = read("docs/guides/compression.md");
+    assert!(
+        guide.contains(&rows),
+        "put these rows into the guide:\n{rows}"
+    );
+}
+
+/// Two lines of the table: the first message, and all of them.
+fn row(name: &str, value: &[u8]) -> String {
+    let all = [
+        sent(value, None),
+        sent(value, Some(Compression::Bzip2)),
+        sent(value, Some(Compression::Zstd)),
+        sent(value, Some(Compression::Brotli)),
+        sent(value, Some(Compression::ZstdStream)),
+    ];
+    let mut row = format!("| {name}, one message |");
+    for sizes in &all {
+        write!(row, " {} |", grouped(sizes[0])).expect("a text grows");
+    }
+    write!(row, "\n| {name}, {COUNT} messages |").expect("a text grows");
+    for sizes in &all {
+        write!(row, " {} |", grouped(sizes.iter().sum())).expect("a text grows");
+    }
+    writeln!(row, "\n| {name}, a batch of {COUNT} | {} |", batches(value)).expect("a text grows");
+    row
+}
+
+/// The lengths of the messages, one after another on a connection.
+fn sent(value: &[u8], compression: Option<Compression>) -> Vec<usize> {
+    let mut stream = StreamCompressor::default();
+    let ids = (1..=COUNT as i32).map(RequestId);
+    ids.map(|id| {
+        let mut message = Vec::new();
+        with_header(|header| header.write_with(&mut message, id, |it| encapsulate(it, value)))
+            .expect("short enough");
+        if let Some(compression) = compression {
+            Compressor::new(compression).compress(&mut message, 0);
+            stream.compress(&mut message, 0, LEN_MIN_DEFAULT);
+        }
+        message.len()
+    })
+    .collect()
+}
+
+/// All in one batch, with each compression.
+fn batches(value: &[u8]) -> String {
+    let mut batch = BatchWriter::default();
+    for _ in 0..COUNT {
+        with_header(|header| batch.push(header, usize::MAX, |it| encapsulate(it, value)))
+            .expect("short enough");
+    }
+    let message = batch.finish().expect("some requests");
+    let mut lens = vec![grouped(message.len())];
+    for compression in Compression::ALL {
+        let mut message = message.clone();
+        Compressor::new(compression).compress(&mut message, 0);
+        StreamCompressor::default().compress(&mut message, 0, LEN_MIN_DEFAULT);
+        lens.push(grouped(message.len()));
+    }
+    lens.join(" | ")
+}
+
+fn with_header<T>(write: impl FnOnce(&RequestHeader<'_>) -> T) -> T {
+    write(&RequestHeader {
+        identity: &Identity::new("sink"),
+        facet: "",
+        operation: "take",
+        mode: OperationMode::Normal,
+        context: &Context::new(),
+    })
+}
+
+fn encapsulate(encoder: &mut floe_wire::Encoder<'_>, value: &[u8]) {
+    encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.bytes(value));
+}
+
+/// The text, as a sequence of its lines.
+fn text() -> Vec<u8> {
+    let text = read("lab/data/christmas-carol.txt");
+    encoded("FloeLab::Lines", &text.lines().collect())
+}
+
+/// The bibliography, as a sequence of its entries.
+fn bibliography() -> Vec<u8> {
+    let json = read("lab/data/bibliography.json");
+    let json = serde_json::from_str(&json).expect("the data file is JSON");
+    encoded("FloeLab::Bibliography", &json)
+}
+
+fn encoded(type_name: &str, json: &Json) -> Vec<u8> {
+    let slice = read("lab/contracts/Codec.ice");
+    let contract = Contract::new(check_source(slice.as_bytes()).model);
+    let payload = PayloadType::named(&contract, type_name, None).expect("a type of the contract");
+    let encoded = payload.encode(json, EncodingVersion::V1_1, None);
+    encoded.expect("the data fits the contract")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace::root().join(path)).expect(path)
+}
+
+/// 13251 as 13,251.
+fn grouped(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
+    }
+}
