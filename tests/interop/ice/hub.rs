@@ -70,12 +70,18 @@ fn compressed_events_come_in_and_go_out_compressed() {
     let Some(ice) = Ice::or_skip() else { return };
     let hub = Hub::start(&[]);
     let manager = hub.manager();
+    let config = workspace::target_dir().join("compressing-subscriber.config");
+    let endpoints = "Subscriber.Endpoints=tcp -h 127.0.0.1 -p 0 -z";
+    fs::write(&config, endpoints).expect("the target folder can be written");
     for (language, mode) in Language::ALL.into_iter().zip(["batch", "twoway"]) {
         let topic = format!("compressed-{language:?}");
         let mut subscriber = ice.peer("subscriber", language);
         subscriber.args([&manager, &topic, "batch", "200"]);
-        let endpoints = "--Subscriber.Endpoints=tcp -h 127.0.0.1 -p 0 -z";
-        subscriber.args([endpoints, "--Ice.Trace.Protocol=1"]);
+        let options = [
+            &format!("--Ice.Config={}", config.display()),
+            "--Ice.Trace.Protocol=1",
+        ];
+        subscriber.args(options);
         let mut subscriber = Peer::start("the Ice subscriber", &mut subscriber);
         subscriber.ready();
         let mut publisher = ice.peer("publisher", language);
