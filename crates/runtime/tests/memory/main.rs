@@ -47,11 +47,20 @@ fn ping() -> Vec<u8> {
 
 /// Resident memory of this process, in bytes.
 fn resident() -> usize {
+    status("VmRSS:")
+}
+
+/// The most that it ever was.
+fn peak() -> usize {
+    status("VmHWM:")
+}
+
+fn status(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status
         .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .expect("VmRSS");
+        .find(|line| line.starts_with(name))
+        .expect(name);
     let kilobytes = line.split_whitespace().nth(1).expect("a number");
     kilobytes.parse::<usize>().expect("a number") * 1024
 }
@@ -105,4 +114,39 @@ async fn a_header_that_promises_much_reserves_little() {
         growth < 32 << 20,
         "200 headers of 1 MiB took {growth} bytes"
     );
+}
+
+#[tokio::test]
+async fn bombs_take_memory_one_after_another() {
+    let _alone = ALONE.lock().await;
+    let server = Server::start().await;
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    // A good oneway request of 1 MB, which compresses to next to nothing.
+    let mut bomb = header(0, 0);
+    bomb.extend([0, 0, 0, 0, 4]);
+    bomb.extend(b"echo\x00\x00\x04echo\x00\x00");
+    bomb.extend(echo::encapsulation(&vec![0; 1_000_000]));
+    let size = bomb.len() as i32;
+    bomb[10..14].copy_from_slice(&size.to_le_bytes());
+    let compressor = floe_wire::compression::Compressor::new(floe::Compression::Zstd);
+    compressor.compress(&mut bomb, 0);
+    assert!(bomb.len() < 200, "{} bytes", bomb.len());
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let before = peak();
+    // More than a thousand of them fit into one read.
+    soon(stream.write_all(&bomb.repeat(1000))).await.unwrap();
+    let echo_count = || {
+        server
+            .echo
+            .echo_count
+            .load(std::sync::atomic::Ordering::SeqCst)
+    };
+    soon(async {
+        while echo_count() < 1000 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let growth = peak() - before;
+    assert!(growth < 64 << 20, "1,000 bombs of 1 MB took {growth} bytes");
 }

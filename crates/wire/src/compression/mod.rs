@@ -24,7 +24,7 @@ mod decompressor;
 mod offer;
 #[cfg(feature = "zstd")]
 mod stream;
-#[cfg(test)]
+#[cfg(all(test, feature = "bzip2", feature = "zstd", feature = "brotli"))]
 mod tests;
 #[cfg(feature = "zstd")]
 mod zstd;
