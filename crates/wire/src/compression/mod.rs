@@ -19,7 +19,15 @@
 mod brotli;
 #[cfg(feature = "bzip2")]
 mod bzip2;
+#[cfg_attr(
+    not(any(feature = "bzip2", feature = "zstd", feature = "brotli")),
+    allow(dead_code, unused_variables)
+)]
 mod compressor;
+#[cfg_attr(
+    not(any(feature = "bzip2", feature = "zstd", feature = "brotli")),
+    allow(dead_code, unused_variables)
+)]
 mod decompressor;
 mod offer;
 #[cfg(feature = "zstd")]
