@@ -132,7 +132,7 @@ impl Adapter {
     /// [`AdapterError::Parse`] if the text is no endpoint list.
     #[doc(alias = "setPublishedEndpoints")]
     pub fn publish(&self, endpoints: &str) -> Result<(), AdapterError> {
-        let endpoints = parse_endpoints(endpoints)?;
+        let endpoints = with_offer(parse_endpoints(endpoints)?, &self.communicator);
         let published = self.core.published.write();
         *published.unwrap_or_else(PoisonError::into_inner) = endpoints;
         Ok(())

@@ -15,6 +15,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
+use floe_wire::compression::Decompressor;
 use floe_wire::message::{
     CLOSE_CONNECTION, IncomingBatch, IncomingRequest, Message, MessageType, VALIDATE_CONNECTION,
 };
@@ -265,6 +266,8 @@ fn whole_message(datagram: &[u8], len_max: usize) -> Result<Bytes, String> {
             input.len()
         ));
     }
+    let message = Decompressor::default().decompress(message, len_max);
+    let message = message.map_err(|error| error.to_string())?;
     match message.header.message_type {
         MessageType::Request => {
             let mut bytes = BytesMut::from(message.bytes);

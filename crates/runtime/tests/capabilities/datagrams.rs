@@ -170,3 +170,17 @@ async fn a_sender_does_not_mind_that_nobody_listens() {
     }
     soon(client.shutdown()).await;
 }
+
+#[tokio::test]
+async fn requests_and_batches_may_be_compressed() {
+    let server = start("udp -h 127.0.0.1 -p 0").await;
+    let datagram = server.proxy("echo").ice_datagram().ice_compress(true);
+    echo(&datagram, &encapsulation(&[7; 20_000])).await.unwrap();
+    arrived(&server, 1).await;
+    let batch = datagram.ice_batch_datagram();
+    for _ in 0..30 {
+        echo(&batch, &NOTHING).await.unwrap();
+    }
+    batch.ice_flush_batch().await.unwrap();
+    arrived(&server, 31).await;
+}
