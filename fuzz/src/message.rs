@@ -33,7 +33,7 @@ fn run_as(role: Role, input: &[u8]) {
         if let Ok(id) = connection.next_id() {
             connection.expect_reply(id, ());
         }
-        match connection.handle_message(&message, &mut output) {
+        match connection.handle_message(message.clone(), &mut output) {
             Ok(event) => read(event, &mut connection, &mut output),
             Err(error) => {
                 assert!(!error.to_string().is_empty());

@@ -69,6 +69,13 @@ impl Build {
         self
     }
 
+    /// Generates traits for servants without async, too: see [`RustOptions::blocking`].
+    #[must_use]
+    pub fn blocking(mut self) -> Self {
+        self.rust = self.rust.blocking();
+        self
+    }
+
     /// Names the written file, without `.rs`; otherwise it is named like the first contract.
     #[must_use]
     pub fn output(mut self, name: &str) -> Self {

@@ -2,16 +2,18 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use floe_wire::reference::{ParseReferenceError, Reference, parse_endpoints};
-use tokio::runtime::Handle;
+use tokio::runtime::{EnterGuard, Handle};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::adapter::{Adapter, AdapterCore};
+use crate::blocking::background;
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
 use crate::error::{AdapterError, InvokeError};
@@ -43,7 +45,14 @@ impl Communicator {
     /// A communicator with other settings.
     pub fn with_settings(settings: Settings) -> Self {
         Self {
-            core: Arc::new(Core::new(settings)),
+            core: Arc::new(Core::new(settings, false)),
+        }
+    }
+
+    /// A communicator whose callers and own threads do the reading and writing.
+    pub(crate) fn blocking(settings: Settings) -> Self {
+        Self {
+            core: Arc::new(Core::new(settings, true)),
         }
     }
 
@@ -251,6 +260,9 @@ impl std::fmt::Debug for Communicator {
 /// What all clones of a communicator share.
 pub(crate) struct Core {
     settings: Arc<Settings>,
+    is_blocking: bool,
+    /// Threads that read connections, now.
+    thread_count: Arc<AtomicUsize>,
     pool: Pool,
     tracker: TaskTracker,
     is_shut_down: watch::Sender<bool>,
@@ -273,9 +285,11 @@ struct Connections {
 }
 
 impl Core {
-    fn new(settings: Settings) -> Self {
+    fn new(settings: Settings, is_blocking: bool) -> Self {
         Self {
             settings: Arc::new(settings),
+            is_blocking,
+            thread_count: Arc::default(),
             pool: Pool::default(),
             tracker: TaskTracker::new(),
             is_shut_down: watch::Sender::new(false),
@@ -300,11 +314,33 @@ impl Core {
         *self.is_shut_down.borrow()
     }
 
-    /// Where tasks of this communicator are spawned. Called inside the runtime.
+    /// Whether callers and own threads do the reading and writing.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.is_blocking
+    }
+
+    /// The right to start a thread that reads, unless there are as many as may be. The shutdown
+    /// waits for who holds it.
+    pub(crate) fn thread_permit(&self) -> Option<ThreadPermit> {
+        let count = self.thread_count.fetch_add(1, Ordering::Relaxed);
+        let permit = ThreadPermit {
+            thread_count: self.thread_count.clone(),
+            _tracked: self.tracker.token(),
+        };
+        (count < self.settings.thread_limit).then_some(permit)
+    }
+
+    /// Where tasks of this communicator are spawned. Called inside the runtime, unless it is that of
+    /// the blocking face.
     pub(crate) fn tasks(&self) -> Tasks {
+        let runtime = if self.is_blocking {
+            background::handle().clone()
+        } else {
+            Handle::current()
+        };
         Tasks {
             tracker: self.tracker.clone(),
-            runtime: Handle::current(),
+            runtime,
         }
     }
 
@@ -376,6 +412,18 @@ impl Drop for Core {
     }
 }
 
+/// The right to read with a thread of one's own.
+pub(crate) struct ThreadPermit {
+    thread_count: Arc<AtomicUsize>,
+    _tracked: TaskTrackerToken,
+}
+
+impl Drop for ThreadPermit {
+    fn drop(&mut self) {
+        self.thread_count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Spawns tasks that the communicator awaits when it shuts down.
 #[derive(Clone)]
 pub(crate) struct Tasks {
@@ -386,5 +434,15 @@ pub(crate) struct Tasks {
 impl Tasks {
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn_on(task, &self.runtime);
+    }
+
+    /// Lets this thread use the runtime's timers and sockets.
+    pub(crate) fn enter(&self) -> EnterGuard<'_> {
+        self.runtime.enter()
+    }
+
+    /// The runtime.
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 }

@@ -36,6 +36,7 @@
 //! [`contracts::ice_storm`] and the example `ticker`.
 
 mod adapter;
+pub mod blocking;
 mod communicator;
 mod connection;
 pub mod contracts;
@@ -45,14 +46,15 @@ mod heartbeat;
 mod implicit;
 mod include;
 pub mod pipeline;
+mod polling;
 mod proxy;
 mod settings;
 mod signals;
 mod transport;
 
 pub use adapter::{
-    Adapter, Cookie, Current, DispatchFuture, Dispatcher, IntoIdentity, LocateFuture, Located,
-    OperationError, Request, Response, ServantLocator, dispatch_fn,
+    Adapter, Cookie, Current, DispatchFuture, DispatchPlace, Dispatcher, IntoIdentity,
+    LocateFuture, Located, OperationError, Request, Response, ServantLocator, dispatch_fn,
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};

@@ -87,6 +87,13 @@ pub struct Settings {
     /// may end a graph sooner, with an error; no more than 100 are sent.
     #[doc(alias = "Ice.ClassGraphDepthMax")]
     pub class_graph_depth_max: usize,
+    /// How long a side that waits for a message of its peer asks again and again before it sleeps,
+    /// at most. Default 0: it sleeps at once. To be woken costs more than the rest of a call on one
+    /// host; but a side that polls uses its core up. It stops by itself where polling is in vain.
+    pub polling: Duration,
+    /// Connections of a blocking server that have a thread of their own; tasks of one thread in the
+    /// background serve those beyond. Default 256.
+    pub thread_limit: usize,
 }
 
 impl Default for Settings {
@@ -115,6 +122,8 @@ impl Default for Settings {
             compressions: Vec::new(),
             classes: Vec::new(),
             class_graph_depth_max: GRAPH_DEPTH_MAX,
+            polling: Duration::ZERO,
+            thread_limit: 256,
         }
     }
 }

@@ -8,6 +8,7 @@ pub struct RustOptions {
     crate_path: String,
     root_module: Option<String>,
     externals: BTreeMap<String, String>,
+    is_blocking: bool,
 }
 
 impl RustOptions {
@@ -30,6 +31,7 @@ impl RustOptions {
             crate_path: crate_path.to_owned(),
             root_module: None,
             externals,
+            is_blocking: false,
         }
     }
 
@@ -65,6 +67,18 @@ impl RustOptions {
     pub fn root_module(mut self, scoped: &str) -> Self {
         self.root_module = Some(scoped.to_owned());
         self
+    }
+
+    /// Generates traits for servants without async, too: `GreeterBlocking` beside `Greeter`. An
+    /// interface of another crate that is a base must have one as well.
+    #[must_use]
+    pub fn blocking(mut self) -> Self {
+        self.is_blocking = true;
+        self
+    }
+
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.is_blocking
     }
 
     pub(crate) fn crate_path(&self) -> &str {

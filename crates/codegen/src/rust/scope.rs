@@ -50,6 +50,12 @@ impl Scope<'_> {
         self.path(id, servant_suffix(self.model.definition(id)))
     }
 
+    /// The path to the trait that a servant without async implements.
+    pub(super) fn blocking_servant(&self, id: DefinitionId) -> TokenStream {
+        let suffix = servant_suffix(self.model.definition(id));
+        self.path(id, &format!("{suffix}Blocking"))
+    }
+
     /// Whether there is Rust for a definition that may be declared only: a module that is taken from
     /// elsewhere may not have it either.
     pub(super) fn is_known(&self, id: DefinitionId, is_complete: bool) -> bool {

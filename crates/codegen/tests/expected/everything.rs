@@ -884,6 +884,34 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+
+        async fn answer(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+        ) -> Result<::floe::Response, ::floe::SystemException> {
+            match request.operation() {
+                "name" => {
+                    request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                    let result = <S as Named>::name(&self.servant, request.current())
+                        .await;
+                    request
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                _ => {
+                    request
+                        .builtin(
+                            "::Everything::Named",
+                            &["::Everything::Named", "::Ice::Object"],
+                        )
+                }
+            }
+        }
     }
 
     impl<S: Named> ::floe::Dispatcher for NamedDispatcher<S> {
@@ -891,30 +919,15 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move {
-                match request.operation() {
-                    "name" => {
-                        request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
-                        let result = <S as Named>::name(&self.servant, request.current())
-                            .await;
-                        request
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    _ => {
-                        request
-                            .builtin(
-                                "::Everything::Named",
-                                &["::Everything::Named", "::Ice::Object"],
-                            )
-                    }
-                }
-            })
+            ::std::boxed::Box::pin(self.answer(request))
+        }
+
+        fn dispatch_in(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request));
         }
     }
 
@@ -1617,43 +1630,72 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
-    }
 
-    impl<S: Tool> ::floe::Dispatcher for ToolDispatcher<S> {
-        fn dispatch(
+        async fn answer(
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
-        ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move {
-                match request_.operation() {
-                    "name" => {
-                        request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
-                        let result = <S as Named>::name(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    "nothing" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::nothing(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    "everything" => {
-                        let (
+        ) -> Result<::floe::Response, ::floe::SystemException> {
+            match request_.operation() {
+                "name" => {
+                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                    let result = <S as Named>::name(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                "nothing" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::nothing(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                "everything" => {
+                    let (
+                        flag,
+                        volume,
+                        name,
+                        data,
+                        tables,
+                        item,
+                        anything,
+                        later,
+                        objects,
+                    ) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let flag: bool = decoder.get()?;
+                                let volume: Volume = decoder.get()?;
+                                let name: String = decoder.get()?;
+                                let data: Bytes = decoder.get()?;
+                                let tables: Tables = decoder.get()?;
+                                let item: Item = decoder.get()?;
+                                let anything: ::std::option::Option<::floe::Proxy> = decoder
+                                    .get()?;
+                                let later: ::std::option::Option<LaterProxy> = decoder
+                                    .get()?;
+                                let objects: Objects = decoder.get()?;
+                                Ok((
+                                    flag,
+                                    volume,
+                                    name,
+                                    data,
+                                    tables,
+                                    item,
+                                    anything,
+                                    later,
+                                    objects,
+                                ))
+                            },
+                        )?;
+                    let result = <S as Tool>::everything(
+                            &self.servant,
                             flag,
                             volume,
                             name,
@@ -1663,61 +1705,45 @@ pub mod everything {
                             anything,
                             later,
                             objects,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let flag: bool = decoder.get()?;
-                                    let volume: Volume = decoder.get()?;
-                                    let name: String = decoder.get()?;
-                                    let data: Bytes = decoder.get()?;
-                                    let tables: Tables = decoder.get()?;
-                                    let item: Item = decoder.get()?;
-                                    let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                        .get()?;
-                                    let later: ::std::option::Option<LaterProxy> = decoder
-                                        .get()?;
-                                    let objects: Objects = decoder.get()?;
-                                    Ok((
-                                        flag,
-                                        volume,
-                                        name,
-                                        data,
-                                        tables,
-                                        item,
-                                        anything,
-                                        later,
-                                        objects,
-                                    ))
-                                },
-                            )?;
-                        let result = <S as Tool>::everything(
-                                &self.servant,
-                                flag,
-                                volume,
-                                name,
-                                data,
-                                tables,
-                                item,
-                                anything,
-                                later,
-                                objects,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |(returned, results, other), encoder| {
-                                    encoder.put(results);
-                                    encoder.put(other);
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    "encoder" => {
-                        let (
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned, results, other), encoder| {
+                                encoder.put(results);
+                                encoder.put(other);
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                "encoder" => {
+                    let (encoder, decoder, request, current, result, self_, r#type) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder_| {
+                                let encoder: i32 = decoder_.get()?;
+                                let decoder: i32 = decoder_.get()?;
+                                let request: i32 = decoder_.get()?;
+                                let current: i32 = decoder_.get()?;
+                                let result: i32 = decoder_.get()?;
+                                let self_: i32 = decoder_.get()?;
+                                let r#type: i32 = decoder_.get()?;
+                                Ok((
+                                    encoder,
+                                    decoder,
+                                    request,
+                                    current,
+                                    result,
+                                    self_,
+                                    r#type,
+                                ))
+                            },
+                        )?;
+                    let result_ = <S as Tool>::encoder(
+                            &self.servant,
                             encoder,
                             decoder,
                             request,
@@ -1725,110 +1751,87 @@ pub mod everything {
                             result,
                             self_,
                             r#type,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder_| {
-                                    let encoder: i32 = decoder_.get()?;
-                                    let decoder: i32 = decoder_.get()?;
-                                    let request: i32 = decoder_.get()?;
-                                    let current: i32 = decoder_.get()?;
-                                    let result: i32 = decoder_.get()?;
-                                    let self_: i32 = decoder_.get()?;
-                                    let r#type: i32 = decoder_.get()?;
-                                    Ok((
-                                        encoder,
-                                        decoder,
-                                        request,
-                                        current,
-                                        result,
-                                        self_,
-                                        r#type,
-                                    ))
-                                },
-                            )?;
-                        let result_ = <S as Tool>::encoder(
-                                &self.servant,
-                                encoder,
-                                decoder,
-                                request,
-                                current,
-                                result,
-                                self_,
-                                r#type,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result_,
-                                ::floe::ExceptionFormat::Sliced,
-                                |(returned_, returned, r#move), encoder_| {
-                                    encoder_.put(returned);
-                                    encoder_.put(r#move);
-                                    encoder_.put(returned_);
-                                },
-                            )
-                    }
-                    "compact" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::compact(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Compact,
-                                |only, encoder| {
-                                    encoder.put(only);
-                                },
-                            )
-                    }
-                    "into" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::into(&self.servant, request_.current())
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    "clone" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::renamed(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    "len" => {
-                        request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
-                        let result = <S as Tool>::len(&self.servant, request_.current())
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    _ => {
-                        request_
-                            .builtin(
-                                "::Everything::Tool",
-                                &[
-                                    "::Everything::Named",
-                                    "::Everything::Tool",
-                                    "::Ice::Object",
-                                ],
-                            )
-                    }
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result_,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned_, returned, r#move), encoder_| {
+                                encoder_.put(returned);
+                                encoder_.put(r#move);
+                                encoder_.put(returned_);
+                            },
+                        )
                 }
-            })
+                "compact" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::compact(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Compact,
+                            |only, encoder| {
+                                encoder.put(only);
+                            },
+                        )
+                }
+                "into" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::into(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                "clone" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::renamed(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                "len" => {
+                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                    let result = <S as Tool>::len(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                _ => {
+                    request_
+                        .builtin(
+                            "::Everything::Tool",
+                            &[
+                                "::Everything::Named",
+                                "::Everything::Tool",
+                                "::Ice::Object",
+                            ],
+                        )
+                }
+            }
+        }
+    }
+
+    impl<S: Tool> ::floe::Dispatcher for ToolDispatcher<S> {
+        fn dispatch(
+            self: ::std::sync::Arc<Self>,
+            request_: ::floe::Request,
+        ) -> ::floe::DispatchFuture {
+            ::std::boxed::Box::pin(self.answer(request_))
+        }
+
+        fn dispatch_in(
+            self: ::std::sync::Arc<Self>,
+            request_: ::floe::Request,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request_));
         }
     }
 
@@ -2030,6 +2033,59 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+
+        async fn answer(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+        ) -> Result<::floe::Response, ::floe::SystemException> {
+            match request.operation() {
+                "name" => {
+                    request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                    let result = <S as Named>::name(&self.servant, request.current())
+                        .await;
+                    request
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                "from_file" => {
+                    let (topic, qos) = request
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let topic: ::std::option::Option<
+                                    ::floe::contracts::ice_storm::TopicProxy,
+                                > = decoder.get()?;
+                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
+                                Ok((topic, qos))
+                            },
+                        )?;
+                    let result = <S as Other>::from_file(
+                            &self.servant,
+                            topic,
+                            qos,
+                            request.current(),
+                        )
+                        .await;
+                    request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                _ => {
+                    request
+                        .builtin(
+                            "::Everything::Other",
+                            &[
+                                "::Everything::Named",
+                                "::Everything::Other",
+                                "::Ice::Object",
+                            ],
+                        )
+                }
+            }
+        }
     }
 
     impl<S: Other> ::floe::Dispatcher for OtherDispatcher<S> {
@@ -2037,55 +2093,15 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move {
-                match request.operation() {
-                    "name" => {
-                        request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
-                        let result = <S as Named>::name(&self.servant, request.current())
-                            .await;
-                        request
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    "from_file" => {
-                        let (topic, qos) = request
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let topic: ::std::option::Option<
-                                        ::floe::contracts::ice_storm::TopicProxy,
-                                    > = decoder.get()?;
-                                    let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                    Ok((topic, qos))
-                                },
-                            )?;
-                        let result = <S as Other>::from_file(
-                                &self.servant,
-                                topic,
-                                qos,
-                                request.current(),
-                            )
-                            .await;
-                        request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    _ => {
-                        request
-                            .builtin(
-                                "::Everything::Other",
-                                &[
-                                    "::Everything::Named",
-                                    "::Everything::Other",
-                                    "::Ice::Object",
-                                ],
-                            )
-                    }
-                }
-            })
+            ::std::boxed::Box::pin(self.answer(request))
+        }
+
+        fn dispatch_in(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request));
         }
     }
 
@@ -2372,43 +2388,72 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
-    }
 
-    impl<S: Later> ::floe::Dispatcher for LaterDispatcher<S> {
-        fn dispatch(
+        async fn answer(
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
-        ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move {
-                match request_.operation() {
-                    "name" => {
-                        request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
-                        let result = <S as Named>::name(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    "nothing" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::nothing(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    "everything" => {
-                        let (
+        ) -> Result<::floe::Response, ::floe::SystemException> {
+            match request_.operation() {
+                "name" => {
+                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                    let result = <S as Named>::name(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                "nothing" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::nothing(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                "everything" => {
+                    let (
+                        flag,
+                        volume,
+                        name,
+                        data,
+                        tables,
+                        item,
+                        anything,
+                        later,
+                        objects,
+                    ) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let flag: bool = decoder.get()?;
+                                let volume: Volume = decoder.get()?;
+                                let name: String = decoder.get()?;
+                                let data: Bytes = decoder.get()?;
+                                let tables: Tables = decoder.get()?;
+                                let item: Item = decoder.get()?;
+                                let anything: ::std::option::Option<::floe::Proxy> = decoder
+                                    .get()?;
+                                let later: ::std::option::Option<LaterProxy> = decoder
+                                    .get()?;
+                                let objects: Objects = decoder.get()?;
+                                Ok((
+                                    flag,
+                                    volume,
+                                    name,
+                                    data,
+                                    tables,
+                                    item,
+                                    anything,
+                                    later,
+                                    objects,
+                                ))
+                            },
+                        )?;
+                    let result = <S as Tool>::everything(
+                            &self.servant,
                             flag,
                             volume,
                             name,
@@ -2418,61 +2463,45 @@ pub mod everything {
                             anything,
                             later,
                             objects,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let flag: bool = decoder.get()?;
-                                    let volume: Volume = decoder.get()?;
-                                    let name: String = decoder.get()?;
-                                    let data: Bytes = decoder.get()?;
-                                    let tables: Tables = decoder.get()?;
-                                    let item: Item = decoder.get()?;
-                                    let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                        .get()?;
-                                    let later: ::std::option::Option<LaterProxy> = decoder
-                                        .get()?;
-                                    let objects: Objects = decoder.get()?;
-                                    Ok((
-                                        flag,
-                                        volume,
-                                        name,
-                                        data,
-                                        tables,
-                                        item,
-                                        anything,
-                                        later,
-                                        objects,
-                                    ))
-                                },
-                            )?;
-                        let result = <S as Tool>::everything(
-                                &self.servant,
-                                flag,
-                                volume,
-                                name,
-                                data,
-                                tables,
-                                item,
-                                anything,
-                                later,
-                                objects,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |(returned, results, other), encoder| {
-                                    encoder.put(results);
-                                    encoder.put(other);
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    "encoder" => {
-                        let (
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned, results, other), encoder| {
+                                encoder.put(results);
+                                encoder.put(other);
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                "encoder" => {
+                    let (encoder, decoder, request, current, result, self_, r#type) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder_| {
+                                let encoder: i32 = decoder_.get()?;
+                                let decoder: i32 = decoder_.get()?;
+                                let request: i32 = decoder_.get()?;
+                                let current: i32 = decoder_.get()?;
+                                let result: i32 = decoder_.get()?;
+                                let self_: i32 = decoder_.get()?;
+                                let r#type: i32 = decoder_.get()?;
+                                Ok((
+                                    encoder,
+                                    decoder,
+                                    request,
+                                    current,
+                                    result,
+                                    self_,
+                                    r#type,
+                                ))
+                            },
+                        )?;
+                    let result_ = <S as Tool>::encoder(
+                            &self.servant,
                             encoder,
                             decoder,
                             request,
@@ -2480,144 +2509,116 @@ pub mod everything {
                             result,
                             self_,
                             r#type,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder_| {
-                                    let encoder: i32 = decoder_.get()?;
-                                    let decoder: i32 = decoder_.get()?;
-                                    let request: i32 = decoder_.get()?;
-                                    let current: i32 = decoder_.get()?;
-                                    let result: i32 = decoder_.get()?;
-                                    let self_: i32 = decoder_.get()?;
-                                    let r#type: i32 = decoder_.get()?;
-                                    Ok((
-                                        encoder,
-                                        decoder,
-                                        request,
-                                        current,
-                                        result,
-                                        self_,
-                                        r#type,
-                                    ))
-                                },
-                            )?;
-                        let result_ = <S as Tool>::encoder(
-                                &self.servant,
-                                encoder,
-                                decoder,
-                                request,
-                                current,
-                                result,
-                                self_,
-                                r#type,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result_,
-                                ::floe::ExceptionFormat::Sliced,
-                                |(returned_, returned, r#move), encoder_| {
-                                    encoder_.put(returned);
-                                    encoder_.put(r#move);
-                                    encoder_.put(returned_);
-                                },
-                            )
-                    }
-                    "compact" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::compact(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Compact,
-                                |only, encoder| {
-                                    encoder.put(only);
-                                },
-                            )
-                    }
-                    "into" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::into(&self.servant, request_.current())
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    "clone" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Tool>::renamed(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    "len" => {
-                        request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
-                        let result = <S as Tool>::len(&self.servant, request_.current())
-                            .await;
-                        request_
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    "from_file" => {
-                        let (topic, qos) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let topic: ::std::option::Option<
-                                        ::floe::contracts::ice_storm::TopicProxy,
-                                    > = decoder.get()?;
-                                    let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                    Ok((topic, qos))
-                                },
-                            )?;
-                        let result = <S as Other>::from_file(
-                                &self.servant,
-                                topic,
-                                qos,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    "last" => {
-                        request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
-                        let result = <S as Later>::last(
-                                &self.servant,
-                                request_.current(),
-                            )
-                            .await;
-                        request_
-                            .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
-                    }
-                    _ => {
-                        request_
-                            .builtin(
-                                "::Everything::Later",
-                                &[
-                                    "::Everything::Later",
-                                    "::Everything::Named",
-                                    "::Everything::Other",
-                                    "::Everything::Tool",
-                                    "::Ice::Object",
-                                ],
-                            )
-                    }
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result_,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned_, returned, r#move), encoder_| {
+                                encoder_.put(returned);
+                                encoder_.put(r#move);
+                                encoder_.put(returned_);
+                            },
+                        )
                 }
-            })
+                "compact" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::compact(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Compact,
+                            |only, encoder| {
+                                encoder.put(only);
+                            },
+                        )
+                }
+                "into" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::into(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                "clone" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Tool>::renamed(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                "len" => {
+                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                    let result = <S as Tool>::len(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                "from_file" => {
+                    let (topic, qos) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let topic: ::std::option::Option<
+                                    ::floe::contracts::ice_storm::TopicProxy,
+                                > = decoder.get()?;
+                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
+                                Ok((topic, qos))
+                            },
+                        )?;
+                    let result = <S as Other>::from_file(
+                            &self.servant,
+                            topic,
+                            qos,
+                            request_.current(),
+                        )
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                "last" => {
+                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                    let result = <S as Later>::last(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                }
+                _ => {
+                    request_
+                        .builtin(
+                            "::Everything::Later",
+                            &[
+                                "::Everything::Later",
+                                "::Everything::Named",
+                                "::Everything::Other",
+                                "::Everything::Tool",
+                                "::Ice::Object",
+                            ],
+                        )
+                }
+            }
+        }
+    }
+
+    impl<S: Later> ::floe::Dispatcher for LaterDispatcher<S> {
+        fn dispatch(
+            self: ::std::sync::Arc<Self>,
+            request_: ::floe::Request,
+        ) -> ::floe::DispatchFuture {
+            ::std::boxed::Box::pin(self.answer(request_))
+        }
+
+        fn dispatch_in(
+            self: ::std::sync::Arc<Self>,
+            request_: ::floe::Request,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request_));
         }
     }
 
@@ -2736,6 +2737,47 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+
+        async fn answer(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+        ) -> Result<::floe::Response, ::floe::SystemException> {
+            match request.operation() {
+                "keep" => {
+                    let (keeper, pair) = request
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let keeper: self::r#type::Keeper = decoder.get()?;
+                                let pair: self::inner::Pair = decoder.get()?;
+                                Ok((keeper, pair))
+                            },
+                        )?;
+                    let result = <S as Again>::keep(
+                            &self.servant,
+                            keeper,
+                            pair,
+                            request.current(),
+                        )
+                        .await;
+                    request
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
+                }
+                _ => {
+                    request
+                        .builtin(
+                            "::Everything::Again",
+                            &["::Everything::Again", "::Ice::Object"],
+                        )
+                }
+            }
+        }
     }
 
     impl<S: Again> ::floe::Dispatcher for AgainDispatcher<S> {
@@ -2743,43 +2785,15 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move {
-                match request.operation() {
-                    "keep" => {
-                        let (keeper, pair) = request
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let keeper: self::r#type::Keeper = decoder.get()?;
-                                    let pair: self::inner::Pair = decoder.get()?;
-                                    Ok((keeper, pair))
-                                },
-                            )?;
-                        let result = <S as Again>::keep(
-                                &self.servant,
-                                keeper,
-                                pair,
-                                request.current(),
-                            )
-                            .await;
-                        request
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
-                    }
-                    _ => {
-                        request
-                            .builtin(
-                                "::Everything::Again",
-                                &["::Everything::Again", "::Ice::Object"],
-                            )
-                    }
-                }
-            })
+            ::std::boxed::Box::pin(self.answer(request))
+        }
+
+        fn dispatch_in(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request));
         }
     }
 
@@ -3131,6 +3145,62 @@ pub mod everything {
             pub fn servant(&self) -> &S {
                 &self.servant
             }
+
+            async fn answer(
+                self: ::std::sync::Arc<Self>,
+                request: ::floe::Request,
+            ) -> Result<::floe::Response, ::floe::SystemException> {
+                match request.operation() {
+                    "name" => {
+                        request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                        let result = <S as super::Named>::name(
+                                &self.servant,
+                                request.current(),
+                            )
+                            .await;
+                        request
+                            .reply(
+                                result,
+                                ::floe::ExceptionFormat::Sliced,
+                                |returned, encoder| {
+                                    encoder.put(returned);
+                                },
+                            )
+                    }
+                    "work" => {
+                        let volume: super::Volume = request
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder| decoder.get(),
+                            )?;
+                        let result = <S as Worker>::work(
+                                &self.servant,
+                                volume,
+                                request.current(),
+                            )
+                            .await;
+                        request
+                            .reply(
+                                result,
+                                ::floe::ExceptionFormat::Sliced,
+                                |returned, encoder| {
+                                    encoder.put(returned);
+                                },
+                            )
+                    }
+                    _ => {
+                        request
+                            .builtin(
+                                "::Everything::Inner::Worker",
+                                &[
+                                    "::Everything::Inner::Worker",
+                                    "::Everything::Named",
+                                    "::Ice::Object",
+                                ],
+                            )
+                    }
+                }
+            }
         }
 
         impl<S: Worker> ::floe::Dispatcher for WorkerDispatcher<S> {
@@ -3138,59 +3208,15 @@ pub mod everything {
                 self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(async move {
-                    match request.operation() {
-                        "name" => {
-                            request
-                                .decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
-                            let result = <S as super::Named>::name(
-                                    &self.servant,
-                                    request.current(),
-                                )
-                                .await;
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )
-                        }
-                        "work" => {
-                            let volume: super::Volume = request
-                                .decode(
-                                    ::floe::OperationMode::Normal,
-                                    |decoder| decoder.get(),
-                                )?;
-                            let result = <S as Worker>::work(
-                                    &self.servant,
-                                    volume,
-                                    request.current(),
-                                )
-                                .await;
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )
-                        }
-                        _ => {
-                            request
-                                .builtin(
-                                    "::Everything::Inner::Worker",
-                                    &[
-                                        "::Everything::Inner::Worker",
-                                        "::Everything::Named",
-                                        "::Ice::Object",
-                                    ],
-                                )
-                        }
-                    }
-                })
+                ::std::boxed::Box::pin(self.answer(request))
+            }
+
+            fn dispatch_in(
+                self: ::std::sync::Arc<Self>,
+                request: ::floe::Request,
+                place: &mut ::floe::DispatchPlace,
+            ) {
+                place.run(self.answer(request));
             }
         }
     }
@@ -3328,6 +3354,17 @@ pub mod everything {
             pub fn servant(&self) -> &S {
                 &self.servant
             }
+
+            async fn answer(
+                self: ::std::sync::Arc<Self>,
+                request: ::floe::Request,
+            ) -> Result<::floe::Response, ::floe::SystemException> {
+                request
+                    .builtin(
+                        "::Everything::Str::NoOperations",
+                        &["::Everything::Str::NoOperations", "::Ice::Object"],
+                    )
+            }
         }
 
         impl<S: NoOperations> ::floe::Dispatcher for NoOperationsDispatcher<S> {
@@ -3335,13 +3372,15 @@ pub mod everything {
                 self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(async move {
-                    request
-                        .builtin(
-                            "::Everything::Str::NoOperations",
-                            &["::Everything::Str::NoOperations", "::Ice::Object"],
-                        )
-                })
+                ::std::boxed::Box::pin(self.answer(request))
+            }
+
+            fn dispatch_in(
+                self: ::std::sync::Arc<Self>,
+                request: ::floe::Request,
+                place: &mut ::floe::DispatchPlace,
+            ) {
+                place.run(self.answer(request));
             }
         }
     }

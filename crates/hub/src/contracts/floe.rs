@@ -480,6 +480,36 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+    ) -> Result<::floe::Response, ::floe::SystemException> {
+        match request.operation() {
+            "topicInfo" => {
+                let name: String = request
+                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as HubAdmin>::topic_info(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            _ => {
+                request
+                    .builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"])
+            }
+        }
+    }
 }
 
 impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
@@ -487,37 +517,14 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "topicInfo" => {
-                    let name: String = request
-                        .decode(
-                            ::floe::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = <S as HubAdmin>::topic_info(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::Floe::HubAdmin",
-                            &["::Floe::HubAdmin", "::Ice::Object"],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+        place: &mut ::floe::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }

@@ -8,13 +8,13 @@ use floe_wire::encoding::{
     DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionFormat,
 };
 use floe_wire::message::{
-    Context, IncomingRequest, OperationMode, Outcome, RequestId, SystemException, reply,
+    Context, IncomingRequest, OperationMode, Outcome, RequestFailed, RequestId, SystemException,
+    reply,
 };
 use floe_wire::reference::Identity;
 
-use super::{Adapter, AdapterCore, OperationError};
-use crate::communicator::Communicator;
-use crate::connection::{Connection, handle};
+use super::{Adapter, DispatchPlace, OperationError, Origin};
+use crate::connection::handle;
 use crate::error::system_exception;
 use crate::event::Event;
 
@@ -28,12 +28,21 @@ pub trait Dispatcher: Send + Sync + 'static {
     /// Answers a request. The future is polled once where the request was read: what does not wait
     /// costs no task, and what computes for long should move elsewhere by itself.
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture;
+
+    /// The same in a place that is used again. Generated dispatchers have it; one by hand need not.
+    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
+        place.run_boxed(self.dispatch(request));
+    }
 }
 
 /// A servant may be shared, for example with whoever looks at what it counted.
 impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
         Arc::clone(&*self).dispatch(request)
+    }
+
+    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
+        Arc::clone(&*self).dispatch_in(request, place);
     }
 }
 
@@ -55,6 +64,10 @@ where
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(std::future::ready((self.0)(request)))
     }
+
+    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
+        place.run(std::future::ready((self.0)(request)));
+    }
 }
 
 /// A dispatch under way.
@@ -73,6 +86,8 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Response {
     buffer: Vec<u8>,
+    /// Goes back to where the next request is made of it.
+    current: Current,
 }
 
 /// All that is known of a request besides its parameters. A clone shares the message's bytes.
@@ -80,10 +95,7 @@ pub struct Response {
 #[doc(alias = "Ice.Current")]
 pub struct Current {
     request: IncomingRequest,
-    adapter: Arc<AdapterCore>,
-    communicator: Communicator,
-    /// None for a call from the same communicator.
-    connection: Option<Arc<Connection>>,
+    origin: Arc<Origin>,
 }
 
 impl Current {
@@ -122,6 +134,11 @@ impl Current {
         self.request.id()
     }
 
+    /// What the request asked for, as exceptions tell of it.
+    pub(crate) fn target(&self) -> RequestFailed {
+        self.request.target()
+    }
+
     /// Whether nobody waits for an answer.
     pub fn is_oneway(&self) -> bool {
         self.request.id().is_oneway()
@@ -135,20 +152,21 @@ impl Current {
     /// The adapter that dispatches.
     pub fn adapter(&self) -> Adapter {
         Adapter {
-            core: self.adapter.clone(),
-            communicator: self.communicator.clone(),
+            core: self.origin.adapter().clone(),
+            communicator: self.origin.communicator().clone(),
         }
     }
 
     /// The connection over which the request came; `None` if it came from the same communicator,
     /// which skips the wire.
     pub fn connection(&self) -> Option<handle::Connection> {
-        self.connection.clone().map(handle::Connection::new)
+        let connection = self.origin.connection()?;
+        Some(handle::Connection::new(connection.clone()))
     }
 
     /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`.
     pub fn peer(&self) -> &str {
-        match &self.connection {
+        match self.origin.connection() {
             Some(connection) => connection.peer(),
             None => "collocated",
         }
@@ -165,20 +183,9 @@ impl std::fmt::Debug for Current {
 }
 
 impl Request {
-    pub(crate) fn new(
-        request: IncomingRequest,
-        adapter: Arc<AdapterCore>,
-        communicator: Communicator,
-        connection: Option<Arc<Connection>>,
-        buffer: Vec<u8>,
-    ) -> Self {
+    pub(crate) fn new(request: IncomingRequest, origin: Arc<Origin>, buffer: Vec<u8>) -> Self {
         Self {
-            current: Current {
-                request,
-                adapter,
-                communicator,
-                connection,
-            },
+            current: Current { request, origin },
             buffer,
         }
     }
@@ -218,8 +225,8 @@ impl Request {
         let mut decoder = encapsulation
             .decoder()?
             .with_owner(self.current.request.message())
-            .with_context(&self.current.communicator);
-        let settings = self.current.communicator.settings();
+            .with_context(self.current.origin.communicator());
+        let settings = self.current.origin.communicator().settings();
         settings.make_known(&mut decoder);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
@@ -333,6 +340,7 @@ impl Request {
         }
         Ok(Response {
             buffer: self.buffer,
+            current: self.current,
         })
     }
 
@@ -358,7 +366,8 @@ impl Response {
         reply::is_user_exception(&self.buffer)
     }
 
-    pub(crate) fn into_buffer(self) -> Vec<u8> {
-        self.buffer
+    /// The bytes of the reply, and what the next request of the connection can have.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Arc<Origin>) {
+        (self.buffer, self.current.origin)
     }
 }

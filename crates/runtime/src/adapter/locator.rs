@@ -74,7 +74,7 @@ impl Located {
 /// Dispatches to what a locator finds.
 pub(super) struct Locating {
     pub(super) locator: Arc<dyn ServantLocator>,
-    /// The answer if there is nothing.
+    /// The answer if there is nothing; its target is that of the request.
     pub(super) missing: SystemException,
 }
 
@@ -83,7 +83,7 @@ impl Dispatcher for Locating {
         Box::pin(async move {
             let current = request.current().clone();
             let Some(located) = self.locator.locate(&current).await? else {
-                return Err(self.missing.clone());
+                return Err(self.missing.clone().with_target(&current.target()));
             };
             let finishing = Finishing {
                 locator: &*self.locator,

@@ -3,15 +3,18 @@
 //! - `accepting.rs`: connections on their way in
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
-//! - `dispatch.rs`: the [`Dispatcher`] trait, and what a request and its response are
+//! - `dispatch.rs`, `origin.rs`: the [`Dispatcher`] trait, and what a request and its response are
+//! - `place.rs`: where dispatches run
 
 mod accepting;
 mod dispatch;
 mod locator;
 mod operation_error;
+mod origin;
+mod place;
 mod servants;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use floe_wire::compression::offer;
@@ -26,6 +29,8 @@ use tokio::time::timeout;
 pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response, dispatch_fn};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
+pub(crate) use origin::Origin;
+pub use place::DispatchPlace;
 
 use crate::communicator::{Communicator, Core};
 use crate::connection::Connection;
@@ -34,6 +39,7 @@ use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
 use crate::transport::{self, Listener, Setup};
 use servants::Servants;
+pub(crate) use servants::is_same;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
 ///
@@ -55,6 +61,8 @@ pub(crate) struct AdapterCore {
     published: RwLock<Vec<Endpoint>>,
     /// Guards the map of servants; held for a look-up or a change, never across a wait.
     servants: RwLock<Servants>,
+    /// Changes with the map.
+    servants_version: AtomicU64,
     /// What the dispatches of all its connections together may take.
     budget: Arc<Semaphore>,
     budget_len: u32,
@@ -93,6 +101,7 @@ impl Adapter {
             bound: published.clone(),
             published: RwLock::new(with_offer(published, communicator)),
             servants: RwLock::default(),
+            servants_version: AtomicU64::new(0),
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
             is_active: AtomicBool::new(false),
@@ -271,7 +280,9 @@ impl Adapter {
         for listener in std::mem::take(&mut state.listeners) {
             let core = Arc::downgrade(&self.core);
             let limit = self.communicator.settings().connect_timeout;
-            let accepting = tokio::spawn(accepting::accept(listener, core, limit));
+            let accepting = tasks
+                .runtime()
+                .spawn(accepting::accept(listener, core, limit));
             state.accepting.push(accepting.abort_handle());
             // The communicator's shutdown waits until the port is free again.
             tasks.spawn(async move {
@@ -414,10 +425,15 @@ impl AdapterCore {
         self.servants.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A number that is another one after each change of the servants.
+    pub(crate) fn servants_version(&self) -> u64 {
+        self.servants_version.load(Ordering::Acquire)
+    }
+
     fn servants_mut(&self) -> std::sync::RwLockWriteGuard<'_, Servants> {
-        self.servants
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+        let servants = self.servants.write();
+        self.servants_version.fetch_add(1, Ordering::Release);
+        servants.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_state(&self) -> std::sync::MutexGuard<'_, State> {

@@ -1,7 +1,10 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
 //! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
-//! - `reading.rs`: the task that reads
+//! - `burst.rs`: many messages at once leave together
+//! - `reading.rs`, `input.rs`: what is read, and what becomes of it
+//! - `driver.rs`, `turn.rs`: who reads: a task, a thread, or the callers in turns
+//! - `slot.rs`: where a caller waits for its reply
 //! - `dispatching.rs`: requests of the peer, dispatched in place
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
@@ -10,24 +13,33 @@
 //! Whoever has something to send encodes it straight into the output buffer and, if nobody else is
 //! writing, writes it.
 
+pub(crate) mod burst;
 mod compressing;
 pub(crate) mod dispatching;
+mod driver;
 pub(crate) mod handle;
+mod input;
 mod output;
 pub(crate) mod pool;
 mod reading;
+mod slot;
+#[cfg(unix)]
+mod turn;
 mod writing;
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use floe_wire::connection::{Connection as Machine, NotActive, Role};
 use floe_wire::encoding::EncodeError;
 use floe_wire::message::{IncomingReply, RequestId, VALIDATE_CONNECTION};
 use floe_wire::reference::Endpoint;
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use crate::adapter::AdapterCore;
@@ -36,18 +48,27 @@ use crate::error::LocalError;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
+use burst::{Burst, Haste};
 use compressing::Compressing;
+use driver::Driver;
 use output::Output;
+use reading::Reading;
+use slot::{Answer, Slot};
 
 /// A connection, shared by all who use it.
 pub(crate) struct Connection {
     peer: String,
     writer: Box<dyn StreamWriter>,
+    driver: Driver,
+    /// Whether senders are threads that block, and not tasks.
+    is_blocking: bool,
     /// Guards the order of everything that is sent, and what is known of it. Never held across a
     /// wait or a system call.
     shared: Mutex<Shared>,
     /// Woken when output has been written.
     room: Notify,
+    /// How long waits for what comes next poll, in microseconds.
+    polling_micros: AtomicU32,
     /// Whether new requests may be sent; a hint that needs no lock.
     is_active: AtomicBool,
     /// Whether anything was sent, or read, since the last look of the heartbeat.
@@ -64,6 +85,8 @@ pub(crate) struct Connection {
     endpoint: Option<Endpoint>,
     /// Where requests of the peer go; a client answers that the object does not exist.
     adapter: RwLock<Option<Weak<AdapterCore>>>,
+    /// Changes with the adapter.
+    adapter_version: AtomicU64,
     compressing: Compressing,
 }
 
@@ -76,16 +99,14 @@ pub(crate) enum Purpose {
 }
 
 struct Shared {
-    machine: Machine<Waiter>,
+    machine: Machine<Arc<Slot>>,
     output: Output,
+    burst: Burst,
     /// Whether anybody waits for output to be written.
     has_room_waiters: bool,
     /// Why the connection is closed, once it is.
     error: Option<LocalError>,
 }
-
-/// The caller that waits for a reply.
-type Waiter = oneshot::Sender<Result<IncomingReply, Failure>>;
 
 /// Why a request got no reply.
 #[derive(Debug, Clone)]
@@ -100,6 +121,8 @@ struct Appended<T> {
     value: T,
     start: u64,
     end: u64,
+    /// Whether the transport was given as much as it takes.
+    is_tried: bool,
 }
 
 /// What keeps a message from being appended to the output.
@@ -115,12 +138,34 @@ enum Unwritten {
 }
 
 impl Connection {
-    /// Starts a connection over a stream: its reading task runs until the connection is closed.
+    /// Starts a connection over a stream: it is read until it is closed.
     pub(crate) fn start(
         stream: Stream,
         purpose: Purpose,
         communicator: &Communicator,
     ) -> Arc<Self> {
+        let is_outgoing = matches!(purpose, Purpose::Outgoing(_));
+        let (peer, halves) = driver::prepare(stream, is_outgoing, communicator.core());
+        let connection = Arc::new(Self::new(
+            peer,
+            halves.writer,
+            halves.driver,
+            purpose,
+            communicator,
+        ));
+        connection.flush();
+        halves.reader.start(Reading::new(connection.clone()));
+        communicator.core().track(&connection);
+        connection
+    }
+
+    fn new(
+        peer: String,
+        writer: Box<dyn StreamWriter>,
+        driver: Driver,
+        purpose: Purpose,
+        communicator: &Communicator,
+    ) -> Self {
         let (role, endpoint, adapter) = match purpose {
             Purpose::Outgoing(endpoint) => (Role::Client, Some(endpoint), None),
             Purpose::Incoming(adapter) => (Role::Server, None, Some(adapter)),
@@ -130,14 +175,18 @@ impl Connection {
         let shared = Shared {
             machine,
             output,
+            burst: Burst::default(),
             has_room_waiters: false,
             error: None,
         };
-        let connection = Arc::new(Self {
-            peer: stream.peer,
-            writer: stream.writer,
+        Self {
+            peer,
+            writer,
+            driver,
+            is_blocking: communicator.core().is_blocking(),
             shared: Mutex::new(shared),
             room: Notify::new(),
+            polling_micros: AtomicU32::new(micros(communicator.settings().polling)),
             is_active: AtomicBool::new(role == Role::Server),
             is_lively: AtomicBool::new(true),
             has_read: AtomicBool::new(true),
@@ -148,14 +197,9 @@ impl Connection {
             owner: Arc::downgrade(communicator.core()),
             endpoint,
             adapter: RwLock::new(adapter),
+            adapter_version: AtomicU64::new(0),
             compressing: Compressing::default(),
-        });
-        connection.flush();
-        connection
-            .tasks
-            .spawn(reading::run(connection.clone(), stream.reader));
-        communicator.core().track(&connection);
-        connection
+        }
     }
 
     /// The peer, for messages to people.
@@ -177,13 +221,32 @@ impl Connection {
     }
 
     pub(crate) fn set_adapter(&self, adapter: Option<&Arc<AdapterCore>>) {
-        let mut own = self.adapter.write().unwrap_or_else(PoisonError::into_inner);
-        *own = adapter.map(Arc::downgrade);
+        let adapter = adapter.map(Arc::downgrade);
+        *self.adapter.write().unwrap_or_else(PoisonError::into_inner) = adapter;
+        self.adapter_version.fetch_add(1, Ordering::Release);
+        self.driver.look_again();
+    }
+
+    /// A number that is another one after each change of the adapter.
+    fn adapter_version(&self) -> u64 {
+        self.adapter_version.load(Ordering::Acquire)
     }
 
     /// Why no more requests can be sent.
     pub(crate) fn refusal(&self) -> LocalError {
         self.failure(false).error
+    }
+
+    /// How long the waits for what comes next poll before they sleep.
+    pub(crate) fn polling(&self) -> Duration {
+        let micros = self.polling_micros.load(Ordering::Relaxed);
+        Duration::from_micros(micros.into())
+    }
+
+    /// Changes that for all waits from now on.
+    pub(crate) fn set_polling(&self, polling: Duration) {
+        self.polling_micros
+            .store(micros(polling), Ordering::Relaxed);
     }
 
     /// Whether new requests may be sent.
@@ -207,32 +270,28 @@ impl Connection {
         reserved: Option<RequestId>,
         write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
     ) -> Result<IncomingReply, Failure> {
-        let (waiter, reply) = oneshot::channel();
-        let mut waiter = Some(waiter);
+        let mut reply = Reply {
+            connection: self,
+            slot: Some(Slot::take()),
+            id: None,
+        };
         let sent = self
-            .append_with_room(|machine, output| {
+            .append_with_room(Haste::Request, |machine, output| {
                 let id = match reserved {
                     Some(id) if machine.is_active() => Ok(id),
                     _ => machine.next_id(),
                 };
                 let id = id.map_err(|NotActive| Unwritten::NotActive)?;
                 write(output, id).map_err(Unwritten::Encode)?;
-                // This runs again only if it has failed.
-                if let Some(waiter) = waiter.take() {
-                    machine.expect_reply(id, waiter);
+                if let Some(slot) = &reply.slot {
+                    machine.expect_reply(id, slot.clone());
                 }
                 Ok(id)
             })
             .await?;
-        let mut given_up = GiveUpOnDrop {
-            connection: self,
-            id: Some(sent.value),
-        };
-        let result = reply.await;
-        given_up.id = None;
-        // The waiter is only ever dropped unanswered together with the whole connection.
-        let result = result.unwrap_or_else(|_| Err(self.failure(true)));
-        result.map_err(|failure| self.narrow(failure, sent.start))
+        reply.id = Some(sent.value);
+        let answer = reply.await;
+        answer.map_err(|failure| self.narrow(failure, sent.start))
     }
 
     /// Sends messages that get no reply: they are on their way when they are in the output.
@@ -240,7 +299,10 @@ impl Connection {
         self: &Arc<Self>,
         write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<(), Failure> {
-        let sent = self.append_messages(&write).await?;
+        let sent = self.append_messages(Haste::Oneway, &write).await?;
+        if !sent.is_tried {
+            return Ok(());
+        }
         // The transport may have refused them at once.
         match self.lock().error.clone() {
             Some(error) => self.check_written(&sent, error),
@@ -253,7 +315,7 @@ impl Connection {
         self: &Arc<Self>,
         write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<(), Failure> {
-        let sent = self.append_messages(&write).await?;
+        let sent = self.append_messages(Haste::AtOnce, &write).await?;
         self.wait_for_output(|shared| shared.output.written() >= sent.end)
             .await;
         let error = self.lock().error.clone();
@@ -348,7 +410,7 @@ impl Connection {
     /// Drops the connection. Requests in flight fail with `error`.
     fn fail(&self, error: LocalError) {
         self.is_active.store(false, Ordering::Relaxed);
-        let (waiters, unsent) = {
+        let (slots, unsent) = {
             let mut shared = self.lock();
             shared.error.get_or_insert_with(|| error.clone());
             (shared.machine.fail(), shared.output.clear())
@@ -356,17 +418,18 @@ impl Connection {
         if unsent > 0 {
             tracing::warn!("{unsent} bytes for {} were never sent: {error}", self.peer);
         }
-        for waiter in waiters {
+        for slot in slots {
             let error = error.clone();
-            let _ = waiter.send(Err(Failure {
+            slot.answer(Err(Failure {
                 error,
                 perhaps_dispatched: true,
             }));
         }
         self.settled.send_replace(true);
         self.room.notify_waiters();
-        // Wakes the reading task, which then ends.
+        // Wakes whoever reads; the reading then ends.
         self.writer.shutdown();
+        self.driver.look_again();
         if let (Some(core), Some(endpoint)) = (self.owner.upgrade(), &self.endpoint) {
             core.pool().forget(endpoint, self);
         }
@@ -374,9 +437,10 @@ impl Connection {
 
     async fn append_messages(
         self: &Arc<Self>,
+        haste: Haste,
         write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<Appended<()>, Failure> {
-        self.append_with_room(|machine, output| {
+        self.append_with_room(haste, |machine, output| {
             if !machine.is_active() {
                 return Err(Unwritten::NotActive);
             }
@@ -389,11 +453,12 @@ impl Connection {
     /// several times.
     async fn append_with_room<T>(
         self: &Arc<Self>,
-        mut append: impl FnMut(&mut Machine<Waiter>, &mut Vec<u8>) -> Result<T, Unwritten>,
+        haste: Haste,
+        mut append: impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
     ) -> Result<Appended<T>, Failure> {
         let limit = self.settings.output_limit;
         loop {
-            match self.try_append(&mut append) {
+            match self.try_append(haste, &mut append) {
                 Ok(appended) => return Ok(appended),
                 Err(Refusal::Failed(failure)) => return Err(failure),
                 Err(Refusal::Full) => {
@@ -406,7 +471,8 @@ impl Connection {
 
     fn try_append<T>(
         self: &Arc<Self>,
-        append: &mut impl FnMut(&mut Machine<Waiter>, &mut Vec<u8>) -> Result<T, Unwritten>,
+        haste: Haste,
+        append: &mut impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
     ) -> Result<Appended<T>, Refusal> {
         let mut shared = self.lock();
         let Shared {
@@ -425,12 +491,13 @@ impl Connection {
         match result {
             Ok(Ok(value)) => {
                 let end = output.end();
-                let batch = output.take();
-                drop(shared);
-                if let Some(batch) = batch {
-                    self.write(batch);
-                }
-                Ok(Appended { value, start, end })
+                let is_tried = self.write_in_time(shared, haste);
+                Ok(Appended {
+                    value,
+                    start,
+                    end,
+                    is_tried,
+                })
             }
             Ok(Err(Unwritten::Encode(error))) => Err(Refusal::Failed(Failure {
                 error: error.into(),
@@ -493,13 +560,40 @@ impl Connection {
     }
 }
 
-/// Gives a request up when its caller stops waiting.
-struct GiveUpOnDrop<'a> {
+fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// The reply to a request that has been sent. Dropped early, it gives the request up.
+struct Reply<'a> {
     connection: &'a Arc<Connection>,
+    /// There until this is dropped.
+    slot: Option<Arc<Slot>>,
+    /// The request, while its reply is due.
     id: Option<RequestId>,
 }
 
-impl Drop for GiveUpOnDrop<'_> {
+impl Future for Reply<'_> {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+        let slot = self.slot.as_ref().expect("it is there until the drop");
+        match slot.poll(context.waker()) {
+            Poll::Ready(answer) => {
+                self.id = None;
+                Poll::Ready(answer)
+            }
+            Poll::Pending => {
+                self.connection
+                    .driver
+                    .wait_for_reply(self.connection, context.waker());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Reply<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             let mut shared = self.connection.lock();
@@ -509,6 +603,9 @@ impl Drop for GiveUpOnDrop<'_> {
             machine.cancel(id, output.pending());
             drop(shared);
             self.connection.flush();
+        }
+        if let Some(slot) = self.slot.take() {
+            Slot::put_back(slot);
         }
     }
 }

@@ -40,6 +40,11 @@ impl Output {
         &mut self.pending
     }
 
+    /// Bytes that nobody writes yet.
+    pub(super) fn pending_len(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Appends replies, without a copy if nothing is pending; `replies` is left empty.
     pub(super) fn append_replies(&mut self, replies: &mut Vec<u8>) {
         self.pending_replies += replies.len();

@@ -1,38 +1,26 @@
-//! The task that reads a connection, and hands on what arrives.
+//! What is read on a connection, and what becomes of it. Who reads is another question: see
+//! `driver.rs`.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 
-use bytes::BytesMut;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
 use floe_wire::message::{Message, ProtocolError};
-use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::dispatching::Dispatching;
-use super::{Connection, Failure, Shared, Waiter};
+use super::input::Input;
+use super::slot::Slot;
+use super::{Connection, Failure, Shared};
+use crate::blocking::Wait;
 use crate::error::LocalError;
-
-/// Room for a read when nothing is known of the next message.
-const READ_LEN_MIN: usize = 4 * 1024;
-/// The most room that is kept ready for small messages.
-const READ_LEN_MAX: usize = 256 * 1024;
-
-/// Reads until the connection is closed.
-pub(super) async fn run(connection: Arc<Connection>, reader: Box<dyn AsyncRead + Send + Unpin>) {
-    // The runtime may drop this task at any wait; whoever has a request in flight must hear of it.
-    let mut guard = EndOnDrop {
-        connection: connection.clone(),
-        end: Some(End::Lost(
-            "its task was dropped with its runtime".to_owned(),
-        )),
-    };
-    let mut reading = Reading::new(connection, reader);
-    guard.end = Some(reading.read_to_end().await);
-}
+use crate::polling::Polling;
 
 /// How the reading of a connection ended.
-enum End {
+pub(super) enum End {
     /// A graceful close, by either side.
     Graceful,
     /// The stream ended or broke between two messages.
@@ -43,90 +31,101 @@ enum End {
     Refused(ProtocolError),
 }
 
-struct Reading {
-    connection: Arc<Connection>,
-    reader: Box<dyn AsyncRead + Send + Unpin>,
-    input: BytesMut,
-    read_len: usize,
+/// The reading half of a connection, which one thread or task at a time uses.
+///
+/// The connection ends with it, however that comes about: requests in flight must hear of it.
+pub(super) struct Reading {
+    pub(super) connection: Arc<Connection>,
+    pub(super) polling: Polling,
+    input: Input,
     decompressor: Decompressor,
-    events: Vec<Event<Waiter>>,
+    events: Vec<Event<Arc<Slot>>>,
     /// Whether the state machine has appended something, such as the end of a graceful close.
     has_output: bool,
     dispatching: Dispatching,
+    has_ended: bool,
 }
 
 impl Reading {
-    fn new(connection: Arc<Connection>, reader: Box<dyn AsyncRead + Send + Unpin>) -> Self {
+    pub(super) fn new(connection: Arc<Connection>) -> Self {
         Self {
             dispatching: Dispatching::new(connection.clone()),
             connection,
-            reader,
-            input: BytesMut::new(),
-            read_len: READ_LEN_MIN,
+            polling: Polling::default(),
+            input: Input::default(),
             decompressor: Decompressor::default(),
             events: Vec::new(),
             has_output: false,
+            has_ended: false,
         }
     }
 
-    async fn read_to_end(&mut self) -> End {
+    /// Where to read to.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        let limit = self.connection.settings.message_size_max;
+        let bytes = self.input.bytes();
+        let missing = Message::needed(bytes, limit).saturating_sub(bytes.len());
+        self.input.room(missing)
+    }
+
+    /// Handles what a read into the room gave, and answers it; false when the connection has ended.
+    pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
+        let end = match read {
+            Ok(0) => Some(self.end_of_stream()),
+            Ok(count) => self.handle_bytes(count).await,
+            Err(error) => Some(End::Lost(error.to_string())),
+        };
+        match end {
+            Some(end) => {
+                self.end(end);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// The same on this thread, which waits if it has to.
+    pub(super) fn handle_here(&mut self, read: std::io::Result<usize>) -> bool {
+        let mut handling = pin!(self.handle(read));
+        match handling
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            Poll::Ready(is_open) => is_open,
+            // The output or the dispatches under way are at their limit: a rare thing.
+            Poll::Pending => handling.wait(),
+        }
+    }
+
+    async fn handle_bytes(&mut self, count: usize) -> Option<End> {
+        self.connection.has_read.store(true, Ordering::Relaxed);
+        self.input.filled(count);
         loop {
-            match self.read_some().await {
-                Ok(0) => return self.end_of_stream(),
-                Ok(_) => self.connection.has_read.store(true, Ordering::Relaxed),
-                Err(error) => return End::Lost(error.to_string()),
+            let taken = self.take_messages();
+            // What came before a bad message is answered first.
+            let is_closed = self.handle_events().await;
+            self.dispatching.finish_read().await;
+            if std::mem::take(&mut self.has_output) {
+                self.connection.flush();
             }
-            loop {
-                let taken = self.take_messages();
-                // What came before a bad message is answered first.
-                let is_closed = self.handle_events().await;
-                self.dispatching.flush().await;
-                if std::mem::take(&mut self.has_output) {
-                    self.connection.flush();
-                }
-                match taken {
-                    Err(error) => return End::Refused(error),
-                    Ok(_) if is_closed => return End::Graceful,
-                    Ok(true) => {}
-                    Ok(false) => break,
-                }
+            match taken {
+                Err(error) => return Some(End::Refused(error)),
+                Ok(_) if is_closed => return Some(End::Graceful),
+                Ok(true) => {}
+                Ok(false) => return None,
             }
         }
     }
 
-    async fn read_some(&mut self) -> std::io::Result<usize> {
-        self.make_room();
-        let room = self.input.capacity() - self.input.len();
-        let count = self.reader.read_buf(&mut self.input).await?;
-        if count == room {
-            self.read_len = (self.read_len * 2).min(READ_LEN_MAX);
-        } else if count < self.read_len / 8 {
-            self.read_len = (self.read_len / 2).max(READ_LEN_MIN);
-        }
-        Ok(count)
-    }
-
-    /// Makes room for the next read. A header alone reserves nothing: the buffer grows with what
-    /// really arrives. A buffer with some room left is read into as it is, for a new one would have
-    /// to be allocated as long as anybody holds a part of it.
-    fn make_room(&mut self) {
+    fn end_of_stream(&mut self) -> End {
         let limit = self.connection.settings.message_size_max;
-        let missing = Message::needed(&self.input, limit).saturating_sub(self.input.len());
-        let growth_max = self.read_len.max(self.input.len());
-        let room = self.input.capacity() - self.input.len();
-        if room < missing.clamp(READ_LEN_MIN / 4, growth_max) {
-            self.input.reserve(missing.clamp(self.read_len, growth_max));
-        }
-    }
-
-    fn end_of_stream(&self) -> End {
-        let limit = self.connection.settings.message_size_max;
-        match self.input.len() {
+        let bytes = self.input.bytes();
+        match bytes.len() {
             0 if self.connection.lock().machine.is_closing() => End::Graceful,
             0 => End::Lost("the peer ended the stream without closing the connection".into()),
             count => End::Truncated(format!(
                 "the peer ended the stream in the middle of a message, after {count} of {} bytes",
-                Message::needed(&self.input, limit)
+                Message::needed(bytes, limit)
             )),
         }
     }
@@ -139,7 +138,7 @@ impl Reading {
         let mut shared = self.connection.lock();
         let end = shared.output.end();
         while !shared.machine.is_closed() && decompressed_len < limit {
-            let Some(mut message) = Message::split(&mut self.input, limit)? else {
+            let Some(mut message) = Message::split(self.input.bytes(), limit)? else {
                 break;
             };
             if message.is_compressed() {
@@ -152,7 +151,7 @@ impl Reading {
             let Shared {
                 machine, output, ..
             } = &mut *shared;
-            match machine.handle_message(&message, output.pending())? {
+            match machine.handle_message(message, output.pending())? {
                 Event::Nothing => {}
                 event => self.events.push(event),
             }
@@ -167,19 +166,16 @@ impl Reading {
         let mut is_closed = false;
         for event in events.drain(..) {
             match event {
-                Event::Reply(waiter, reply) => {
-                    // The caller may have stopped waiting this very moment.
-                    let _ = waiter.send(Ok(reply));
-                }
+                Event::Reply(slot, reply) => slot.answer(Ok(reply)),
                 Event::Request(request) => self.dispatching.request(request).await,
                 Event::Batch(batch) => self.dispatching.batch(batch).await,
                 Event::Validated => {
                     self.connection.is_active.store(true, Ordering::Relaxed);
                     self.connection.settled.send_replace(true);
                 }
-                Event::Closed(waiters) => {
+                Event::Closed(slots) => {
                     self.connection.is_active.store(false, Ordering::Relaxed);
-                    self.connection.refuse(waiters);
+                    self.connection.refuse(&slots);
                     is_closed = true;
                 }
                 Event::Nothing => {}
@@ -188,13 +184,27 @@ impl Reading {
         self.events = events;
         is_closed
     }
+
+    fn end(&mut self, end: End) {
+        if !std::mem::replace(&mut self.has_ended, true) {
+            self.connection.end(end);
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.end(End::Lost(
+            "its task was dropped with its runtime".to_owned(),
+        ));
+    }
 }
 
 impl Connection {
     /// The peer closed gracefully: none of these requests was executed.
-    fn refuse(&self, waiters: Vec<Waiter>) {
-        for waiter in waiters {
-            let _ = waiter.send(Err(Failure {
+    fn refuse(&self, slots: &[Arc<Slot>]) {
+        for slot in slots {
+            slot.answer(Err(Failure {
                 error: LocalError::ClosedByPeer {
                     peer: self.peer.clone(),
                 },
@@ -222,20 +232,6 @@ impl Connection {
                 tracing::warn!("closed the connection to {peer}: {error}");
                 self.fail(LocalError::Protocol { peer, error });
             }
-        }
-    }
-}
-
-/// Ends a connection together with its reading, however that comes about.
-struct EndOnDrop {
-    connection: Arc<Connection>,
-    end: Option<End>,
-}
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        if let Some(end) = self.end.take() {
-            self.connection.end(end);
         }
     }
 }

@@ -169,6 +169,40 @@ impl<S: Process> ProcessDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "shutdown" => {
+                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+                let result = <S as Process>::shutdown(&self.servant, request.current())
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "writeMessage" => {
+                let (message, fd) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let message: String = decoder.get()?;
+                            let fd: i32 = decoder.get()?;
+                            Ok((message, fd))
+                        },
+                    )?;
+                let result = <S as Process>::write_message(
+                        &self.servant,
+                        message,
+                        fd,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
+        }
+    }
 }
 
 impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
@@ -176,42 +210,15 @@ impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "shutdown" => {
-                    request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
-                    let result = <S as Process>::shutdown(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "writeMessage" => {
-                    let (message, fd) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let message: String = decoder.get()?;
-                                let fd: i32 = decoder.get()?;
-                                Ok((message, fd))
-                            },
-                        )?;
-                    let result = <S as Process>::write_message(
-                            &self.servant,
-                            message,
-                            fd,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                _ => {
-                    request
-                        .builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"])
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -898,6 +905,80 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "setAdapterDirectProxy" => {
+                let (id, proxy) = request
+                    .decode(
+                        crate::OperationMode::Idempotent,
+                        |decoder| {
+                            let id: String = decoder.get()?;
+                            let proxy: Option<crate::Proxy> = decoder.get()?;
+                            Ok((id, proxy))
+                        },
+                    )?;
+                let result = <S as LocatorRegistry>::set_adapter_direct_proxy(
+                        &self.servant,
+                        id,
+                        proxy,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "setReplicatedAdapterDirectProxy" => {
+                let (adapter_id, replica_group_id, proxy) = request
+                    .decode(
+                        crate::OperationMode::Idempotent,
+                        |decoder| {
+                            let adapter_id: String = decoder.get()?;
+                            let replica_group_id: String = decoder.get()?;
+                            let proxy: Option<crate::Proxy> = decoder.get()?;
+                            Ok((adapter_id, replica_group_id, proxy))
+                        },
+                    )?;
+                let result = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
+                        &self.servant,
+                        adapter_id,
+                        replica_group_id,
+                        proxy,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "setServerProcessProxy" => {
+                let (id, proxy) = request
+                    .decode(
+                        crate::OperationMode::Idempotent,
+                        |decoder| {
+                            let id: String = decoder.get()?;
+                            let proxy: Option<ProcessProxy> = decoder.get()?;
+                            Ok((id, proxy))
+                        },
+                    )?;
+                let result = <S as LocatorRegistry>::set_server_process_proxy(
+                        &self.servant,
+                        id,
+                        proxy,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::Ice::LocatorRegistry",
+                        &["::Ice::LocatorRegistry", "::Ice::Object"],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
@@ -905,76 +986,15 @@ impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "setAdapterDirectProxy" => {
-                    let (id, proxy) = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| {
-                                let id: String = decoder.get()?;
-                                let proxy: Option<crate::Proxy> = decoder.get()?;
-                                Ok((id, proxy))
-                            },
-                        )?;
-                    let result = <S as LocatorRegistry>::set_adapter_direct_proxy(
-                            &self.servant,
-                            id,
-                            proxy,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "setReplicatedAdapterDirectProxy" => {
-                    let (adapter_id, replica_group_id, proxy) = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| {
-                                let adapter_id: String = decoder.get()?;
-                                let replica_group_id: String = decoder.get()?;
-                                let proxy: Option<crate::Proxy> = decoder.get()?;
-                                Ok((adapter_id, replica_group_id, proxy))
-                            },
-                        )?;
-                    let result = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
-                            &self.servant,
-                            adapter_id,
-                            replica_group_id,
-                            proxy,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "setServerProcessProxy" => {
-                    let (id, proxy) = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| {
-                                let id: String = decoder.get()?;
-                                let proxy: Option<ProcessProxy> = decoder.get()?;
-                                Ok((id, proxy))
-                            },
-                        )?;
-                    let result = <S as LocatorRegistry>::set_server_process_proxy(
-                            &self.servant,
-                            id,
-                            proxy,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::Ice::LocatorRegistry",
-                            &["::Ice::LocatorRegistry", "::Ice::Object"],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -1329,6 +1349,67 @@ impl<S: Locator> LocatorDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "findObjectById" => {
+                let id: crate::Identity = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Locator>::find_object_by_id(
+                        &self.servant,
+                        id,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "findAdapterById" => {
+                let id: String = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Locator>::find_adapter_by_id(
+                        &self.servant,
+                        id,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getRegistry" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Locator>::get_registry(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
+        }
+    }
 }
 
 impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
@@ -1336,72 +1417,15 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "findObjectById" => {
-                    let id: crate::Identity = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = <S as Locator>::find_object_by_id(
-                            &self.servant,
-                            id,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "findAdapterById" => {
-                    let id: String = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = <S as Locator>::find_adapter_by_id(
-                            &self.servant,
-                            id,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getRegistry" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Locator>::get_registry(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                _ => {
-                    request
-                        .builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"])
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -1506,6 +1530,37 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "getLocator" => {
+                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+                let result = <S as LocatorFinder>::get_locator(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::Ice::LocatorFinder",
+                        &["::Ice::LocatorFinder", "::Ice::Object"],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
@@ -1513,33 +1568,15 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "getLocator" => {
-                    request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
-                    let result = <S as LocatorFinder>::get_locator(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::Ice::LocatorFinder",
-                            &["::Ice::LocatorFinder", "::Ice::Object"],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 

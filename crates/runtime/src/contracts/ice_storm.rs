@@ -1008,6 +1008,171 @@ impl<S: Topic> TopicDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "getName" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_name(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getPublisher" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getNonReplicatedPublisher" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_non_replicated_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "subscribeAndGetPublisher" => {
+                let (qos, subscriber) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let qos: QoS = decoder.get()?;
+                            let subscriber: Option<crate::Proxy> = decoder.get()?;
+                            Ok((qos, subscriber))
+                        },
+                    )?;
+                let result = <S as Topic>::subscribe_and_get_publisher(
+                        &self.servant,
+                        qos,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "unsubscribe" => {
+                let subscriber: Option<crate::Proxy> = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Topic>::unsubscribe(
+                        &self.servant,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "link" => {
+                let (link_to, cost) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let link_to: Option<TopicProxy> = decoder.get()?;
+                            let cost: i32 = decoder.get()?;
+                            Ok((link_to, cost))
+                        },
+                    )?;
+                let result = <S as Topic>::link(
+                        &self.servant,
+                        link_to,
+                        cost,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "unlink" => {
+                let link_to: Option<TopicProxy> = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as Topic>::unlink(
+                        &self.servant,
+                        link_to,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "getLinkInfoSeq" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_link_info_seq(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getSubscribers" => {
+                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+                let result = <S as Topic>::get_subscribers(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "destroy" => {
+                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+                let result = <S as Topic>::destroy(&self.servant, request.current())
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::IceStorm::Topic",
+                        &["::Ice::Object", "::IceStorm::Topic"],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
@@ -1015,170 +1180,15 @@ impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "getName" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_name(&self.servant, request.current())
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getPublisher" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_publisher(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getNonReplicatedPublisher" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_non_replicated_publisher(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "subscribeAndGetPublisher" => {
-                    let (qos, subscriber) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let qos: QoS = decoder.get()?;
-                                let subscriber: Option<crate::Proxy> = decoder.get()?;
-                                Ok((qos, subscriber))
-                            },
-                        )?;
-                    let result = <S as Topic>::subscribe_and_get_publisher(
-                            &self.servant,
-                            qos,
-                            subscriber,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "unsubscribe" => {
-                    let subscriber: Option<crate::Proxy> = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = <S as Topic>::unsubscribe(
-                            &self.servant,
-                            subscriber,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "link" => {
-                    let (link_to, cost) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let link_to: Option<TopicProxy> = decoder.get()?;
-                                let cost: i32 = decoder.get()?;
-                                Ok((link_to, cost))
-                            },
-                        )?;
-                    let result = <S as Topic>::link(
-                            &self.servant,
-                            link_to,
-                            cost,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "unlink" => {
-                    let link_to: Option<TopicProxy> = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as Topic>::unlink(
-                            &self.servant,
-                            link_to,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "getLinkInfoSeq" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_link_info_seq(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getSubscribers" => {
-                    request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
-                    let result = <S as Topic>::get_subscribers(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "destroy" => {
-                    request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
-                    let result = <S as Topic>::destroy(&self.servant, request.current())
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::IceStorm::Topic",
-                            &["::Ice::Object", "::IceStorm::Topic"],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -1600,6 +1610,107 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "create" => {
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "retrieve" => {
+                let name: String = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "createOrRetrieve" => {
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create_or_retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "retrieveAll" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as TopicManager>::retrieve_all(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getSliceChecksums" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as TopicManager>::get_slice_checksums(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::IceStorm::TopicManager",
+                        &["::Ice::Object", "::IceStorm::TopicManager"],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
@@ -1607,106 +1718,15 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "create" => {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as TopicManager>::create(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "retrieve" => {
-                    let name: String = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = <S as TopicManager>::retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "createOrRetrieve" => {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as TopicManager>::create_or_retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "retrieveAll" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as TopicManager>::retrieve_all(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getSliceChecksums" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as TopicManager>::get_slice_checksums(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::IceStorm::TopicManager",
-                            &["::Ice::Object", "::IceStorm::TopicManager"],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -1813,6 +1833,37 @@ impl<S: Finder> FinderDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "getTopicManager" => {
+                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+                let result = <S as Finder>::get_topic_manager(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::IceStorm::Finder",
+                        &["::Ice::Object", "::IceStorm::Finder"],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
@@ -1820,33 +1871,15 @@ impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "getTopicManager" => {
-                    request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
-                    let result = <S as Finder>::get_topic_manager(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::IceStorm::Finder",
-                            &["::Ice::Object", "::IceStorm::Finder"],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -2049,6 +2082,32 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "forward" => {
+                let events: EventDataSeq = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicLink>::forward(
+                        &self.servant,
+                        events,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::IceStorm::TopicLink",
+                        &["::Ice::Object", "::IceStorm::TopicLink"],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
@@ -2056,28 +2115,15 @@ impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "forward" => {
-                    let events: EventDataSeq = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as TopicLink>::forward(
-                            &self.servant,
-                            events,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::IceStorm::TopicLink",
-                            &["::Ice::Object", "::IceStorm::TopicLink"],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -2482,6 +2528,202 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "getName" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_name(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getPublisher" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getNonReplicatedPublisher" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_non_replicated_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "subscribeAndGetPublisher" => {
+                let (qos, subscriber) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let qos: QoS = decoder.get()?;
+                            let subscriber: Option<crate::Proxy> = decoder.get()?;
+                            Ok((qos, subscriber))
+                        },
+                    )?;
+                let result = <S as Topic>::subscribe_and_get_publisher(
+                        &self.servant,
+                        qos,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "unsubscribe" => {
+                let subscriber: Option<crate::Proxy> = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Topic>::unsubscribe(
+                        &self.servant,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "link" => {
+                let (link_to, cost) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let link_to: Option<TopicProxy> = decoder.get()?;
+                            let cost: i32 = decoder.get()?;
+                            Ok((link_to, cost))
+                        },
+                    )?;
+                let result = <S as Topic>::link(
+                        &self.servant,
+                        link_to,
+                        cost,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "unlink" => {
+                let link_to: Option<TopicProxy> = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as Topic>::unlink(
+                        &self.servant,
+                        link_to,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "getLinkInfoSeq" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as Topic>::get_link_info_seq(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getSubscribers" => {
+                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+                let result = <S as Topic>::get_subscribers(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "destroy" => {
+                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+                let result = <S as Topic>::destroy(&self.servant, request.current())
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            "getLinkProxy" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as TopicInternal>::get_link_proxy(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "reap" => {
+                let id: crate::contracts::ice::IdentitySeq = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicInternal>::reap(
+                        &self.servant,
+                        id,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::IceStorm::TopicInternal",
+                        &[
+                            "::Ice::Object",
+                            "::IceStorm::Topic",
+                            "::IceStorm::TopicInternal",
+                        ],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
@@ -2489,201 +2731,15 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "getName" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_name(&self.servant, request.current())
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getPublisher" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_publisher(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getNonReplicatedPublisher" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_non_replicated_publisher(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "subscribeAndGetPublisher" => {
-                    let (qos, subscriber) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let qos: QoS = decoder.get()?;
-                                let subscriber: Option<crate::Proxy> = decoder.get()?;
-                                Ok((qos, subscriber))
-                            },
-                        )?;
-                    let result = <S as Topic>::subscribe_and_get_publisher(
-                            &self.servant,
-                            qos,
-                            subscriber,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "unsubscribe" => {
-                    let subscriber: Option<crate::Proxy> = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = <S as Topic>::unsubscribe(
-                            &self.servant,
-                            subscriber,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "link" => {
-                    let (link_to, cost) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let link_to: Option<TopicProxy> = decoder.get()?;
-                                let cost: i32 = decoder.get()?;
-                                Ok((link_to, cost))
-                            },
-                        )?;
-                    let result = <S as Topic>::link(
-                            &self.servant,
-                            link_to,
-                            cost,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "unlink" => {
-                    let link_to: Option<TopicProxy> = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as Topic>::unlink(
-                            &self.servant,
-                            link_to,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "getLinkInfoSeq" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as Topic>::get_link_info_seq(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getSubscribers" => {
-                    request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
-                    let result = <S as Topic>::get_subscribers(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "destroy" => {
-                    request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
-                    let result = <S as Topic>::destroy(&self.servant, request.current())
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                "getLinkProxy" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as TopicInternal>::get_link_proxy(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "reap" => {
-                    let id: crate::contracts::ice::IdentitySeq = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as TopicInternal>::reap(
-                            &self.servant,
-                            id,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::IceStorm::TopicInternal",
-                            &[
-                                "::Ice::Object",
-                                "::IceStorm::Topic",
-                                "::IceStorm::TopicInternal",
-                            ],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }
 
@@ -2894,6 +2950,127 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+    ) -> Result<crate::Response, crate::SystemException> {
+        match request.operation() {
+            "create" => {
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "retrieve" => {
+                let name: String = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "createOrRetrieve" => {
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create_or_retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "retrieveAll" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as TopicManager>::retrieve_all(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getSliceChecksums" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as TopicManager>::get_slice_checksums(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            "getReplicaNode" => {
+                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+                let result = <S as TopicManagerInternal>::get_replica_node(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::IceStorm::TopicManagerInternal",
+                        &[
+                            "::Ice::Object",
+                            "::IceStorm::TopicManager",
+                            "::IceStorm::TopicManagerInternal",
+                        ],
+                    )
+            }
+        }
+    }
 }
 
 impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatcher<S> {
@@ -2901,125 +3078,14 @@ impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatch
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move {
-            match request.operation() {
-                "create" => {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as TopicManager>::create(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "retrieve" => {
-                    let name: String = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = <S as TopicManager>::retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "createOrRetrieve" => {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = <S as TopicManager>::create_or_retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "retrieveAll" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as TopicManager>::retrieve_all(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getSliceChecksums" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as TopicManager>::get_slice_checksums(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                "getReplicaNode" => {
-                    request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
-                    let result = <S as TopicManagerInternal>::get_replica_node(
-                            &self.servant,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            crate::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
-                }
-                _ => {
-                    request
-                        .builtin(
-                            "::IceStorm::TopicManagerInternal",
-                            &[
-                                "::Ice::Object",
-                                "::IceStorm::TopicManager",
-                                "::IceStorm::TopicManagerInternal",
-                            ],
-                        )
-                }
-            }
-        })
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn push(interceptors: &mut DispatchInterceptors, added: Arc<dyn Dispa
 pub struct NextDispatch {
     interceptors: Arc<[Arc<dyn DispatchInterceptor>]>,
     at: usize,
+    /// An error has the target of the request.
     servant: Result<Arc<dyn Dispatcher>, SystemException>,
 }
 
@@ -57,7 +58,10 @@ impl NextDispatch {
         }
         match self.servant {
             Ok(servant) => servant.dispatch(request),
-            Err(exception) => Box::pin(std::future::ready(Err(exception))),
+            Err(missing) => {
+                let missing = missing.with_target(&request.current().target());
+                Box::pin(std::future::ready(Err(missing)))
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! One invocation, with its deadline and its retry.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use floe_wire::encoding::EncodeError;
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Proxy;
 use crate::adapter::AdapterCore;
+use crate::blocking::{is_waiting, wait_until};
 use crate::connection::{Connection, Failure, handle};
 use crate::error::{InvokeError, LocalError};
 use crate::pipeline::retry::Retries;
@@ -87,6 +89,7 @@ impl Proxy {
         let run = |route| async move {
             match route {
                 Route::Connection(connection) => {
+                    connection.set_polling(self.polling());
                     self.request_on(connection, write, handed_over).await
                 }
                 Route::Here(adapter) => {
@@ -96,7 +99,7 @@ impl Proxy {
             }
         };
         let reply = self.attempt(terms, &is_sent, run).await?;
-        reply.outcome().map_err(InvokeError::BadReply)
+        reply.into_outcome().map_err(InvokeError::BadReply)
     }
 
     /// Writes messages that get no reply, again if that is safe.
@@ -187,7 +190,7 @@ async fn within<T>(
     let Some(deadline) = deadline else {
         return attempt.await;
     };
-    timeout_at(deadline, attempt).await.unwrap_or_else(|_| {
+    limited(deadline, attempt).await.unwrap_or_else(|| {
         let error = LocalError::Timeout {
             operation: terms.operation.to_owned(),
             after: terms.limit.unwrap_or_default(),
@@ -198,6 +201,24 @@ async fn within<T>(
             perhaps_dispatched,
         })
     })
+}
+
+/// Waits until the deadline at most. A thread that waits keeps the time itself.
+async fn limited<F: Future>(deadline: Instant, attempt: F) -> Option<F::Output> {
+    let is_direct = poll_fn(|context| Poll::Ready(is_waiting(context.waker()))).await;
+    if !is_direct {
+        return timeout_at(deadline, attempt).await.ok();
+    }
+    let mut attempt = pin!(attempt);
+    poll_fn(|context| match attempt.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending if Instant::now() >= deadline => Poll::Ready(None),
+        Poll::Pending => {
+            wait_until(deadline.into_std());
+            Poll::Pending
+        }
+    })
+    .await
 }
 
 fn not_sent(error: LocalError) -> Failure {

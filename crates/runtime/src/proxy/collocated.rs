@@ -12,12 +12,12 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Bytes, BytesMut};
 use floe_wire::encoding::{EncodeError, ProtocolVersion};
 use floe_wire::message::{
-    IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType, RequestId,
+    IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType, RequestId, SystemException,
 };
 use tokio::sync::oneshot;
 
 use super::Proxy;
-use crate::adapter::{AdapterCore, DispatchFuture, Request};
+use crate::adapter::{AdapterCore, DispatchPlace, Origin, Request, Response};
 use crate::communicator::Communicator;
 use crate::connection::Failure;
 use crate::connection::dispatching::{begin_dispatch, encode_reply, poll_dispatch};
@@ -110,17 +110,16 @@ fn start(
     communicator: &Communicator,
     request: IncomingRequest,
 ) -> Started {
-    let dispatch = begin(adapter, communicator, &request);
-    let mut future = match dispatch {
-        Ok(future) => future,
-        Err(exception) => return Started::Done(encode_reply(&request, Err(exception))),
-    };
-    if let Some(Poll::Ready(result)) = poll_in_place(&mut future) {
+    let mut place = DispatchPlace::default();
+    if let Err(exception) = begin(adapter, communicator, &request, &mut place) {
+        return Started::Done(encode_reply(&request, Err(exception)));
+    }
+    if let Some(Poll::Ready(result)) = poll_in_place(&mut place) {
         return Started::Done(encode_reply(&request, result));
     }
     let (sender, receiver) = oneshot::channel();
     communicator.core().tasks().spawn(async move {
-        let result = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
+        let result = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
         // The caller may have given up.
         let _ = sender.send(encode_reply(&request, result));
     });
@@ -131,28 +130,28 @@ fn begin(
     adapter: &Arc<AdapterCore>,
     communicator: &Communicator,
     request: &IncomingRequest,
-) -> Result<DispatchFuture, floe_wire::message::SystemException> {
+    place: &mut DispatchPlace,
+) -> Result<(), SystemException> {
     let dispatcher = adapter.find(request)?;
-    let (adapter, communicator) = (adapter.clone(), communicator.clone());
-    let request = Request::new(request.clone(), adapter, communicator, None, Vec::new());
-    begin_dispatch(dispatcher, request)
+    let origin = Origin::here(adapter.clone(), communicator.clone());
+    let request = Request::new(request.clone(), origin, Vec::new());
+    begin_dispatch(dispatcher, request, place)
 }
 
 /// The requests of a batch, one after another.
 async fn run_batch(adapter: Arc<AdapterCore>, communicator: Communicator, batch: IncomingBatch) {
+    let mut place = DispatchPlace::default();
     for request in batch {
-        if let Ok(mut future) = begin(&adapter, &communicator, &request) {
+        if begin(&adapter, &communicator, &request, &mut place).is_ok() {
             // Nobody waits for an answer to a request of a batch.
-            let _ = std::future::poll_fn(|context| poll_dispatch(&mut future, context)).await;
+            let _ = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
         }
     }
 }
 
 /// Polls a dispatch once; `None` if so many dispatches are being polled here that this one must not
 /// be.
-fn poll_in_place(
-    future: &mut DispatchFuture,
-) -> Option<Poll<Result<crate::adapter::Response, floe_wire::message::SystemException>>> {
+fn poll_in_place(place: &mut DispatchPlace) -> Option<Poll<Result<Response, SystemException>>> {
     thread_local! {
         static DEPTH: Cell<u32> = const { Cell::new(0) };
     }
@@ -161,7 +160,7 @@ fn poll_in_place(
         return None;
     }
     DEPTH.set(depth + 1);
-    let polled = poll_dispatch(future, &mut Context::from_waker(Waker::noop()));
+    let polled = poll_dispatch(place, &mut Context::from_waker(Waker::noop()));
     DEPTH.set(depth);
     Some(polled)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use floe_wire::compression::{Compression, Compressor, offered};
 use floe_wire::encoding::EncodeError;
 use floe_wire::message::{IncomingReply, RequestId};
+use floe_wire::reference::Endpoint;
 
 use super::Proxy;
 use super::attempt::Until;
@@ -104,14 +105,16 @@ impl Proxy {
     fn compressor(&self, connection: &Connection) -> Option<Compressor> {
         let settings = self.communicator()?.settings();
         let compress = self.inner.options.compress;
-        let endpoint = connection.endpoint()?;
+        // None of one that the peer made, over which it is called back.
+        let endpoint = connection.endpoint();
         let is_on = settings.compress_override.or(compress.is_on);
-        if !is_on.unwrap_or_else(|| endpoint.wants_compression()) {
+        if !is_on.unwrap_or_else(|| endpoint.is_some_and(Endpoint::wants_compression)) {
             return None;
         }
         let wanted = compress.compression;
-        let is_known = wanted == Compression::Bzip2
-            || wanted.is_built() && offered(wanted, self.reference().endpoints(), endpoint);
+        let is_offered = |endpoint| offered(wanted, self.reference().endpoints(), endpoint);
+        let is_known =
+            wanted == Compression::Bzip2 || wanted.is_built() && endpoint.is_some_and(is_offered);
         Some(Compressor {
             compression: if is_known { wanted } else { Compression::Bzip2 },
             level: settings.compression_level,

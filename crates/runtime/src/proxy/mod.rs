@@ -115,6 +115,11 @@ impl Proxy {
         self.inner.options.fixed.is_some()
     }
 
+    /// How long a wait for a reply asks again and again before it sleeps.
+    pub fn polling(&self) -> Duration {
+        self.inner.options.polling
+    }
+
     /// The communicator that it belongs to; none if it was decoded outside of one.
     pub fn communicator(&self) -> Option<&Communicator> {
         self.inner.communicator.as_ref()

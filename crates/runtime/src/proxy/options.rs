@@ -16,6 +16,7 @@ use crate::settings::{EndpointSelection, Settings};
 pub(super) struct Options {
     pub(super) context: Context,
     pub(super) timeout: Option<Duration>,
+    pub(super) polling: Duration,
     /// Whether it may skip the wire.
     pub(super) is_collocated: bool,
     pub(super) interceptors: Interceptors,
@@ -42,6 +43,7 @@ impl Options {
         Self {
             context: Context::new(),
             timeout: settings.invocation_timeout,
+            polling: settings.polling,
             is_collocated: settings.collocation_optimized,
             interceptors: settings.interceptors.clone(),
             fixed: None,

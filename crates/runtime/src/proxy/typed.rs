@@ -100,6 +100,15 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.timeout = timeout))
     }
 
+    /// The same object, with another limit to how long a wait for a reply polls before it sleeps: see
+    /// [`Settings::polling`](crate::Settings). The waits of a connection poll as the call made last
+    /// asked for.
+    #[must_use]
+    fn ice_polling(&self, polling: Duration) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_options(|options| options.polling = polling))
+    }
+
     /// The same object, reached over encrypted endpoints alone, or over any.
     #[must_use]
     fn ice_secure(&self, secure: bool) -> Self {

@@ -5,6 +5,7 @@
 //! transport may be a layer: it takes a connected stream and gives another one.
 //!
 //! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: one that poses as a stream
+//! - `plain.rs`: what tcp and unix are without the runtime
 //! - `tls/`, `ws.rs`: layers over another stream
 //! - `multicast.rs`: groups, for `udp.rs`
 //! - `address.rs`: what hosts and wildcards stand for
@@ -14,6 +15,8 @@
 
 mod address;
 mod multicast;
+#[cfg(unix)]
+pub(crate) mod plain;
 mod tcp;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
@@ -65,6 +68,33 @@ pub(crate) trait StreamWriter: Send + Sync + 'static {
 
     /// Fills in what it knows of the connection: addresses, and what a layer knows of its peer.
     fn describe(&self, _info: &mut ConnectionInfo) {}
+
+    /// The socket, if what is sent and received on it is the stream and nothing else.
+    #[cfg(unix)]
+    fn plain_socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        None
+    }
+
+    /// Lets go of a plain socket, without ending the stream.
+    #[cfg(unix)]
+    fn detach(self: Box<Self>) {}
+}
+
+#[cfg(unix)]
+impl Stream {
+    /// The same stream as a socket that any thread may use directly; as it was, if its transport
+    /// has none, or the system gives none.
+    pub(crate) fn into_plain(self) -> Result<plain::PlainSocket, Self> {
+        let duplicate = |socket: std::os::fd::BorrowedFd<'_>| socket.try_clone_to_owned().ok();
+        let Some(socket) = self.writer.plain_socket().and_then(duplicate) else {
+            return Err(self);
+        };
+        let Ok(socket) = plain::PlainSocket::new(socket) else {
+            return Err(self);
+        };
+        self.writer.detach();
+        Ok(socket)
+    }
 }
 
 /// A socket that listens. Dropping it frees its address.

@@ -132,6 +132,16 @@ impl StreamWriter for Writer {
         info.local_address = self.0.local_addr().ok();
         info.remote_address = self.0.peer_addr().ok();
     }
+
+    #[cfg(unix)]
+    fn plain_socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        Some(std::os::fd::AsFd::as_fd(self.0.as_ref()))
+    }
+
+    #[cfg(unix)]
+    fn detach(self: Box<Self>) {
+        self.0.forget();
+    }
 }
 
 fn into_stream(stream: TcpStream, peer: SocketAddr) -> io::Result<Stream> {

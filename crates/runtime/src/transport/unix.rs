@@ -108,6 +108,14 @@ impl StreamWriter for Writer {
     fn describe(&self, info: &mut ConnectionInfo) {
         info.transport = "unix";
     }
+
+    fn plain_socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        Some(std::os::fd::AsFd::as_fd(self.0.as_ref()))
+    }
+
+    fn detach(self: Box<Self>) {
+        self.0.forget();
+    }
 }
 
 fn into_stream(stream: UnixStream, peer: String) -> Stream {

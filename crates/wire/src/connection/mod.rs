@@ -162,7 +162,7 @@ impl<T> Connection<T> {
     /// [`ProtocolError`]: the connection must be dropped; call [`Connection::fail`].
     pub fn handle_message(
         &mut self,
-        message: &Message,
+        message: Message,
         output: &mut Vec<u8>,
     ) -> Result<Event<T>, ProtocolError> {
         let kind = message.header.message_type;
@@ -185,14 +185,14 @@ impl<T> Connection<T> {
             });
         }
         match kind {
-            MessageType::ValidateConnection => self.handle_validate(message),
-            MessageType::CloseConnection => self.handle_close(message),
+            MessageType::ValidateConnection => self.handle_validate(&message),
+            MessageType::CloseConnection => self.handle_close(&message),
             MessageType::Request => {
-                let request = IncomingRequest::parse(message).map_err(malformed)?;
+                let request = IncomingRequest::from_message(message).map_err(malformed)?;
                 Ok(self.accept_request(request))
             }
             MessageType::BatchRequest => {
-                let batch = IncomingBatch::parse(message).map_err(malformed)?;
+                let batch = IncomingBatch::parse(&message).map_err(malformed)?;
                 Ok(if self.is_active() {
                     Event::Batch(batch)
                 } else {
@@ -200,7 +200,7 @@ impl<T> Connection<T> {
                 })
             }
             MessageType::Reply => {
-                let reply = IncomingReply::parse(message).map_err(malformed)?;
+                let reply = IncomingReply::from_message(message).map_err(malformed)?;
                 Ok(self.accept_reply(reply, output))
             }
         }

@@ -54,7 +54,7 @@ fn validated_client() -> Connection<&'static str> {
         output.is_empty(),
         "a client must not send before it is validated"
     );
-    let event = client.handle_message(&message(&VALIDATE_CONNECTION), &mut output);
+    let event = client.handle_message(message(&VALIDATE_CONNECTION), &mut output);
     assert!(matches!(event, Ok(Event::Validated)));
     client
 }
@@ -76,7 +76,7 @@ fn a_client_sends_nothing_before_it_is_validated() {
 #[test]
 fn any_first_message_but_validate_is_refused() {
     let mut client = Connection::<()>::new(Role::Client, &mut Vec::new());
-    let error = client.handle_message(&message(&request(RequestId(1))), &mut Vec::new());
+    let error = client.handle_message(message(&request(RequestId(1))), &mut Vec::new());
     assert!(matches!(
         error,
         Err(ProtocolError::Unexpected {
@@ -93,7 +93,7 @@ fn replies_find_their_requests_in_any_order() {
     let second = start(&mut client, "second");
     assert_eq!((first, second), (RequestId(1), RequestId(2)));
     for (id, token) in [(second, "second"), (first, "first")] {
-        match client.handle_message(&message(&reply_to(id)), &mut Vec::new()) {
+        match client.handle_message(message(&reply_to(id)), &mut Vec::new()) {
             Ok(Event::Reply(found, reply)) => {
                 assert_eq!(found, token);
                 assert!(matches!(reply.outcome(), Ok(Outcome::Returned(_))));
@@ -108,7 +108,7 @@ fn late_reply_to_a_cancelled_request_is_ignored() {
     let mut client = validated_client();
     let id = start(&mut client, "given up");
     assert_eq!(client.cancel(id, &mut Vec::new()), Some("given up"));
-    let event = client.handle_message(&message(&reply_to(id)), &mut Vec::new());
+    let event = client.handle_message(message(&reply_to(id)), &mut Vec::new());
     assert!(matches!(event, Ok(Event::Nothing)));
 }
 
@@ -117,14 +117,14 @@ fn close_waits_for_the_replies_of_both_directions() {
     let mut output = Vec::new();
     let mut connection = validated_client();
     let id = start(&mut connection, "mine");
-    let theirs = connection.handle_message(&message(&request(RequestId(7))), &mut output);
+    let theirs = connection.handle_message(message(&request(RequestId(7))), &mut output);
     assert!(matches!(theirs, Ok(Event::Request(_))));
 
     connection.close(&mut output);
     assert!(connection.next_id().is_err());
     assert!(output.is_empty());
     connection
-        .handle_message(&message(&reply_to(id)), &mut output)
+        .handle_message(message(&reply_to(id)), &mut output)
         .unwrap();
     assert!(output.is_empty(), "a dispatch is still running");
     connection.handle_dispatched(&mut output);
@@ -136,7 +136,7 @@ fn close_waits_for_the_replies_of_both_directions() {
 fn requests_after_the_decision_to_close_are_discarded() {
     let mut connection = validated_client();
     connection.close(&mut Vec::new());
-    let event = connection.handle_message(&message(&request(RequestId(1))), &mut Vec::new());
+    let event = connection.handle_message(message(&request(RequestId(1))), &mut Vec::new());
     assert!(matches!(event, Ok(Event::Nothing)));
     assert_eq!(connection.dispatching(), 0);
 }
@@ -146,7 +146,7 @@ fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
     let mut client = validated_client();
     start(&mut client, "a");
     start(&mut client, "b");
-    match client.handle_message(&message(&CLOSE_CONNECTION), &mut Vec::new()) {
+    match client.handle_message(message(&CLOSE_CONNECTION), &mut Vec::new()) {
         Ok(Event::Closed(tokens)) => assert_eq!(tokens, ["a", "b"]),
         other => panic!("expected a close, got {other:?}"),
     }
@@ -156,7 +156,7 @@ fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
 #[test]
 fn a_heartbeat_is_no_event() {
     let mut client = validated_client();
-    let event = client.handle_message(&message(&VALIDATE_CONNECTION), &mut Vec::new());
+    let event = client.handle_message(message(&VALIDATE_CONNECTION), &mut Vec::new());
     assert!(matches!(event, Ok(Event::Nothing)));
 }
 
@@ -184,7 +184,7 @@ fn a_batch_gives_its_requests_in_order() {
     }
     let bytes = batch.finish().expect("three requests");
     let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
-    match server.handle_message(&message(&bytes), &mut Vec::new()) {
+    match server.handle_message(message(&bytes), &mut Vec::new()) {
         Ok(Event::Batch(batch)) => {
             let requests: Vec<_> = batch.collect();
             let operations: Vec<_> = requests.iter().map(|request| request.operation()).collect();
@@ -218,7 +218,7 @@ fn a_batch_count_that_cannot_fit_is_refused() {
     let mut bytes = bytes.finish().unwrap();
     bytes[14..18].copy_from_slice(&i32::MAX.to_le_bytes());
     let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
-    let error = server.handle_message(&message(&bytes), &mut Vec::new());
+    let error = server.handle_message(message(&bytes), &mut Vec::new());
     assert!(matches!(error, Err(ProtocolError::Malformed { .. })));
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::header::{begin_message, end_message};
-use super::request::write_target;
+use super::request::{Fields, write_target};
 use super::{HEADER_LEN, IncomingRequest, Message, MessageType, RequestHeader, RequestId};
 use crate::encoding::{
     DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, EncodingVersion,
@@ -162,7 +162,7 @@ impl IncomingBatch {
             return Err(decoder.error("batch count", kind));
         }
         for _ in 0..count {
-            IncomingRequest::parse_body(&message.bytes, &mut decoder, RequestId::ONEWAY)?;
+            Fields::parse(&mut decoder, RequestId::ONEWAY)?;
         }
         decoder.finish_exact("batch")?;
         Ok(Self {
@@ -187,10 +187,14 @@ impl Iterator for IncomingBatch {
         self.remaining = self.remaining.checked_sub(1)?;
         let mut decoder = Decoder::new(&self.bytes, EncodingVersion::V1_0);
         decoder.bytes(self.position, "batch").ok()?;
-        let request =
-            IncomingRequest::parse_body(&self.bytes, &mut decoder, RequestId::ONEWAY).ok()?;
+        let fields = Fields::parse(&mut decoder, RequestId::ONEWAY).ok()?;
         self.position = decoder.position();
-        Some(request)
+        // The last one needs no share of its own.
+        let bytes = match self.remaining {
+            0 => std::mem::take(&mut self.bytes),
+            _ => self.bytes.clone(),
+        };
+        Some(IncomingRequest::new(bytes, fields))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,6 +1,6 @@
 //! Replies.
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use super::header::{begin_message, end_message};
 use super::{HEADER_LEN, Message, MessageType, RequestId, SystemException};
@@ -35,14 +35,17 @@ impl IncomingReply {
     /// # Errors
     /// [`DecodeError`], fatal for the connection.
     pub fn parse(message: &Message) -> Result<Self, DecodeError> {
+        Self::from_message(message.clone())
+    }
+
+    /// The same for a message that nobody needs any more.
+    pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         decoder.bytes(HEADER_LEN, "header")?;
         let id = RequestId(decoder.int("request id")?);
         decoder.byte("reply status")?;
-        Ok(Self {
-            id,
-            bytes: message.bytes.clone(),
-        })
+        let bytes = message.bytes;
+        Ok(Self { id, bytes })
     }
 
     /// The request that it answers.
@@ -56,24 +59,30 @@ impl IncomingReply {
     /// [`DecodeError`] if the data does not fit the status: the invocation fails, the connection
     /// lives on.
     pub fn outcome(&self) -> Result<Outcome, DecodeError> {
+        self.clone().into_outcome()
+    }
+
+    /// The same for a reply that nobody needs any more.
+    ///
+    /// # Errors
+    /// As [`IncomingReply::outcome`].
+    pub fn into_outcome(mut self) -> Result<Outcome, DecodeError> {
         const DATA: usize = HEADER_LEN + 5;
         let status = self.bytes[HEADER_LEN + 4];
         let mut decoder = Decoder::new(&self.bytes, EncodingVersion::V1_0);
         decoder.bytes(DATA, "reply")?;
-        let outcome = match status {
-            STATUS_OK | STATUS_USER_EXCEPTION => {
-                decoder.encapsulation()?;
-                let encapsulation = self.bytes.slice(DATA..decoder.position());
-                if status == STATUS_OK {
-                    Outcome::Returned(encapsulation)
-                } else {
-                    Outcome::UserException(encapsulation)
-                }
-            }
-            _ => Outcome::System(SystemException::decode_body(status, &mut decoder)?),
-        };
+        if status != STATUS_OK && status != STATUS_USER_EXCEPTION {
+            let exception = SystemException::decode_body(status, &mut decoder)?;
+            decoder.finish_exact("reply")?;
+            return Ok(Outcome::System(exception));
+        }
+        decoder.encapsulation()?;
         decoder.finish_exact("reply")?;
-        Ok(outcome)
+        self.bytes.advance(DATA);
+        Ok(match status {
+            STATUS_OK => Outcome::Returned(self.bytes),
+            _ => Outcome::UserException(self.bytes),
+        })
     }
 }
 

@@ -142,6 +142,12 @@ pub(super) fn write_target(buffer: &mut Vec<u8>, identity: &Identity, facet: &st
 #[derive(Clone)]
 pub struct IncomingRequest {
     bytes: Bytes,
+    fields: Fields,
+}
+
+/// What a request says besides its bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Fields {
     id: RequestId,
     name: Field,
     category: Field,
@@ -168,58 +174,38 @@ impl IncomingRequest {
     /// # Errors
     /// [`DecodeError`], fatal for the connection.
     pub fn parse(message: &Message) -> Result<Self, DecodeError> {
+        Self::from_message(message.clone())
+    }
+
+    /// The same for a message that nobody needs any more.
+    pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         decoder.bytes(HEADER_LEN, "header")?;
         let id = RequestId(decoder.int("request id")?);
-        let request = Self::parse_body(&message.bytes, &mut decoder, id)?;
+        let fields = Fields::parse(&mut decoder, id)?;
         decoder.finish_exact("request")?;
-        Ok(request)
+        let bytes = message.bytes;
+        Ok(Self { bytes, fields })
     }
 
-    /// Checks the fields of the body at which `decoder` stands; `bytes` is what it reads from.
-    pub(super) fn parse_body(
-        bytes: &Bytes,
-        decoder: &mut Decoder<'_>,
-        id: RequestId,
-    ) -> Result<Self, DecodeError> {
-        let name = text(decoder, |decoder| decoder.str("identity name"))?;
-        let category = text(decoder, |decoder| decoder.str("identity category"))?;
-        let facet = text(decoder, decode_facet)?;
-        let event_start = decoder.position() as u32;
-        let operation = text(decoder, |decoder| decoder.str("operation"))?;
-        let mode = decoder.get()?;
-        let context_start = decoder.position();
-        check_context(decoder)?;
-        let parameters_start = decoder.position();
-        let parameters = decoder.encapsulation()?;
-        Ok(Self {
-            bytes: bytes.clone(),
-            id,
-            name,
-            category,
-            facet,
-            event_start,
-            operation,
-            mode,
-            context: Field::new(context_start, parameters_start),
-            parameters: Field::new(parameters_start, decoder.position()),
-            encoding: parameters.encoding,
-        })
+    /// A request whose fields stand in `bytes`.
+    pub(super) fn new(bytes: Bytes, fields: Fields) -> Self {
+        Self { bytes, fields }
     }
 
     /// Number of the request on its connection.
     pub fn id(&self) -> RequestId {
-        self.id
+        self.fields.id
     }
 
     /// Name of the object.
     pub fn name(&self) -> &str {
-        self.text(self.name)
+        self.text(self.fields.name)
     }
 
     /// Category of the object.
     pub fn category(&self) -> &str {
-        self.text(self.category)
+        self.text(self.fields.category)
     }
 
     /// The object, as an owned value.
@@ -232,27 +218,30 @@ impl IncomingRequest {
 
     /// The facet; empty for the default facet.
     pub fn facet(&self) -> &str {
-        self.text(self.facet)
+        self.text(self.fields.facet)
     }
 
     /// The operation.
     pub fn operation(&self) -> &str {
-        self.text(self.operation)
+        self.text(self.fields.operation)
     }
 
     /// Whether it may be repeated.
     pub fn mode(&self) -> OperationMode {
-        self.mode
+        self.fields.mode
     }
 
     /// Encoding of the parameters, which a reply must use too.
     pub fn encoding(&self) -> EncodingVersion {
-        self.encoding
+        self.fields.encoding
     }
 
     /// What travels beside the parameters, decoded anew at each call.
     pub fn context(&self) -> Context {
-        let mut decoder = Decoder::new(&self.bytes[self.context.range()], EncodingVersion::V1_0);
+        let mut decoder = Decoder::new(
+            &self.bytes[self.fields.context.range()],
+            EncodingVersion::V1_0,
+        );
         Context::decode(&mut decoder).expect("the context was checked when the request was parsed")
     }
 
@@ -269,16 +258,21 @@ impl IncomingRequest {
 
     /// The parameters with their encapsulation header, sharing the message's bytes.
     pub fn parameters(&self) -> Bytes {
-        self.bytes.slice(self.parameters.range())
+        self.bytes.slice(self.fields.parameters.range())
+    }
+
+    /// Length of the parameters in bytes, encapsulation header included.
+    pub fn parameters_len(&self) -> usize {
+        self.fields.parameters.range().len()
     }
 
     /// The parameters' encapsulation, borrowed.
     pub fn encapsulation(&self) -> Encapsulation<'_> {
-        let range = self.parameters.range();
+        let range = self.fields.parameters.range();
         let payload =
             &self.bytes[range.start + crate::encoding::ENCAPSULATION_HEADER_LEN..range.end];
         Encapsulation {
-            encoding: self.encoding,
+            encoding: self.fields.encoding,
             payload,
         }
     }
@@ -287,7 +281,7 @@ impl IncomingRequest {
     /// [`forward_request`] sends on to another target. Shares the message's bytes.
     pub fn event(&self) -> Bytes {
         self.bytes
-            .slice(self.event_start as usize..self.parameters.end as usize)
+            .slice(self.fields.event_start as usize..self.fields.parameters.end as usize)
     }
 
     /// The target, for an answer that says it does not exist.
@@ -302,6 +296,34 @@ impl IncomingRequest {
     fn text(&self, field: Field) -> &str {
         std::str::from_utf8(&self.bytes[field.range()])
             .expect("text fields were checked when the request was parsed")
+    }
+}
+
+impl Fields {
+    /// Checks the fields of the body at which `decoder` stands.
+    pub(super) fn parse(decoder: &mut Decoder<'_>, id: RequestId) -> Result<Self, DecodeError> {
+        let name = text(decoder, |decoder| decoder.str("identity name"))?;
+        let category = text(decoder, |decoder| decoder.str("identity category"))?;
+        let facet = text(decoder, decode_facet)?;
+        let event_start = decoder.position() as u32;
+        let operation = text(decoder, |decoder| decoder.str("operation"))?;
+        let mode = decoder.get()?;
+        let context_start = decoder.position();
+        check_context(decoder)?;
+        let parameters_start = decoder.position();
+        let parameters = decoder.encapsulation()?;
+        Ok(Self {
+            id,
+            name,
+            category,
+            facet,
+            event_start,
+            operation,
+            mode,
+            context: Field::new(context_start, parameters_start),
+            parameters: Field::new(parameters_start, decoder.position()),
+            encoding: parameters.encoding,
+        })
     }
 }
 
@@ -339,13 +361,13 @@ fn check_context(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
 impl fmt::Debug for IncomingRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IncomingRequest")
-            .field("id", &self.id)
+            .field("id", &self.fields.id)
             .field("identity", &self.identity())
             .field("facet", &self.facet())
             .field("operation", &self.operation())
-            .field("mode", &self.mode)
-            .field("encoding", &self.encoding)
-            .field("parameters_len", &self.parameters.range().len())
+            .field("mode", &self.fields.mode)
+            .field("encoding", &self.fields.encoding)
+            .field("parameters_len", &self.fields.parameters.range().len())
             .finish_non_exhaustive()
     }
 }

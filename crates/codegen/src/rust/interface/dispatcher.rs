@@ -13,7 +13,7 @@ use crate::rust::scope::{Scope, servant_name, type_name};
 /// The dispatcher type; it answers all operations, inherited ones included.
 pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     let definition = scope.model.definition(id);
-    let root = scope.root();
+    let (root, result) = (scope.root(), scope.prelude("Result"));
     let name = names::ident(&format!("{}Dispatcher", type_name(definition)));
     let summary = docs(
         None,
@@ -58,13 +58,26 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             pub fn servant(&self) -> &#servant {
                 &self.servant
             }
+            async fn answer(
+                self: ::std::sync::Arc<Self>,
+                #request: #root::Request,
+            ) -> #result<#root::Response, #root::SystemException> {
+                #answer
+            }
         }
         impl<#servant: #interface> #root::Dispatcher for #name<#servant> {
             fn dispatch(
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
             ) -> #root::DispatchFuture {
-                ::std::boxed::Box::pin(async move { #answer })
+                ::std::boxed::Box::pin(self.answer(#request))
+            }
+            fn dispatch_in(
+                self: ::std::sync::Arc<Self>,
+                #request: #root::Request,
+                place: &mut #root::DispatchPlace,
+            ) {
+                place.run(self.answer(#request));
             }
         }
     }

@@ -45,7 +45,11 @@ pub(super) fn servant(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     }
 }
 
-fn signature(scope: &Scope<'_>, interface: DefinitionId, operation: &Operation) -> TokenStream {
+pub(super) fn signature(
+    scope: &Scope<'_>,
+    interface: DefinitionId,
+    operation: &Operation,
+) -> TokenStream {
     let (root, result, send) = (scope.root(), scope.prelude("Result"), scope.prelude("Send"));
     let method = operation_ident(operation);
     let values = Values::inputs(operation);
@@ -67,6 +71,6 @@ fn forward(name: &Ident, servant: &Ident, operation: &Operation) -> TokenStream 
     quote!(<#servant as #name>::#method(self, #(#inputs,)* #current))
 }
 
-fn current_ident(operation: &Operation) -> Ident {
+pub(super) fn current_ident(operation: &Operation) -> Ident {
     names::fresh("current", &parameter_names(operation))
 }

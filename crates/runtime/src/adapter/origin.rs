@@ -1,0 +1,70 @@
+//! Where a request came from: what the requests of one connection have in common.
+
+use std::sync::Arc;
+
+use super::AdapterCore;
+use crate::communicator::Communicator;
+use crate::connection::Connection;
+
+/// The connection of a request, and who dispatches it.
+///
+/// It goes into each request and comes back with the response, so that the requests of one read share
+/// it without counting. Between two reads it keeps nobody alive.
+pub(crate) struct Origin {
+    /// None for a call from the same communicator.
+    connection: Option<Arc<Connection>>,
+    /// There while a request is.
+    owner: Option<(Arc<AdapterCore>, Communicator)>,
+}
+
+impl Origin {
+    /// That of the requests of a connection; `None` if its adapter or communicator is gone.
+    pub(crate) fn new(connection: &Arc<Connection>) -> Option<Arc<Self>> {
+        let owner = Some(connection.owner()?);
+        let connection = Some(connection.clone());
+        Some(Arc::new(Self { connection, owner }))
+    }
+
+    /// That of a call from the same communicator.
+    pub(crate) fn here(adapter: Arc<AdapterCore>, communicator: Communicator) -> Arc<Self> {
+        Arc::new(Self {
+            connection: None,
+            owner: Some((adapter, communicator)),
+        })
+    }
+
+    /// Lets go of the owners, if no request needs them any more; false if one does.
+    pub(crate) fn release(self: &mut Arc<Self>) -> bool {
+        let Some(own) = Arc::get_mut(self) else {
+            return false;
+        };
+        own.owner = None;
+        true
+    }
+
+    /// Finds the owners again; false if they are gone, or a request of another read is under way.
+    pub(crate) fn renew(self: &mut Arc<Self>) -> bool {
+        if self.owner.is_some() {
+            return true;
+        }
+        let Some(own) = Arc::get_mut(self) else {
+            return false;
+        };
+        own.owner = own.connection.as_ref().and_then(|c| c.owner());
+        own.owner.is_some()
+    }
+
+    pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {
+        self.connection.as_ref()
+    }
+
+    pub(crate) fn adapter(&self) -> &Arc<AdapterCore> {
+        let (adapter, _) = self.owner.as_ref().expect("a request holds its owners");
+        adapter
+    }
+
+    pub(crate) fn communicator(&self) -> &Communicator {
+        let (_, communicator) = self.owner.as_ref().expect("a request holds its owners");
+        communicator
+    }
+}

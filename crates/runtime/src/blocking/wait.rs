@@ -1,0 +1,189 @@
+//! Runs a future on the calling thread, which reads the replies that the future waits for.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use tokio::runtime::Handle;
+
+use super::background;
+use super::sleeper::Sleeper;
+use crate::connection::Connection;
+
+/// Waits for a future on the calling thread: `greeter.greet("Ada").wait()`.
+///
+/// Of a proxy of a [`blocking::Communicator`](super::Communicator) this sends the request and reads
+/// the reply with two system calls of this very thread. Any other future works as well; timers and
+/// sockets of tokio in it are served by a thread in the background.
+///
+/// It blocks, so it must not be called in a task of a tokio runtime.
+pub trait Wait: Future + Sized {
+    /// Blocks until the future is done.
+    fn wait(self) -> Self::Output {
+        wait(self)
+    }
+}
+
+impl<F: Future> Wait for F {}
+
+fn wait<F: Future>(future: F) -> F::Output {
+    enter_runtime();
+    let seat = Seat::take();
+    let Place { sleeper, waker } = seat.place();
+    let mut context = Context::from_waker(waker);
+    let mut future = pin!(future);
+    loop {
+        sleeper.reset();
+        let (polled, due) = with_due(waker, || future.as_mut().poll(&mut context));
+        match polled {
+            Poll::Ready(output) => return output,
+            Poll::Pending => sleep(sleeper, due),
+        }
+    }
+}
+
+/// Lets futures of this thread use timers and sockets of the background, unless the thread belongs
+/// to a runtime already. Once is enough: to enter and leave with each wait would cost as much as
+/// half of what is left of it.
+fn enter_runtime() {
+    thread_local! {
+        static HAS_ENTERED: Cell<bool> = const { Cell::new(false) };
+    }
+    if !HAS_ENTERED.get() && Handle::try_current().is_err() {
+        HAS_ENTERED.set(true);
+        std::mem::forget(background::handle().enter());
+    }
+}
+
+/// Sleeps until the future may get further.
+fn sleep(sleeper: &Arc<Sleeper>, due: Due) {
+    // Who else holds a waker cannot wake a thread that is blocked in a read: then others read.
+    let is_alone = Arc::strong_count(sleeper) == OWN_COUNT + due.reply_count;
+    match due.connection {
+        Some(connection) if is_alone && !due.is_mixed => connection.drive(sleeper, due.deadline),
+        connection => {
+            if let Some(connection) = connection {
+                connection.ask_for_reading();
+            }
+            sleeper.park(due.deadline);
+        }
+    }
+}
+
+/// What the wait itself holds of a sleeper: the sleeper, and its waker.
+const OWN_COUNT: usize = 2;
+
+/// What a pending future waits for.
+#[derive(Default)]
+struct Due {
+    /// Identifies the waker that the thread was called with.
+    waker: usize,
+    /// The connection whose replies it waits for.
+    connection: Option<Arc<Connection>>,
+    /// Replies of it that wake this thread directly.
+    reply_count: usize,
+    /// Whether there are others: several connections, or wakers in between.
+    is_mixed: bool,
+    deadline: Option<Instant>,
+}
+
+thread_local! {
+    static DUE: RefCell<Option<Due>> = const { RefCell::new(None) };
+    static SPARE: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs a poll, and tells what it left due.
+fn with_due<T>(waker: &Waker, poll: impl FnOnce() -> T) -> (T, Due) {
+    /// Puts back what an outer wait has collected, also when the poll panics.
+    struct Restore(Option<Due>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DUE.set(self.0.take());
+        }
+    }
+    let due = Due {
+        waker: waker.data() as usize,
+        ..Due::default()
+    };
+    let _outer = Restore(DUE.replace(Some(due)));
+    let output = poll();
+    (output, DUE.take().unwrap_or_default())
+}
+
+/// Whether a future is polled directly by a thread that waits for it.
+pub(crate) fn is_waiting(waker: &Waker) -> bool {
+    DUE.with_borrow(|due| {
+        due.as_ref()
+            .is_some_and(|due| due.waker == waker.data() as usize)
+    })
+}
+
+/// A future waits for a reply; whether a thread waits for it that will see to the reading.
+pub(crate) fn wait_for_reply(connection: &Arc<Connection>, waker: &Waker) -> bool {
+    DUE.with_borrow_mut(|due| {
+        let Some(due) = due else { return false };
+        let is_direct = due.waker == waker.data() as usize;
+        let is_same = match &due.connection {
+            Some(known) => Arc::ptr_eq(known, connection),
+            None => {
+                due.connection = Some(connection.clone());
+                true
+            }
+        };
+        due.reply_count += usize::from(is_direct && is_same);
+        due.is_mixed |= !is_direct || !is_same;
+        is_same
+    })
+}
+
+/// A future that is polled directly wants to be polled again at this time.
+pub(crate) fn wait_until(deadline: Instant) {
+    DUE.with_borrow_mut(|due| {
+        if let Some(due) = due {
+            let earliest = due.deadline.map_or(deadline, |known| known.min(deadline));
+            due.deadline = Some(earliest);
+        }
+    });
+}
+
+/// A sleeper and its waker, used by one wait at a time.
+struct Place {
+    sleeper: Arc<Sleeper>,
+    waker: Waker,
+}
+
+/// A place that goes back to its thread when the wait ends.
+struct Seat {
+    /// Taken out only when it goes back.
+    place: Option<Place>,
+}
+
+impl Seat {
+    fn take() -> Self {
+        let place = SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+            let sleeper = Arc::new(Sleeper::new());
+            let waker = Waker::from(sleeper.clone());
+            Place { sleeper, waker }
+        });
+        Self { place: Some(place) }
+    }
+
+    fn place(&self) -> &Place {
+        self.place.as_ref().expect("it goes back at the very end")
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take()
+            // A waker that somebody keeps must not disturb later waits.
+            && Arc::strong_count(&place.sleeper) == OWN_COUNT
+        {
+            // While the thread ends there are no spares any more.
+            let _ = SPARE.try_with(|spare| spare.borrow_mut().push(place));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Who reads a connection: a task, a thread of its own, or whoever waits for a reply.
+
+use std::io;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::Connection;
+use super::reading::Reading;
+#[cfg(unix)]
+use super::turn::Turn;
+use crate::blocking::Sleeper;
+#[cfg(unix)]
+use crate::blocking::wait_for_reply;
+use crate::communicator::Core;
+#[cfg(unix)]
+use crate::communicator::ThreadPermit;
+#[cfg(unix)]
+use crate::transport::plain::{PlainSocket, try_receive};
+use crate::transport::{Stream, StreamWriter};
+
+/// Who reads.
+pub(super) enum Driver {
+    /// A task, or a thread: always the same one.
+    Own,
+    /// The callers that wait for replies, one at a time; while there are none, a task that watches.
+    #[cfg(unix)]
+    Callers(Turn),
+}
+
+/// A stream on its way to become a connection.
+pub(super) struct Halves {
+    pub(super) writer: Box<dyn StreamWriter>,
+    pub(super) driver: Driver,
+    pub(super) reader: Reader,
+}
+
+/// What the reading is started with.
+pub(super) enum Reader {
+    Task(Box<dyn AsyncRead + Send + Unpin>),
+    #[cfg(unix)]
+    Thread(Arc<PlainSocket>, ThreadPermit),
+    #[cfg(unix)]
+    Callers,
+}
+
+/// Decides who reads a stream. In the blocking face it is callers or threads, as far as the
+/// transport and the limit of threads allow it.
+pub(super) fn prepare(stream: Stream, is_outgoing: bool, core: &Core) -> (String, Halves) {
+    let peer = stream.peer.clone();
+    let halves = if core.is_blocking() {
+        prepare_blocking(stream, is_outgoing, core)
+    } else {
+        with_task(stream)
+    };
+    (peer, halves)
+}
+
+fn with_task(stream: Stream) -> Halves {
+    Halves {
+        writer: stream.writer,
+        driver: Driver::Own,
+        reader: Reader::Task(stream.reader),
+    }
+}
+
+#[cfg(not(unix))]
+fn prepare_blocking(stream: Stream, _is_outgoing: bool, _core: &Core) -> Halves {
+    with_task(stream)
+}
+
+#[cfg(unix)]
+fn prepare_blocking(stream: Stream, is_outgoing: bool, core: &Core) -> Halves {
+    let permit = if is_outgoing {
+        None
+    } else {
+        core.thread_permit()
+    };
+    if !is_outgoing && permit.is_none() {
+        tracing::debug!(
+            "{}: as many threads read as may, so a task does",
+            stream.peer
+        );
+        return with_task(stream);
+    }
+    let socket = match stream.into_plain() {
+        Ok(socket) => Arc::new(socket),
+        Err(stream) => return with_task(stream),
+    };
+    let writer = socket.writer();
+    match permit {
+        Some(permit) => Halves {
+            writer,
+            driver: Driver::Own,
+            reader: Reader::Thread(socket, permit),
+        },
+        None => Halves {
+            writer,
+            driver: Driver::Callers(Turn::new(socket)),
+            reader: Reader::Callers,
+        },
+    }
+}
+
+impl Reader {
+    /// Starts to read.
+    pub(super) fn start(self, reading: Reading) {
+        let connection = reading.connection.clone();
+        match self {
+            Self::Task(reader) => connection.tasks.spawn(run_task(reading, reader)),
+            #[cfg(unix)]
+            Self::Thread(socket, permit) => start_thread(reading, socket, permit),
+            #[cfg(unix)]
+            Self::Callers => connection.tasks.spawn(connection.clone().watch(reading)),
+        }
+    }
+}
+
+impl Driver {
+    /// The connection is closed, or what comes on it has another meaning: wakes whoever would not
+    /// notice.
+    pub(super) fn look_again(&self) {
+        #[cfg(unix)]
+        if let Self::Callers(turn) = self {
+            turn.look_again();
+        }
+    }
+
+    /// A caller begins to wait for a reply.
+    pub(super) fn wait_for_reply(&self, connection: &Arc<Connection>, waker: &Waker) {
+        #[cfg(unix)]
+        if let Self::Callers(turn) = self
+            && !wait_for_reply(connection, waker)
+        {
+            turn.ask();
+        }
+    }
+}
+
+impl Connection {
+    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
+    /// if that is for callers to do. It may return early.
+    pub(crate) fn drive(&self, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {
+        match &self.driver {
+            Driver::Own => sleeper.park(deadline),
+            #[cfg(unix)]
+            Driver::Callers(turn) => self.take_turn(turn, sleeper, deadline),
+        }
+    }
+
+    /// Somebody waits for a reply who cannot read it.
+    pub(crate) fn ask_for_reading(&self) {
+        match &self.driver {
+            Driver::Own => {}
+            #[cfg(unix)]
+            Driver::Callers(turn) => turn.ask(),
+        }
+    }
+}
+
+/// The task that reads a connection until it is closed.
+async fn run_task(mut reading: Reading, mut reader: Box<dyn AsyncRead + Send + Unpin>) {
+    loop {
+        let polled = poll_direct(&mut reading).await;
+        let read = match polled {
+            Some(read) => read,
+            None => reader.read(reading.room()).await,
+        };
+        if !reading.handle(read).await {
+            return;
+        }
+    }
+}
+
+/// Asks the socket for a while whether something has come, and lets other tasks run in between.
+#[cfg(unix)]
+async fn poll_direct(reading: &mut Reading) -> Option<io::Result<usize>> {
+    let limit = reading.connection.polling();
+    if limit.is_zero() {
+        return None;
+    }
+    let connection = reading.connection.clone();
+    let socket = connection.writer.plain_socket()?;
+    if !reading.polling.is_worthwhile() {
+        return None;
+    }
+    let start = Instant::now();
+    loop {
+        match try_receive(socket, reading.room()) {
+            Err(error) if is_transient(&error) => {}
+            read => {
+                reading.polling.learn(true);
+                return Some(read);
+            }
+        }
+        if start.elapsed() >= limit {
+            reading.polling.learn(false);
+            return None;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[cfg(not(unix))]
+async fn poll_direct(_reading: &mut Reading) -> Option<io::Result<usize>> {
+    None
+}
+
+#[cfg(unix)]
+fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit) {
+    let tasks = reading.connection.tasks.clone();
+    let connection = reading.connection.clone();
+    let run = move || {
+        let _permit = permit;
+        let _runtime = tasks.enter();
+        run_thread(reading, &socket);
+    };
+    let thread = std::thread::Builder::new().name("floe-connection".to_owned());
+    if let Err(error) = thread.spawn(run) {
+        let reason = format!("the system refused a thread to read it: {error}");
+        tracing::warn!("dropped the connection to {}: {reason}", connection.peer);
+        connection.abort(reason);
+    }
+}
+
+/// The thread that reads a connection until it is closed.
+#[cfg(unix)]
+fn run_thread(mut reading: Reading, socket: &PlainSocket) {
+    loop {
+        let limit = reading.connection.polling();
+        let read = match receive_polling(&mut reading, socket, limit) {
+            Some(read) => read,
+            None => socket.receive(reading.room()),
+        };
+        if matches!(&read, Err(error) if is_transient(error)) {
+            continue;
+        }
+        if !reading.handle_here(read) {
+            return;
+        }
+    }
+}
+
+/// Asks a socket for a while whether something has come.
+#[cfg(unix)]
+pub(super) fn receive_polling(
+    reading: &mut Reading,
+    socket: &PlainSocket,
+    limit: Duration,
+) -> Option<io::Result<usize>> {
+    let mut polling = std::mem::take(&mut reading.polling);
+    let room = reading.room();
+    let read = polling.poll(limit, || match socket.try_receive(room) {
+        Err(error) if is_transient(&error) => None,
+        read => Some(read),
+    });
+    reading.polling = polling;
+    read
+}
+
+/// Whether to try again.
+pub(super) fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}

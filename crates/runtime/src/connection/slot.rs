@@ -1,0 +1,88 @@
+//! Where a caller waits for its reply: slots, which are used again.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use floe_wire::message::IncomingReply;
+
+use super::Failure;
+
+/// What a request in flight ends with.
+pub(super) type Answer = Result<IncomingReply, Failure>;
+
+/// A place for one answer.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    /// Guards the meeting of the caller and of whoever reads the reply; held for a moment.
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Empty,
+    Awaited(Waker),
+    Answered(Answer),
+}
+
+thread_local! {
+    /// Slots that nobody uses, kept for their allocation.
+    static SPARE: RefCell<Vec<Arc<Slot>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// As many calls in flight as a thread may have without allocating.
+const SPARE_MAX: usize = 1024;
+
+impl Slot {
+    /// An empty slot.
+    pub(super) fn take() -> Arc<Self> {
+        SPARE
+            .with(|spare| spare.borrow_mut().pop())
+            .unwrap_or_default()
+    }
+
+    /// Keeps a slot for the next request, unless somebody may still answer into it.
+    pub(super) fn put_back(mut slot: Arc<Self>) {
+        let Some(own) = Arc::get_mut(&mut slot) else {
+            return;
+        };
+        let state = own.state.get_mut();
+        *state.unwrap_or_else(PoisonError::into_inner) = State::Empty;
+        // While the thread ends there are no spares any more.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARE_MAX {
+                spare.push(slot);
+            }
+        });
+    }
+
+    /// Ends the wait. The caller may have stopped waiting this very moment.
+    pub(super) fn answer(&self, answer: Answer) {
+        let before = std::mem::replace(&mut *self.lock(), State::Answered(answer));
+        if let State::Awaited(waker) = before {
+            waker.wake();
+        }
+    }
+
+    /// The answer, or the promise to wake.
+    pub(super) fn poll(&self, waker: &Waker) -> Poll<Answer> {
+        let mut state = self.lock();
+        match std::mem::take(&mut *state) {
+            State::Answered(answer) => Poll::Ready(answer),
+            State::Awaited(known) if known.will_wake(waker) => {
+                *state = State::Awaited(known);
+                Poll::Pending
+            }
+            State::Empty | State::Awaited(_) => {
+                *state = State::Awaited(waker.clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

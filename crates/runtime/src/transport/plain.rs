@@ -1,0 +1,134 @@
+//! A plain socket: a stream whose bytes need no other treatment than to be sent and received.
+//!
+//! Any thread may read and write it directly, with one system call and without the runtime.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use socket2::{SockAddr, SockRef};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::StreamWriter;
+use crate::connection::handle::ConnectionInfo;
+
+/// A connected stream socket in blocking mode.
+#[derive(Debug)]
+pub(crate) struct PlainSocket {
+    socket: OwnedFd,
+}
+
+impl PlainSocket {
+    /// Takes over a socket, whatever its mode was.
+    pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&socket, false)?;
+        Ok(Self { socket })
+    }
+
+    /// Waits for bytes and receives some; 0 at the end of the stream.
+    pub(crate) fn receive(&self, room: &mut [u8]) -> io::Result<usize> {
+        receive(self.socket.as_fd(), room, RecvFlags::empty())
+    }
+
+    /// Receives what is there, or fails with [`io::ErrorKind::WouldBlock`].
+    pub(crate) fn try_receive(&self, room: &mut [u8]) -> io::Result<usize> {
+        try_receive(self.socket.as_fd(), room)
+    }
+
+    /// As [`PlainSocket::receive`] until the deadline: then it fails with
+    /// [`io::ErrorKind::WouldBlock`], and sometimes before.
+    pub(crate) fn receive_until(&self, room: &mut [u8], deadline: Instant) -> io::Result<usize> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
+        poll(&mut ready, Some(&left))?;
+        self.try_receive(room)
+    }
+
+    /// The socket, for the runtime to watch; each watch has a duplicate of its own.
+    // What took its place is unsafe, for types that do not own their descriptor. This one does.
+    #[allow(deprecated)]
+    pub(crate) fn watched(&self, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+        AsyncFd::with_interest(self.socket.try_clone()?, interest)
+    }
+
+    /// The writing half.
+    pub(crate) fn writer(self: &Arc<Self>) -> Box<dyn StreamWriter> {
+        Box::new(Writer {
+            socket: self.clone(),
+            watched: OnceLock::new(),
+        })
+    }
+}
+
+/// Receives what is there, or fails with [`io::ErrorKind::WouldBlock`]. The socket may be in
+/// either mode.
+pub(crate) fn try_receive(socket: BorrowedFd<'_>, room: &mut [u8]) -> io::Result<usize> {
+    receive(socket, room, RecvFlags::DONTWAIT)
+}
+
+fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
+    let (count, _) = recv(socket, room, flags)?;
+    Ok(count)
+}
+
+/// Never wait, and no signal when the peer is gone.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+/// Apple has no such flag; the standard library ignores the signal.
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::DONTWAIT;
+
+struct Writer {
+    socket: Arc<PlainSocket>,
+    /// Exists as soon as the transport has been full once.
+    watched: OnceLock<AsyncFd<OwnedFd>>,
+}
+
+impl StreamWriter for Writer {
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(&self.socket.socket, bytes, SEND)?)
+    }
+
+    fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let watched = match self.watched.get() {
+            Some(watched) => watched,
+            None => {
+                let new = self.socket.watched(Interest::WRITABLE)?;
+                self.watched.get_or_init(|| new)
+            }
+        };
+        loop {
+            let mut ready = ready!(watched.poll_write_ready(context))?;
+            // Others write, too, and do not tell when they find it full.
+            if is_writable(watched.get_ref().as_fd())? {
+                return Poll::Ready(Ok(()));
+            }
+            ready.clear_ready();
+        }
+    }
+
+    fn shutdown(&self) {
+        // It fails only if the stream has ended already.
+        let _ = shutdown(&self.socket.socket, Shutdown::Both);
+    }
+
+    fn describe(&self, info: &mut ConnectionInfo) {
+        let socket = SockRef::from(&self.socket.socket);
+        let local = socket.local_addr().ok();
+        let is_unix = local.as_ref().is_some_and(SockAddr::is_unix);
+        info.transport = if is_unix { "unix" } else { "tcp" };
+        info.local_address = local.and_then(|address| address.as_socket());
+        info.remote_address = socket.peer_addr().ok().and_then(|a| a.as_socket());
+    }
+}
+
+fn is_writable(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut ready = [PollFd::new(&socket, PollFlags::OUT)];
+    Ok(poll(&mut ready, Some(&Timespec::default()))? > 0)
+}
