@@ -27,7 +27,10 @@ fn main() {
 }
 
 fn compile(build: Build) {
-    build.compile().unwrap_or_else(|error| error.exit());
+    build
+        .blocking()
+        .compile()
+        .unwrap_or_else(|error| error.exit());
 }
 
 /// Compiled in both its versions.

@@ -1,0 +1,37 @@
+//! Asks to be greeted, without async.
+//!
+//! Usage: `blocking-client [PROXY]`
+
+use std::process::ExitCode;
+
+use blocking::demo::{GreeterGreetError, GreeterProxy};
+use floe::blocking::{Communicator, Wait};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("blocking-client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let proxy = std::env::args().nth(1);
+    let proxy = proxy
+        .as_deref()
+        .unwrap_or("greeter:tcp -h 127.0.0.1 -p 4061");
+
+    let communicator = Communicator::new();
+    let greeter: GreeterProxy = communicator.proxy(proxy)?;
+    for name in ["Ada", "Grace", ""] {
+        match greeter.greet(name).wait() {
+            Ok((greeting, count)) => println!("{greeting} (number {count})"),
+            Err(GreeterGreetError::NoName(error)) => println!("refused: {}", error.advice),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    communicator.shutdown();
+    Ok(())
+}
