@@ -93,10 +93,16 @@ impl Stopwatch {
     /// Notes that a call has ended; whether to make another one: until the time is over, and one call at
     /// least counts.
     pub(crate) fn lap(&mut self) -> bool {
+        self.laps(1)
+    }
+
+    /// Notes that so many calls have ended together; each took its share of the time.
+    pub(crate) fn laps(&mut self, count: usize) -> bool {
         let now = Instant::now();
         if self.started >= self.measure_from {
             let elapsed = now.duration_since(self.started);
-            self.sample.record(elapsed.as_secs_f64() * 1e9, 1);
+            let nanoseconds = elapsed.as_secs_f64() * 1e9;
+            self.sample.record(nanoseconds / count as f64, count as u64);
         }
         self.started = now;
         now < self.measure_until || self.sample.count() == 0

@@ -4,12 +4,14 @@
 
 #include <Ice/Ice.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <future>
+#include <iomanip>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,43 +39,95 @@ void serve(const std::shared_ptr<Ice::Communicator>& communicator)
     std::cin.ignore(std::numeric_limits<std::streamsize>::max());
 }
 
-void printSample(std::vector<long long> durations)
+void printSample(const std::vector<std::pair<double, long>>& durations)
 {
-    std::sort(durations.begin(), durations.end());
-    std::cout << "{\"calls\": [";
-    for (std::size_t start = 0, end = 0; start < durations.size(); start = end)
+    std::cout << "{\"calls\": [" << std::fixed << std::setprecision(2);
+    for (std::size_t i = 0; i < durations.size(); ++i)
     {
-        while (end < durations.size() && durations[end] == durations[start])
-        {
-            ++end;
-        }
-        std::cout << (start > 0 ? "," : "") << '[' << durations[start] << ',' << end - start << ']';
+        std::cout << (i > 0 ? "," : "") << '[' << durations[i].first << ',' << durations[i].second << ']';
     }
     std::cout << "]}" << std::endl;
 }
 
-// Times calls that follow one another: the end of one is the start of the next. Those of the warm-up,
-// a quarter of the time, do not count; one call at least does.
-void call(const std::shared_ptr<Ice::Communicator>& communicator, long millis, const std::string& address)
+// Times what follows one another: the end of one is the start of the next. `work` makes `count` calls, each of
+// which takes its share. Those of the warm-up, a quarter of the time, do not count.
+template<typename Work> void measure(long millis, long count, Work work)
 {
-    auto calls = Ice::uncheckedCast<FloeLab::CallsPrx>(communicator->stringToProxy(address));
-    calls->nothing();
-    std::vector<long long> durations;
+    std::vector<std::pair<double, long>> durations;
     durations.reserve(1 << 20);
     auto started = Clock::now();
     const auto measureFrom = started + std::chrono::milliseconds(millis) / 4;
     const auto measureUntil = measureFrom + std::chrono::milliseconds(millis);
     while (started < measureUntil || durations.empty())
     {
-        calls->nothing();
+        work();
         const auto ended = Clock::now();
         if (started >= measureFrom)
         {
-            durations.push_back(std::chrono::nanoseconds(ended - started).count());
+            const std::chrono::duration<double, std::nano> elapsed = ended - started;
+            durations.emplace_back(elapsed.count() / count, count);
         }
         started = ended;
     }
     printSample(std::move(durations));
+}
+
+void call(const std::shared_ptr<Ice::Communicator>& communicator, const std::string& name, long millis, const std::string& address)
+{
+    auto calls = Ice::uncheckedCast<FloeLab::CallsPrx>(communicator->stringToProxy(address));
+    calls->nothing();
+    if (name == "twoway" || name == "twoway-blocking")
+    {
+        measure(millis, 1, [&] { calls->nothing(); });
+    }
+    else if (name == "ami")
+    {
+        measure(millis, 1, [&] { calls->nothingAsync().get(); });
+    }
+    else if (name == "ami-1000")
+    {
+        std::vector<std::future<void>> inFlight(1000);
+        measure(millis, 1000, [&] {
+            for (auto& call : inFlight)
+            {
+                call = calls->nothingAsync();
+            }
+            for (auto& call : inFlight)
+            {
+                call.get();
+            }
+        });
+    }
+    else if (name == "oneway")
+    {
+        auto oneway = calls->ice_oneway();
+        measure(millis, 10000, [&] {
+            for (int i = 0; i < 10000; ++i)
+            {
+                oneway->nothing();
+            }
+            calls->nothing();
+        });
+    }
+    else if (name == "batch")
+    {
+        auto batch = calls->ice_batchOneway();
+        measure(millis, 100 * 1000, [&] {
+            for (int i = 0; i < 100; ++i)
+            {
+                for (int k = 0; k < 1000; ++k)
+                {
+                    batch->nothing();
+                }
+                batch->ice_flushBatchRequests();
+            }
+            calls->nothing();
+        });
+    }
+    else
+    {
+        throw std::invalid_argument("expected a case of the scenario rpc, got " + name);
+    }
 }
 
 }
@@ -91,7 +145,7 @@ int main(int argc, char* argv[])
         }
         if (role == "client" && argc == 5)
         {
-            call(communicator.communicator(), std::stol(argv[3]), argv[4]);
+            call(communicator.communicator(), argv[2], std::stol(argv[3]), argv[4]);
             return 0;
         }
         std::cerr << "expected: server CASE, or client CASE MILLIS ADDRESS" << std::endl;

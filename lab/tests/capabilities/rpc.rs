@@ -8,6 +8,7 @@ use floe_lab::{LabError, Progress, Report, RunOptions, run};
 fn options(contenders: &[&str]) -> RunOptions {
     RunOptions {
         contenders: contenders.iter().map(|&name| name.to_owned()).collect(),
+        cases: vec!["twoway".to_owned()],
         rounds: 2,
         round_time: Duration::from_millis(20),
         program: Some(PathBuf::from(env!("CARGO_BIN_EXE_floe-lab-contender"))),
@@ -16,6 +17,10 @@ fn options(contenders: &[&str]) -> RunOptions {
 }
 
 fn assert_complete(report: &Report, contenders: &[&str]) {
+    assert_complete_case(report, "twoway", contenders);
+}
+
+fn assert_complete_case(report: &Report, case: &str, contenders: &[&str]) {
     let names: Vec<_> = report
         .results
         .iter()
@@ -23,7 +28,7 @@ fn assert_complete(report: &Report, contenders: &[&str]) {
         .collect();
     assert_eq!(names, contenders);
     for result in &report.results {
-        assert_eq!((&*result.case, result.unit), ("twoway", "us"));
+        assert_eq!((&*result.case, result.unit), (case, "us"));
         assert_eq!(result.rounds.len(), 2);
         assert!(result.count >= 2, "{result:?}");
         assert!(0.0 < result.p50 && result.p50 <= result.p99, "{result:?}");
@@ -89,6 +94,44 @@ fn ice_is_measured_or_its_packages_are_named() {
             eprintln!("skipped: {reason}");
         }
         Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn every_kind_of_call_is_measured_over_every_way() {
+    let kinds = [
+        "twoway",
+        "twoway-blocking",
+        "ami",
+        "ami-1000",
+        "oneway",
+        "batch",
+    ];
+    for kind in kinds {
+        for way in ["", "-unix", "-poll", "-unix-poll"] {
+            let case = format!("{kind}{way}");
+            let options = RunOptions {
+                cases: vec![case.clone()],
+                ..options(&["floor", "floe"])
+            };
+            let report = run("rpc", &options, &mut |_| ()).unwrap();
+            assert_complete_case(&report, &case, &["floor", "floe"]);
+        }
+    }
+}
+
+#[test]
+fn ice_makes_every_kind_of_call_that_it_can() {
+    for case in ["twoway-blocking", "ami", "ami-1000", "oneway", "batch"] {
+        let options = RunOptions {
+            cases: vec![case.to_owned()],
+            ..options(&["ice"])
+        };
+        match run("rpc", &options, &mut |_| ()) {
+            Ok(report) => assert_complete_case(&report, case, &["ice"]),
+            Err(LabError::Unavailable { reason, .. }) => eprintln!("skipped: {reason}"),
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 

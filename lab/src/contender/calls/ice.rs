@@ -1,10 +1,11 @@
 //! ZeroC Ice in C++: a client and a server as an Ice program of a user would be.
 
+use super::case::PLAIN;
 use crate::contender::{Contender, CppProgram, ICE_INSTALL, ICE_VERSION, Origin};
 
 pub(crate) const ICE: Contender = Contender {
     name: "ice",
-    cases: &["twoway"],
+    cases: PLAIN,
     encoding: None,
     origin: Origin::Built(&CppProgram {
         folder: "ice",
