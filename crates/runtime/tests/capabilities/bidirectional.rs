@@ -12,8 +12,8 @@ use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};
 
 /// Calls the object `callback` of whoever calls, and keeps the connection.
 #[derive(Default)]
-struct CallsBack {
-    connection: Mutex<Option<Connection>>,
+pub(crate) struct CallsBack {
+    pub(crate) connection: Mutex<Option<Connection>>,
 }
 
 impl Dispatcher for CallsBack {

@@ -12,7 +12,7 @@ use crate::raw::{header, send_and_wait};
 
 /// Bytes and compression bytes that a server and its clients said to each other.
 #[derive(Default)]
-struct Heard {
+pub(crate) struct Heard {
     /// Of the messages to the server, heartbeats aside; and of those from it.
     requests: std::sync::Mutex<Vec<(u8, usize)>>,
     replies: std::sync::Mutex<Vec<(u8, usize)>>,
@@ -25,15 +25,14 @@ impl Heard {
         [&self.requests, &self.replies].map(|it| std::mem::take(&mut *it.lock().unwrap()))
     }
 
-    fn statuses(&self) -> [Vec<u8>; 2] {
+    pub(crate) fn statuses(&self) -> [Vec<u8>; 2] {
         self.take()
             .map(|it| it.iter().map(|(status, _)| *status).collect())
     }
 }
 
-/// Listens on a port of its own and carries what comes to `server` and back.
-async fn listen_in(server: &Server) -> (u16, Arc<Heard>) {
-    let to = server.adapter.endpoints()[0].port().unwrap();
+/// Listens on a port of its own and carries what comes to the port of a server and back.
+pub(crate) async fn listen_in(to: u16) -> (u16, Arc<Heard>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let heard = Arc::new(Heard::default());
@@ -87,7 +86,7 @@ impl World {
     /// A server and a client of it, with what they say to each other heard.
     async fn start(client: Settings) -> Self {
         let server = Server::start().await;
-        let (port, heard) = listen_in(&server).await;
+        let (port, heard) = listen_in(server.adapter.endpoints()[0].port().unwrap()).await;
         let client = Communicator::with_settings(client);
         let proxy = client.proxy(&format!("echo:tcp -h 127.0.0.1 -p {port}"));
         Self {

@@ -16,7 +16,7 @@ use floe::{
 use crate::echo::{NOTHING, Server, encapsulation, returned};
 
 /// Writes down its name before and after.
-struct Noted(&'static str, Arc<Mutex<Vec<String>>>);
+pub(crate) struct Noted(pub(crate) &'static str, pub(crate) Arc<Mutex<Vec<String>>>);
 
 impl Noted {
     fn note(&self, what: &str) {

@@ -1,6 +1,8 @@
 //! What a user of the runtime can do, a file per capability; Floe on both sides.
 
 mod bidirectional;
+mod blocking;
+mod blocking_combined;
 mod bounds;
 mod close;
 mod collocated;
