@@ -1,6 +1,7 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
 //! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
+//! - `sending.rs`: requests and other messages on their way there
 //! - `burst.rs`: many messages at once leave together
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`: who reads: a task, a thread, or the callers in turns
@@ -22,22 +23,18 @@ mod input;
 mod output;
 pub(crate) mod pool;
 mod reading;
+mod sending;
 mod slot;
 #[cfg(unix)]
 mod turn;
 mod writing;
 
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use floe_wire::connection::{Connection as Machine, NotActive, Role};
-use floe_wire::encoding::EncodeError;
-use floe_wire::message::{IncomingReply, RequestId, VALIDATE_CONNECTION};
+use floe_wire::connection::{Connection as Machine, Role};
+use floe_wire::message::VALIDATE_CONNECTION;
 use floe_wire::reference::Endpoint;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
@@ -48,12 +45,12 @@ use crate::error::LocalError;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
-use burst::{Burst, Haste};
+use burst::Burst;
 use compressing::Compressing;
 use driver::Driver;
 use output::Output;
 use reading::Reading;
-use slot::{Answer, Slot};
+use slot::Slot;
 
 /// A connection, shared by all who use it.
 pub(crate) struct Connection {
@@ -114,27 +111,6 @@ pub(crate) struct Failure {
     pub(crate) error: LocalError,
     /// Whether the request may have reached the servant.
     pub(crate) perhaps_dispatched: bool,
-}
-
-/// Something that was appended to the output, and where.
-struct Appended<T> {
-    value: T,
-    start: u64,
-    end: u64,
-    /// Whether the transport was given as much as it takes.
-    is_tried: bool,
-}
-
-/// What keeps a message from being appended to the output.
-enum Refusal {
-    Full,
-    Failed(Failure),
-}
-
-/// Why a message was not written into the output.
-enum Unwritten {
-    NotActive,
-    Encode(EncodeError),
 }
 
 impl Connection {
@@ -262,66 +238,6 @@ impl Connection {
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
-    /// Sends a twoway request and waits for its reply. Dropping the future gives the request up.
-    ///
-    /// `write` appends the message to the output, with the id that is `reserved` or a new one.
-    pub(crate) async fn request(
-        self: &Arc<Self>,
-        reserved: Option<RequestId>,
-        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
-    ) -> Result<IncomingReply, Failure> {
-        let mut reply = Reply {
-            connection: self,
-            slot: Some(Slot::take()),
-            id: None,
-        };
-        let sent = self
-            .append_with_room(Haste::Request, |machine, output| {
-                let id = match reserved {
-                    Some(id) if machine.is_active() => Ok(id),
-                    _ => machine.next_id(),
-                };
-                let id = id.map_err(|NotActive| Unwritten::NotActive)?;
-                write(output, id).map_err(Unwritten::Encode)?;
-                if let Some(slot) = &reply.slot {
-                    machine.expect_reply(id, slot.clone());
-                }
-                Ok(id)
-            })
-            .await?;
-        reply.id = Some(sent.value);
-        let answer = reply.await;
-        answer.map_err(|failure| self.narrow(failure, sent.start))
-    }
-
-    /// Sends messages that get no reply: they are on their way when they are in the output.
-    pub(crate) async fn send(
-        self: &Arc<Self>,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
-    ) -> Result<(), Failure> {
-        let sent = self.append_messages(Haste::Oneway, &write).await?;
-        if !sent.is_tried {
-            return Ok(());
-        }
-        // The transport may have refused them at once.
-        match self.lock().error.clone() {
-            Some(error) => self.check_written(&sent, error),
-            None => Ok(()),
-        }
-    }
-
-    /// Sends messages that get no reply, and waits until the transport has them.
-    pub(crate) async fn send_written(
-        self: &Arc<Self>,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
-    ) -> Result<(), Failure> {
-        let sent = self.append_messages(Haste::AtOnce, &write).await?;
-        self.wait_for_output(|shared| shared.output.written() >= sent.end)
-            .await;
-        let error = self.lock().error.clone();
-        self.check_written(&sent, error.unwrap_or(LocalError::Shutdown))
-    }
-
     /// Starts a graceful close; after the close timeout the connection is dropped all the same.
     pub(crate) fn close(self: &Arc<Self>) {
         {
@@ -435,103 +351,6 @@ impl Connection {
         }
     }
 
-    async fn append_messages(
-        self: &Arc<Self>,
-        haste: Haste,
-        write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
-    ) -> Result<Appended<()>, Failure> {
-        self.append_with_room(haste, |machine, output| {
-            if !machine.is_active() {
-                return Err(Unwritten::NotActive);
-            }
-            write(output).map_err(Unwritten::Encode)
-        })
-        .await
-    }
-
-    /// Appends to the output as soon as it is below its limit, and writes it. `append` may be called
-    /// several times.
-    async fn append_with_room<T>(
-        self: &Arc<Self>,
-        haste: Haste,
-        mut append: impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
-    ) -> Result<Appended<T>, Failure> {
-        let limit = self.settings.output_limit;
-        loop {
-            match self.try_append(haste, &mut append) {
-                Ok(appended) => return Ok(appended),
-                Err(Refusal::Failed(failure)) => return Err(failure),
-                Err(Refusal::Full) => {
-                    self.wait_for_output(|shared| shared.output.len() <= limit)
-                        .await;
-                }
-            }
-        }
-    }
-
-    fn try_append<T>(
-        self: &Arc<Self>,
-        haste: Haste,
-        append: &mut impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
-    ) -> Result<Appended<T>, Refusal> {
-        let mut shared = self.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        if output.len() > self.settings.output_limit && machine.is_active() {
-            return Err(Refusal::Full);
-        }
-        let start = output.end();
-        let whole_len = output.pending().len();
-        let result = catch_unwind(AssertUnwindSafe(|| append(machine, output.pending())));
-        if !matches!(result, Ok(Ok(_))) {
-            // A message that was not written whole would break all that follow.
-            output.pending().truncate(whole_len);
-        }
-        match result {
-            Ok(Ok(value)) => {
-                let end = output.end();
-                let is_tried = self.write_in_time(shared, haste);
-                Ok(Appended {
-                    value,
-                    start,
-                    end,
-                    is_tried,
-                })
-            }
-            Ok(Err(Unwritten::Encode(error))) => Err(Refusal::Failed(Failure {
-                error: error.into(),
-                perhaps_dispatched: false,
-            })),
-            Ok(Err(Unwritten::NotActive)) => {
-                drop(shared);
-                Err(Refusal::Failed(self.failure(false)))
-            }
-            Err(panic) => {
-                drop(shared);
-                resume_unwind(panic)
-            }
-        }
-    }
-
-    /// Whether messages reached the transport, or may have, after the connection failed.
-    fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), Failure> {
-        if self.lock().output.written() >= sent.end {
-            return Ok(());
-        }
-        let failure = Failure {
-            error,
-            perhaps_dispatched: true,
-        };
-        Err(self.narrow(failure, sent.start))
-    }
-
-    /// What was never given to the transport was surely not executed.
-    fn narrow(&self, mut failure: Failure, start: u64) -> Failure {
-        failure.perhaps_dispatched &= start < self.lock().output.taken();
-        failure
-    }
-
     /// Why the connection takes no requests.
     fn failure(&self, perhaps_dispatched: bool) -> Failure {
         let error = self.lock().error.clone();
@@ -562,50 +381,4 @@ impl Connection {
 
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
-}
-
-/// The reply to a request that has been sent. Dropped early, it gives the request up.
-struct Reply<'a> {
-    connection: &'a Arc<Connection>,
-    /// There until this is dropped.
-    slot: Option<Arc<Slot>>,
-    /// The request, while its reply is due.
-    id: Option<RequestId>,
-}
-
-impl Future for Reply<'_> {
-    type Output = Answer;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
-        let slot = self.slot.as_ref().expect("it is there until the drop");
-        match slot.poll(context.waker()) {
-            Poll::Ready(answer) => {
-                self.id = None;
-                Poll::Ready(answer)
-            }
-            Poll::Pending => {
-                self.connection
-                    .driver
-                    .wait_for_reply(self.connection, context.waker());
-                Poll::Pending
-            }
-        }
-    }
-}
-
-impl Drop for Reply<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            let mut shared = self.connection.lock();
-            let Shared {
-                machine, output, ..
-            } = &mut *shared;
-            machine.cancel(id, output.pending());
-            drop(shared);
-            self.connection.flush();
-        }
-        if let Some(slot) = self.slot.take() {
-            Slot::put_back(slot);
-        }
-    }
 }

@@ -1,0 +1,242 @@
+//! What leaves a connection: requests, whose replies are waited for, and messages without one.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use floe_wire::connection::{Connection as Machine, NotActive};
+use floe_wire::encoding::EncodeError;
+use floe_wire::message::{IncomingReply, RequestId};
+
+use super::burst::Haste;
+use super::slot::{Answer, Slot};
+use super::{Connection, Failure, Shared};
+use crate::error::LocalError;
+
+/// Something that was appended to the output, and where.
+struct Appended<T> {
+    value: T,
+    start: u64,
+    end: u64,
+    /// Whether the transport was given as much as it takes.
+    is_tried: bool,
+}
+
+/// What keeps a message from being appended to the output.
+enum Refusal {
+    Full,
+    Failed(Failure),
+}
+
+/// Why a message was not written into the output.
+enum Unwritten {
+    NotActive,
+    Encode(EncodeError),
+}
+
+impl Connection {
+    /// Sends a twoway request and waits for its reply. Dropping the future gives the request up.
+    ///
+    /// `write` appends the message to the output, with the id that is `reserved` or a new one.
+    pub(crate) async fn request(
+        self: &Arc<Self>,
+        reserved: Option<RequestId>,
+        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<IncomingReply, Failure> {
+        let mut reply = Reply {
+            connection: self,
+            slot: Some(Slot::take()),
+            id: None,
+        };
+        let sent = self
+            .append_with_room(Haste::Request, |machine, output| {
+                let id = match reserved {
+                    Some(id) if machine.is_active() => Ok(id),
+                    _ => machine.next_id(),
+                };
+                let id = id.map_err(|NotActive| Unwritten::NotActive)?;
+                write(output, id).map_err(Unwritten::Encode)?;
+                if let Some(slot) = &reply.slot {
+                    machine.expect_reply(id, slot.clone());
+                }
+                Ok(id)
+            })
+            .await?;
+        reply.id = Some(sent.value);
+        let answer = reply.await;
+        answer.map_err(|failure| self.narrow(failure, sent.start))
+    }
+
+    /// Sends messages that get no reply: they are on their way when they are in the output.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), Failure> {
+        let sent = self.append_messages(Haste::Oneway, &write).await?;
+        if !sent.is_tried {
+            return Ok(());
+        }
+        // The transport may have refused them at once.
+        match self.lock().error.clone() {
+            Some(error) => self.check_written(&sent, error),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends messages that get no reply, and waits until the transport has them.
+    pub(crate) async fn send_written(
+        self: &Arc<Self>,
+        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), Failure> {
+        let sent = self.append_messages(Haste::AtOnce, &write).await?;
+        self.wait_for_output(|shared| shared.output.written() >= sent.end)
+            .await;
+        let error = self.lock().error.clone();
+        self.check_written(&sent, error.unwrap_or(LocalError::Shutdown))
+    }
+
+    async fn append_messages(
+        self: &Arc<Self>,
+        haste: Haste,
+        write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<Appended<()>, Failure> {
+        self.append_with_room(haste, |machine, output| {
+            if !machine.is_active() {
+                return Err(Unwritten::NotActive);
+            }
+            write(output).map_err(Unwritten::Encode)
+        })
+        .await
+    }
+
+    /// Appends to the output as soon as it is below its limit, and writes it. `append` may be called
+    /// several times.
+    async fn append_with_room<T>(
+        self: &Arc<Self>,
+        haste: Haste,
+        mut append: impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
+    ) -> Result<Appended<T>, Failure> {
+        let limit = self.settings.output_limit;
+        loop {
+            match self.try_append(haste, &mut append) {
+                Ok(appended) => return Ok(appended),
+                Err(Refusal::Failed(failure)) => return Err(failure),
+                Err(Refusal::Full) => {
+                    self.wait_for_output(|shared| shared.output.len() <= limit)
+                        .await;
+                }
+            }
+        }
+    }
+
+    fn try_append<T>(
+        self: &Arc<Self>,
+        haste: Haste,
+        append: &mut impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
+    ) -> Result<Appended<T>, Refusal> {
+        let mut shared = self.lock();
+        let Shared {
+            machine, output, ..
+        } = &mut *shared;
+        if output.len() > self.settings.output_limit && machine.is_active() {
+            return Err(Refusal::Full);
+        }
+        let start = output.end();
+        let whole_len = output.pending().len();
+        let result = catch_unwind(AssertUnwindSafe(|| append(machine, output.pending())));
+        if !matches!(result, Ok(Ok(_))) {
+            // A message that was not written whole would break all that follow.
+            output.pending().truncate(whole_len);
+        }
+        match result {
+            Ok(Ok(value)) => {
+                let end = output.end();
+                let is_tried = self.write_in_time(shared, haste);
+                Ok(Appended {
+                    value,
+                    start,
+                    end,
+                    is_tried,
+                })
+            }
+            Ok(Err(Unwritten::Encode(error))) => Err(Refusal::Failed(Failure {
+                error: error.into(),
+                perhaps_dispatched: false,
+            })),
+            Ok(Err(Unwritten::NotActive)) => {
+                drop(shared);
+                Err(Refusal::Failed(self.failure(false)))
+            }
+            Err(panic) => {
+                drop(shared);
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    /// Whether messages reached the transport, or may have, after the connection failed.
+    fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), Failure> {
+        if self.lock().output.written() >= sent.end {
+            return Ok(());
+        }
+        let failure = Failure {
+            error,
+            perhaps_dispatched: true,
+        };
+        Err(self.narrow(failure, sent.start))
+    }
+
+    /// What was never given to the transport was surely not executed.
+    fn narrow(&self, mut failure: Failure, start: u64) -> Failure {
+        failure.perhaps_dispatched &= start < self.lock().output.taken();
+        failure
+    }
+}
+
+/// The reply to a request that has been sent. Dropped early, it gives the request up.
+struct Reply<'a> {
+    connection: &'a Arc<Connection>,
+    /// There until this is dropped.
+    slot: Option<Arc<Slot>>,
+    /// The request, while its reply is due.
+    id: Option<RequestId>,
+}
+
+impl Future for Reply<'_> {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+        let slot = self.slot.as_ref().expect("it is there until the drop");
+        match slot.poll(context.waker()) {
+            Poll::Ready(answer) => {
+                self.id = None;
+                Poll::Ready(answer)
+            }
+            Poll::Pending => {
+                self.connection
+                    .driver
+                    .wait_for_reply(self.connection, context.waker());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Reply<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            let mut shared = self.connection.lock();
+            let Shared {
+                machine, output, ..
+            } = &mut *shared;
+            machine.cancel(id, output.pending());
+            drop(shared);
+            self.connection.flush();
+        }
+        if let Some(slot) = self.slot.take() {
+            Slot::put_back(slot);
+        }
+    }
+}
