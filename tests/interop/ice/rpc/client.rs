@@ -74,7 +74,7 @@ pub(crate) async fn check_as(communicator: &Communicator, proxy: &str, peer: Pee
     check_time(&everything).await;
     check_counters(communicator, &everything).await;
     check_untyped(&everything).await;
-    check_connection(&communicator, &everything).await;
+    check_connection(communicator, &everything).await;
     communicator.shutdown().await;
 }
 
