@@ -132,17 +132,17 @@ impl Communicator {
             connection.close();
         }
         self.core.tracker.close();
-        match Handle::try_current() {
+        match self.core.runtime() {
             // What was accepted still finds its servants.
-            Ok(runtime) if !was_shut_down => {
+            Some(runtime) if !was_shut_down => {
                 let (core, limit) = (self.core.clone(), self.core.settings.close_timeout);
                 runtime.spawn(async move {
                     let _ = timeout(2 * limit, core.tracker.wait()).await;
                     core.end_adapters();
                 });
             }
-            Ok(_) => {}
-            Err(_) => self.core.end_adapters(),
+            Some(_) => {}
+            None => self.core.end_adapters(),
         }
     }
 
@@ -190,6 +190,8 @@ impl Communicator {
     /// # Errors
     /// The system does not hand signals out.
     pub fn shutdown_on_signals(&self) -> io::Result<()> {
+        let tasks = self.core.tasks();
+        let _entered = tasks.enter();
         let mut signals = Signals::new()?;
         let communicator = self.clone();
         tokio::spawn(async move {
@@ -333,14 +335,18 @@ impl Core {
     /// Where tasks of this communicator are spawned. Called inside the runtime, unless it is that of
     /// the blocking face.
     pub(crate) fn tasks(&self) -> Tasks {
-        let runtime = if self.is_blocking {
-            background::handle().clone()
-        } else {
-            Handle::current()
-        };
         Tasks {
             tracker: self.tracker.clone(),
-            runtime,
+            runtime: self.runtime().unwrap_or_else(Handle::current),
+        }
+    }
+
+    /// The runtime of the blocking face, or the one around; `None` if there is none.
+    fn runtime(&self) -> Option<Handle> {
+        if self.is_blocking {
+            Some(background::handle().clone())
+        } else {
+            Handle::try_current().ok()
         }
     }
 

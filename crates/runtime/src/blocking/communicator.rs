@@ -1,5 +1,6 @@
 //! The communicator of programs without async.
 
+use std::io;
 use std::sync::Arc;
 
 use floe_wire::reference::{ParseReferenceError, Reference};
@@ -73,6 +74,15 @@ impl Communicator {
     /// Starts to end everything, and waits for nothing. A servant may call it.
     pub fn begin_shutdown(&self) {
         self.as_async().begin_shutdown();
+    }
+
+    /// Shuts the communicator down at the first signal that asks for it, and aborts it at the second:
+    /// see [`floe::Communicator::shutdown_on_signals`](crate::Communicator::shutdown_on_signals).
+    ///
+    /// # Errors
+    /// The system does not hand signals out.
+    pub fn shutdown_on_signals(&self) -> io::Result<()> {
+        self.as_async().shutdown_on_signals()
     }
 
     /// Ends everything in order, and waits at most the close timeout twice: see

@@ -286,3 +286,25 @@ fn a_client_without_async_is_called_back_soon_while_it_does_something_else() {
         until(|| echo.echo_count.load(Ordering::SeqCst) == 22);
     });
 }
+
+#[test]
+fn a_shutdown_from_any_thread_lets_the_rest_of_a_batch_find_its_servants() {
+    soon(|| {
+        let server = Server::start();
+        let client = Communicator::new();
+        let batch = server.proxy_of(&client).ice_batch_oneway();
+        for operation in ["echo", "slow", "echo"] {
+            let invocation = batch.invoke(operation, OperationMode::Normal, &NOTHING);
+            assert_eq!(invocation.wait().unwrap(), None);
+        }
+        batch.flush_batch().wait().unwrap();
+        until(|| server.echo_count() > 0);
+        let communicator = server.communicator.clone();
+        // One that has never been in a runtime.
+        thread::spawn(move || communicator.begin_shutdown())
+            .join()
+            .unwrap();
+        server.communicator.wait_for_shutdown();
+        assert_eq!(server.echo_count(), 2);
+    });
+}
