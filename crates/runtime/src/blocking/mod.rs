@@ -23,6 +23,9 @@
 //! `Greeter` when the build script says `.blocking()`; `GreeterDispatcher::blocking(servant)` goes
 //! into an adapter. The example `blocking` has all of it.
 //!
+//! Such a servant runs on the thread that reads its connection. It may wait for calls over other
+//! connections, but not for one back over its own: nobody would read the reply. One with async may.
+//!
 //! Messages without a reply that follow each other closely leave together, up to a tenth of a
 //! millisecond later; one that comes alone leaves at once.
 //!

@@ -85,7 +85,12 @@ async fn ice_clients_see_nothing_of_an_offer_but_an_endpoint_to_carry() {
 }
 
 /// Runs the client with its own checks; gives its protocol trace.
-async fn run_client(ice: &Ice, language: Language, proxy: &str, options: &[&str]) -> String {
+pub(crate) async fn run_client(
+    ice: &Ice,
+    language: Language,
+    proxy: &str,
+    options: &[&str],
+) -> String {
     let mut client = ice.peer("client", language);
     client
         .arg(proxy)

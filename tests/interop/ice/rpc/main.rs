@@ -5,6 +5,7 @@
 mod contract {
     floe::include_contract!("Interop");
 }
+mod blocking;
 mod client;
 mod compression;
 mod servant;
