@@ -23,6 +23,7 @@ use super::scope::{is_external, snake_ident, type_names};
 pub(super) fn check(model: &Model, options: &RustOptions, facts: &Facts) -> Vec<Diagnostic> {
     let mut check = Check {
         model,
+        options,
         facts,
         findings: Vec::new(),
     };
@@ -84,6 +85,7 @@ type Named = (String, String, Span);
 
 struct Check<'a> {
     model: &'a Model,
+    options: &'a RustOptions,
     facts: &'a Facts,
     findings: Vec<Diagnostic>,
 }
@@ -134,7 +136,7 @@ impl Check<'_> {
             let definition = self.model.definition(*id);
             let modules = definition.modules.as_slice();
             let named = |name| (name, definition.scoped.clone(), definition.span);
-            let names = type_names(definition, self.facts.objects.contains(id))
+            let names = type_names(definition, self.facts.objects.contains(id), self.options)
                 .into_iter()
                 .map(named);
             types.entry(modules).or_default().extend(names);

@@ -221,7 +221,7 @@ impl Resolve<'_> {
                 let taken = all.get_mut(&definition.modules).expect("it was added");
                 let names = |definition: &Definition| match definition.kind {
                     DefinitionKind::Const(_) => vec![text_of(&const_ident(definition))],
-                    _ => type_names(definition, objects.contains(&id)),
+                    _ => type_names(definition, objects.contains(&id), options),
                 };
                 self.definition(id, taken, may_change, names);
             }

@@ -45,7 +45,7 @@ impl Facts {
                 .filter(|(_, definition)| !is_external(options, definition))
         };
         let type_names = generated()
-            .flat_map(|(id, definition)| type_names(definition, objects.contains(&id)))
+            .flat_map(|(id, definition)| type_names(definition, objects.contains(&id), options))
             .collect();
         Self {
             type_names,

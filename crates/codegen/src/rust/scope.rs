@@ -123,15 +123,20 @@ pub(super) fn is_external(options: &RustOptions, definition: &Definition) -> boo
 
 /// The Rust names of the types that a definition becomes; `is_object` says of a class that it has
 /// proxies.
-pub(super) fn type_names(definition: &Definition, is_object: bool) -> Vec<String> {
+pub(super) fn type_names(
+    definition: &Definition,
+    is_object: bool,
+    options: &RustOptions,
+) -> Vec<String> {
     let name = type_name(definition);
     let proxy = format!("{name}Proxy");
     let dispatcher = format!("{name}Dispatcher");
     match &definition.kind {
         DefinitionKind::Const(_) => Vec::new(),
         DefinitionKind::Interface(interface) if !interface.is_complete => vec![proxy],
-        DefinitionKind::Interface(interface) => [proxy, dispatcher, servant_name(definition)]
+        DefinitionKind::Interface(interface) => [proxy, dispatcher]
             .into_iter()
+            .chain(servant_names(definition, options))
             .chain(error_names(definition, &interface.operations))
             .collect(),
         DefinitionKind::Class(class) => {
@@ -143,7 +148,8 @@ pub(super) fn type_names(definition: &Definition, is_object: bool) -> Vec<String
                 names.push(proxy);
             }
             if is_object && class.is_complete {
-                names.extend([dispatcher, servant_name(definition)]);
+                names.push(dispatcher);
+                names.extend(servant_names(definition, options));
                 names.extend(error_names(definition, &class.operations));
             }
             names
@@ -159,6 +165,13 @@ fn error_names(definition: &Definition, operations: &[Operation]) -> Vec<String>
         .filter(|operation| !operation.throws.is_empty())
         .map(|operation| error_name(definition, &operation.name, &operation.metadata))
         .collect()
+}
+
+/// The names of the traits for servants, with async and without.
+fn servant_names(definition: &Definition, options: &RustOptions) -> Vec<String> {
+    let name = servant_name(definition);
+    let blocking = options.is_blocking().then(|| format!("{name}Blocking"));
+    [name].into_iter().chain(blocking).collect()
 }
 
 /// The name of the trait that a servant implements: for a class the struct has the plain name.

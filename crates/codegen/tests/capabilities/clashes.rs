@@ -95,6 +95,17 @@ fn a_clash_is_resolved_wherever_names_meet() {
 }
 
 #[test]
+fn servants_without_async_have_names_of_their_own() {
+    let contract = "module M { interface I { void f(); } struct IBlocking { int i; } }";
+    let compilation = check_source(contract.as_bytes());
+    assert!(!compilation.has_errors(), "{}", compilation.render());
+    let options = RustOptions::new().blocking();
+    let text = generate_rust(&compilation.model, &options).expect("a legal contract");
+    assert!(text.contains("trait IBlocking"), "{text}");
+    assert!(text.contains("struct IBlocking_ {"), "{text}");
+}
+
+#[test]
 fn a_chosen_name_is_never_changed() {
     let contract =
         "module M { struct S { int maxCost; [\"rust:identifier:max_cost\"] int other; } }";
