@@ -197,7 +197,7 @@ fn roots(files: &[TlsFile]) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// The one provider of cryptography: docs/adr/0021-tls-is-rustls-with-ring.md.
+/// The one provider of cryptography: docs/adr/0016-tls-is-rustls-with-ring.md.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }

@@ -39,7 +39,7 @@ impl Protocol {
             Self::Udp => 3,
             Self::Ws => 4,
             Self::Wss => 5,
-            // "Fl" in ASCII; docs/adr/0020-unix-endpoints.md.
+            // "Fl" in ASCII; docs/adr/0015-unix-endpoints.md.
             Self::Unix => 0x466C,
         }
     }

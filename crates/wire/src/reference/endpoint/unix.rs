@@ -9,7 +9,7 @@ use super::Timeout;
 /// ```
 ///
 /// Ice does not know it and carries it as an opaque endpoint. Its number and layout are fixed by
-/// `docs/adr/0020-unix-endpoints.md`.
+/// `docs/adr/0015-unix-endpoints.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct UnixEndpoint {
     /// Path of the socket: `-f`.
