@@ -34,6 +34,8 @@ fn contracts_and_examples_compile_without_a_finding() {
             compilation.render()
         );
     }
+    // Examples are programs of their own, and may say the same: one exists in two manners.
+    mains.retain(|main| main.starts_with(root.join("contracts")));
     let together = compile(&options, &Disk, &mains);
     assert!(together.diagnostics.is_empty(), "{}", together.render());
 }
