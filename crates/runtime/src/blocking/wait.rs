@@ -23,7 +23,7 @@ use crate::connection::Connection;
 pub trait Wait: Future + Sized {
     /// Blocks until the future is done.
     fn wait(self) -> Self::Output {
-        wait(self)
+        background::block(|| wait(self))
     }
 }
 

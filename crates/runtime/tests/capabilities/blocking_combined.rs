@@ -308,3 +308,49 @@ fn a_shutdown_from_any_thread_lets_the_rest_of_a_batch_find_its_servants() {
         assert_eq!(server.echo_count(), 2);
     });
 }
+
+/// Asks a servant, itself once it has one, as often as the first parameter says, and blocks.
+#[derive(Default)]
+struct Descends(std::sync::OnceLock<Proxy>);
+
+impl Dispatcher for Descends {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        Box::pin(async move {
+            let left = request.parameters()[6];
+            if left > 0 {
+                let proxy = self.0.get().unwrap();
+                returned(proxy, "echo", &encapsulation(&[left - 1])).unwrap();
+            }
+            request.returned_nothing()
+        })
+    }
+}
+
+#[test]
+fn servants_that_wait_for_servants_here_may_be_any_number() {
+    soon(|| {
+        let server = Server::start();
+        let descends = Arc::new(Descends::default());
+        let proxy = server.adapter.add("descends", descends.clone()).unwrap();
+        descends.0.set(proxy.clone()).unwrap();
+        returned(&proxy, "op", &encapsulation(&[100])).unwrap();
+    });
+}
+
+#[test]
+fn a_servant_in_the_background_may_connect_elsewhere_and_wait() {
+    soon(|| {
+        let elsewhere = Server::start();
+        let mut settings = Settings::default();
+        settings.thread_limit = 0;
+        let server = Server::with_settings(settings);
+        let descends = Descends::default();
+        let there = elsewhere.proxy_of(&server.communicator);
+        descends.0.set(there).unwrap();
+        let proxy = server.adapter.add("descends", descends).unwrap();
+        let client = Communicator::new();
+        let proxy = client.proxy_from(proxy.reference().clone());
+        let relayed = returned(&proxy, "op", &encapsulation(&[1]));
+        assert!(relayed.is_ok(), "{relayed:?}");
+    });
+}
