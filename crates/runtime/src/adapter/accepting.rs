@@ -18,7 +18,7 @@ use crate::transport::{Accepted, Listener, Pending, Stream};
 
 /// Connections of one socket that may be opening at the same time.
 const OPENING_MAX: usize = 256;
-/// How long a new connection waits when that many are opening; then the oldest is given up.
+/// How long each may take in any case; when that many are opening, the oldest is given up then.
 const OPENING_PATIENCE: Duration = Duration::from_millis(250);
 /// How long to wait for descriptors to become free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -65,24 +65,28 @@ pub(super) async fn accept(
 /// Connections that are being opened. Dropping it drops them.
 struct Opening {
     tasks: JoinSet<Option<Stream>>,
-    oldest_first: VecDeque<AbortHandle>,
+    /// When each began.
+    oldest_first: VecDeque<(Instant, AbortHandle)>,
     open_timeout: Duration,
 }
 
 impl Opening {
     /// Waits a little for one of too many to be done, and then gives up the oldest.
     async fn make_room(&mut self, adapter: &Weak<AdapterCore>) {
-        let until = Instant::now() + OPENING_PATIENCE;
         while self.tasks.len() >= OPENING_MAX {
+            let oldest = self.oldest_first.front();
+            let until = oldest.map_or_else(Instant::now, |(begun, _)| *begun + OPENING_PATIENCE);
             tokio::select! {
                 Some(opened) = self.tasks.join_next() => self.end(opened.ok().flatten(), adapter),
                 () = sleep_until(until) => {
                     tracing::warn!(
                         "{OPENING_MAX} connections are being opened: gave up the oldest of them"
                     );
-                    if let Some(oldest) = self.oldest_first.pop_front() {
+                    if let Some((_, oldest)) = self.oldest_first.pop_front() {
                         oldest.abort();
-                        self.tasks.join_next().await;
+                        // It may be another one that is done by now.
+                        let ended = self.tasks.join_next().await.and_then(Result::ok);
+                        self.end(ended.flatten(), adapter);
                     }
                 }
             }
@@ -106,11 +110,12 @@ impl Opening {
                 }
             }
         };
-        self.oldest_first.push_back(self.tasks.spawn(task));
+        let task = self.tasks.spawn(task);
+        self.oldest_first.push_back((Instant::now(), task));
     }
 
     fn end(&mut self, opened: Option<Stream>, adapter: &Weak<AdapterCore>) {
-        self.oldest_first.retain(|task| !task.is_finished());
+        self.oldest_first.retain(|(_, task)| !task.is_finished());
         if let Some(stream) = opened {
             // If the adapter is gone, the next connection finds out, too.
             start(stream, adapter);

@@ -214,6 +214,19 @@ async fn handshakes_that_dawdle_hold_up_nobody_and_are_given_up() {
 }
 
 #[tokio::test]
+async fn more_handshakes_that_dawdle_than_may_hold_up_nobody_for_their_whole_time() {
+    let server = start("ws -h 127.0.0.1 -p 0").await;
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    let mut dawdlers = Vec::new();
+    for _ in 0..300 {
+        dawdlers.push(TcpStream::connect(("127.0.0.1", port)).await.unwrap());
+    }
+    let begun = std::time::Instant::now();
+    soon(server.proxy("echo").ice_ping()).await.unwrap();
+    assert!(begun.elapsed().as_secs() < 4, "after {:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn a_browser_at_a_websocket_port_is_told_what_is_expected() {
     let server = start("ws -h 127.0.0.1 -p 0").await;
     let port = server.adapter.endpoints()[0].port().unwrap();
