@@ -8,7 +8,7 @@ use bytes::Bytes;
 use floe::{Context, DispatchFuture, Dispatcher, Request};
 use floe_dynamic::{Contract, LookupError, Operation};
 use serde_json::{Map, Value as Json, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::exit::Failure;
 use crate::output::{Format, Output};
@@ -24,16 +24,50 @@ pub(crate) struct Arrived {
 /// Puts every request into a queue, whatever its operation.
 #[derive(Debug)]
 pub(crate) struct Servant {
-    events: mpsc::Sender<Arrived>,
+    events: mpsc::UnboundedSender<Arrived>,
+    /// A permit for each event that may wait.
+    room: Arc<Semaphore>,
+}
+
+/// The events that a servant gets, in the order in which they came.
+#[derive(Debug)]
+pub(crate) struct Events {
+    events: mpsc::UnboundedReceiver<Arrived>,
+    room: Arc<Semaphore>,
+}
+
+impl Events {
+    /// Blocks until there is an event; none if there will be none any more.
+    fn blocking_next(&mut self) -> Option<Arrived> {
+        let event = self.events.blocking_recv();
+        self.room.add_permits(usize::from(event.is_some()));
+        event
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        // After the last event that was wanted nobody listens any more.
+        self.room.close();
+    }
 }
 
 /// A servant, and the events that it gets. A full queue holds up the hub, and not this process.
-pub(crate) fn channel() -> (Servant, mpsc::Receiver<Arrived>) {
-    let (sender, receiver) = mpsc::channel(QUEUE_LEN);
-    (Servant { events: sender }, receiver)
+pub(crate) fn channel() -> (Servant, Events) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let room = Arc::new(Semaphore::new(QUEUE_LEN));
+    let servant = Servant {
+        events: sender,
+        room: room.clone(),
+    };
+    let events = Events {
+        events: receiver,
+        room,
+    };
+    (servant, events)
 }
 
-/// Events that may wait to be printed.
+/// Events that may wait to be printed, besides those whose dispatch has begun.
 const QUEUE_LEN: usize = 1024;
 
 impl Dispatcher for Servant {
@@ -44,8 +78,12 @@ impl Dispatcher for Servant {
                 parameters: request.parameters(),
                 context: request.current().context(),
             };
-            // After the last event that was wanted nobody listens any more.
-            let _ = self.events.send(event).await;
+            // Queued before it may have to wait: those that wait go on in any order. Neither fails
+            // unless nobody listens any more.
+            let _ = self.events.send(event);
+            if let Ok(permit) = self.room.acquire().await {
+                permit.forget();
+            }
             request.returned_nothing()
         })
     }
@@ -145,10 +183,7 @@ impl Printer {
 
     /// Prints from a thread of its own, so that a reader who does not read keeps no signal from
     /// being seen. Nobody waits for it.
-    pub(crate) fn start(
-        mut self,
-        mut events: mpsc::Receiver<Arrived>,
-    ) -> oneshot::Receiver<Printed> {
+    pub(crate) fn start(mut self, mut events: Events) -> oneshot::Receiver<Printed> {
         let (sender, printed) = oneshot::channel();
         std::thread::spawn(move || {
             // Nobody waits for the result of a command that has ended.
@@ -157,11 +192,11 @@ impl Printer {
         printed
     }
 
-    fn print(&mut self, events: &mut mpsc::Receiver<Arrived>) -> Printed {
+    fn print(&mut self, events: &mut Events) -> Printed {
         let output = Output::new(Some(self.format));
         let mut printed = 0;
         while self.count != Some(printed) {
-            let Some(event) = events.blocking_recv() else {
+            let Some(event) = events.blocking_next() else {
                 return Ok(());
             };
             let json = self.reader.read(&event);
@@ -187,5 +222,40 @@ fn line(json: &Json) -> String {
     match json.get("context") {
         Some(context) => format!("{operation} {body} context {context}"),
         None => format!("{operation} {body}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use floe::{Communicator, OperationMode, TypedProxy};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn events_that_come_faster_than_they_are_printed_stay_in_order() {
+        const COUNT: u32 = 20_000;
+        let subscriber = Communicator::new();
+        let adapter = subscriber.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+        let (servant, mut events) = channel();
+        let own = adapter.add("subscriber", servant).unwrap();
+        adapter.activate();
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut next = || events.blocking_next().expect("an event").parameters;
+            (0..COUNT).all(|number| {
+                if number % 1000 == 0 {
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                }
+                next()[6..] == number.to_le_bytes()
+            })
+        });
+        let hub = Communicator::new();
+        let oneway = hub.proxy_from(own.reference().clone()).ice_oneway();
+        for number in 0..COUNT {
+            let mut parameters = vec![10, 0, 0, 0, 1, 1];
+            parameters.extend(number.to_le_bytes());
+            let sent = oneway.invoke("tick", OperationMode::Normal, &parameters);
+            sent.await.unwrap();
+        }
+        assert!(reading.await.unwrap(), "every event follows the one before");
     }
 }
