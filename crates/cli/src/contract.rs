@@ -33,11 +33,11 @@ pub(crate) struct PreprocessorArguments {
     include_dirs: Vec<PathBuf>,
 
     /// Defines a macro; may be repeated
-    #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]")]
+    #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]", value_parser = names_macro)]
     defines: Vec<String>,
 
     /// Removes a macro, also one that is predefined or defined by -D; may be repeated
-    #[arg(short = 'U', long = "undefine", value_name = "NAME")]
+    #[arg(short = 'U', long = "undefine", value_name = "NAME", value_parser = names_macro)]
     undefines: Vec<String>,
 }
 
@@ -116,6 +116,20 @@ impl PreprocessorArguments {
             language,
         };
         Ok(compile_files(&options, files))
+    }
+}
+
+/// A text that begins with the name of a macro, alone or before its parameters or its text.
+fn names_macro(text: &str) -> Result<String, String> {
+    let name = text.split(['(', '=']).next().unwrap_or_default();
+    let is_word = name
+        .chars()
+        .all(|it| it.is_ascii_alphanumeric() || it == '_');
+    match is_word && name.starts_with(|first: char| !first.is_ascii_digit()) {
+        true => Ok(text.to_owned()),
+        false => Err(
+            "expected the name of a macro: letters, digits and underscores, no digit first".into(),
+        ),
     }
 }
 

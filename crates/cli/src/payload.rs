@@ -26,7 +26,8 @@ pub(crate) struct PayloadArguments {
         long,
         value_name = "N",
         requires = "type_name",
-        value_parser = clap::value_parser!(i32).range(0..)
+        value_parser = parse_tag,
+        allow_negative_numbers = true
     )]
     tag: Option<i32>,
 
@@ -147,4 +148,9 @@ impl PayloadArguments {
             _ => failure,
         }
     }
+}
+
+fn parse_tag(text: &str) -> Result<i32, String> {
+    let tag = text.parse().ok().filter(|tag| *tag >= 0);
+    tag.ok_or_else(|| format!("expected a tag from 0 to {}", i32::MAX))
 }

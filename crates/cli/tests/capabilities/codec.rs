@@ -343,9 +343,11 @@ fn class_instances_and_optional_values_go_there_and_back() {
         there_and_back(&["--type", "int", "--tag", "3"], r#"{"$unset":true}"#),
         ""
     );
-    run(&["decode", "--type", "int", "--tag=-1", "00"])
-        .ended(2)
-        .said("--tag");
+    for tag in ["-1", "x", "2147483648"] {
+        run(&["decode", "--type", "int", "--tag", tag, "00"])
+            .ended(2)
+            .said("expected a tag from 0 to 2147483647");
+    }
 }
 
 #[test]

@@ -117,6 +117,11 @@ fn a_macro_can_be_removed_again() {
     run(&["slice", "check", &file]).ended(100);
     run(&["slice", "check", &file, "-U", "ICE_VERSION"]).ended(0);
     run(&["slice", "check", &file, "-D", "X", "-U", "ICE_VERSION"]).ended(0);
+    for [flag, wrong] in [["-D", "1x=2"], ["-D", "=2"], ["-U", "a-b"], ["-U", ""]] {
+        run(&["slice", "check", &file, flag, wrong])
+            .ended(2)
+            .said("expected the name of a macro");
+    }
 }
 
 #[test]
