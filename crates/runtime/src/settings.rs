@@ -35,7 +35,8 @@ pub struct Settings {
     /// Bytes that may wait on one connection before new requests have to wait, too. Default 4 MiB.
     pub output_limit: usize,
     /// Requests of one connection that may be in dispatch before its reading stops. Default 1,024;
-    /// less if they are longer than 16 KiB on the average.
+    /// less if they are longer than 16 KiB on the average. Calls back and forth over one connection
+    /// that nest deeper than this wait for one another for ever: give them a timeout.
     pub dispatch_limit: usize,
     /// Requests of one adapter, over all its connections, that may be in dispatch before their
     /// connections stop reading. Default 65,536. Collocated calls are not counted: who makes one
