@@ -17,13 +17,14 @@ mod in_flight;
 #[cfg(test)]
 mod tests;
 
+use bytes::BytesMut;
 use in_flight::InFlight;
 
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
 use crate::message::{
-    CLOSE_CONNECTION, IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType,
-    ProtocolError, RequestId, VALIDATE_CONNECTION,
+    CLOSE_CONNECTION, IncomingBatch, IncomingReply, IncomingRequest, IncomingRun, Message,
+    MessageType, ProtocolError, RequestId, VALIDATE_CONNECTION,
 };
 
 /// Which end of the connection this is.
@@ -43,6 +44,8 @@ pub enum Event<T> {
     /// Dispatch this; if it is twoway, call [`Connection::handle_dispatched`] when its reply has
     /// been appended to the output.
     Request(IncomingRequest),
+    /// Dispatch these, each as an [`Event::Request`].
+    Run(IncomingRun),
     /// Dispatch these in order.
     Batch(IncomingBatch),
     /// A request has been answered.
@@ -204,6 +207,20 @@ impl<T> Connection<T> {
                 Ok(self.accept_reply(reply, output))
             }
         }
+    }
+
+    /// Takes the Request messages at the front of `input` off it, as if each had arrived by
+    /// [`Connection::handle_message`]; `None` if there is none, or if one would be an error.
+    pub fn take_requests(&mut self, input: &mut BytesMut, size_max: usize) -> Option<Event<T>> {
+        if self.is_validating() {
+            return None;
+        }
+        let run = IncomingRun::split(input, size_max)?;
+        if !self.is_active() {
+            return Some(Event::Nothing);
+        }
+        self.dispatch_count += run.twoway_count();
+        Some(Event::Run(run))
     }
 
     /// The reply to a twoway request of the peer has been appended to the output.

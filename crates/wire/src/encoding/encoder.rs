@@ -124,7 +124,9 @@ impl<'a> Encoder<'a> {
         body(self);
         self.end_len(start, start);
         self.encoding = outer;
-        self.graph = outer_graph;
+        if self.graph.is_some() || outer_graph.is_some() {
+            self.graph = outer_graph;
+        }
         self.has_tagged = outer_tagged;
         self.class_format = outer_format;
     }

@@ -1,10 +1,11 @@
 //! Batches: several oneway requests behind one header.
 
-use bytes::Bytes;
-
 use super::header::{begin_message, end_message};
 use super::request::{Fields, write_target};
-use super::{HEADER_LEN, IncomingRequest, Message, MessageType, RequestHeader, RequestId};
+use super::row::{Checked, Next, Row};
+use super::{
+    HEADER_LEN, IncomingRequest, Message, MessageType, RequestHead, RequestHeader, RequestId,
+};
 use crate::encoding::{
     DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, EncodingVersion,
 };
@@ -14,6 +15,8 @@ use crate::reference::Identity;
 const REQUEST_LEN_MIN: usize = 12;
 /// The longest message that a size can say.
 const LEN_MAX: usize = i32::MAX as usize;
+/// The most bytes that are reserved for a message before it has any.
+const CAPACITY_MAX: usize = 64 * 1024;
 /// Header and count.
 const REQUESTS_START: usize = HEADER_LEN + 4;
 
@@ -22,6 +25,8 @@ const REQUESTS_START: usize = HEADER_LEN + 4;
 pub struct BatchWriter {
     buffer: Vec<u8>,
     count: i32,
+    /// Of the message before, for this one will be as long; bounded by [`CAPACITY_MAX`].
+    capacity: usize,
 }
 
 impl BatchWriter {
@@ -38,6 +43,20 @@ impl BatchWriter {
         encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<Option<Vec<u8>>, EncodeError> {
         self.add(len_max, |buffer| header.write_body(buffer, encapsulation))
+    }
+
+    /// Adds a request to a target that is encoded already, as [`BatchWriter::push`] does.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a parameter has no encoding.
+    #[inline]
+    pub fn push_head(
+        &mut self,
+        head: &RequestHead<'_>,
+        len_max: usize,
+        encapsulation: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<Option<Vec<u8>>, EncodeError> {
+        self.add(len_max, |buffer| head.write_body(buffer, encapsulation))
     }
 
     /// Adds a request for `identity` around the [`IncomingRequest::event`] of another, as
@@ -85,12 +104,14 @@ impl BatchWriter {
             return None;
         }
         let mut message = std::mem::take(&mut self.buffer);
+        self.capacity = message.len().min(CAPACITY_MAX);
         message[HEADER_LEN..REQUESTS_START].copy_from_slice(&self.count.to_le_bytes());
         self.count = 0;
         end_message(&mut message, 0).expect("the length is checked with each request added");
         Some(message)
     }
 
+    #[inline]
     fn add(
         &mut self,
         len_max: usize,
@@ -119,6 +140,7 @@ impl BatchWriter {
     /// Makes sure that there is a header.
     fn begin(&mut self) {
         if self.buffer.is_empty() {
+            self.buffer.reserve(self.capacity);
             begin_message(&mut self.buffer, MessageType::BatchRequest);
             self.buffer.extend_from_slice(&[0; 4]);
         }
@@ -139,9 +161,8 @@ fn check_len(len: usize) -> Result<(), EncodeError> {
 /// The requests of a BatchRequest message, all fields checked.
 #[derive(Debug, Clone)]
 pub struct IncomingBatch {
-    bytes: Bytes,
-    position: usize,
-    remaining: usize,
+    row: Row,
+    byte_len: usize,
 }
 
 impl IncomingBatch {
@@ -161,22 +182,32 @@ impl IncomingBatch {
             };
             return Err(decoder.error("batch count", kind));
         }
+        let mut checked = Checked::new(REQUESTS_START);
         for _ in 0..count {
-            Fields::parse(&mut decoder, RequestId::ONEWAY)?;
+            if !checked.add_alike(&message.bytes) {
+                let mut decoder = decoder.clone();
+                decoder.bytes(checked.end() - REQUESTS_START, "batch")?;
+                checked.add(Fields::parse(&mut decoder, RequestId::ONEWAY)?);
+            }
         }
+        decoder.bytes(checked.end() - REQUESTS_START, "batch")?;
         decoder.finish_exact("batch")?;
         Ok(Self {
-            bytes: message.bytes.clone(),
-            position: REQUESTS_START,
-            remaining: count,
+            row: checked.into_row(message.bytes.clone(), 0),
+            byte_len: message.bytes.len(),
         })
     }
-}
 
-impl IncomingBatch {
     /// Length of the whole message in bytes.
     pub fn byte_len(&self) -> usize {
-        self.bytes.len()
+        self.byte_len
+    }
+
+    /// Makes `request` the next one, and says what it was made. The bytes are shared anew only if
+    /// `request` was none of this batch.
+    #[inline]
+    pub fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
+        self.row.next_over(request)
     }
 }
 
@@ -184,21 +215,12 @@ impl Iterator for IncomingBatch {
     type Item = IncomingRequest;
 
     fn next(&mut self) -> Option<IncomingRequest> {
-        self.remaining = self.remaining.checked_sub(1)?;
-        let mut decoder = Decoder::new(&self.bytes, EncodingVersion::V1_0);
-        decoder.bytes(self.position, "batch").ok()?;
-        let fields = Fields::parse(&mut decoder, RequestId::ONEWAY).ok()?;
-        self.position = decoder.position();
-        // The last one needs no share of its own.
-        let bytes = match self.remaining {
-            0 => std::mem::take(&mut self.bytes),
-            _ => self.bytes.clone(),
-        };
-        Some(IncomingRequest::new(bytes, fields))
+        self.row.next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.remaining, Some(self.remaining))
+        let count = self.row.remaining();
+        (count, Some(count))
     }
 }
 

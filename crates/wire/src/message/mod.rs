@@ -7,16 +7,20 @@
 mod batch;
 mod context;
 mod error;
+mod head;
 mod header;
 mod incoming;
 mod mode;
 pub mod reply;
 mod request;
+mod row;
+mod run;
 mod system_exception;
 
 pub use batch::{BatchWriter, IncomingBatch};
 pub use context::Context;
 pub use error::ProtocolError;
+pub use head::{RequestHead, Target};
 pub use header::{
     CLOSE_CONNECTION, HEADER_LEN, Header, MESSAGE_SIZE_MAX_DEFAULT, MessageType,
     VALIDATE_CONNECTION,
@@ -25,4 +29,6 @@ pub use incoming::Message;
 pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};
 pub use request::{IncomingRequest, RequestHeader, RequestId, forward_request};
+pub use row::Next;
+pub use run::IncomingRun;
 pub use system_exception::{RequestFailed, SystemException};

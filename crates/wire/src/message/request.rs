@@ -10,7 +10,8 @@ use super::system_exception::{decode_facet, encode_facet};
 use super::{Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
 use crate::compression::Compression;
 use crate::encoding::{
-    Decode, DecodeError, Decoder, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion,
+    Decode, DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError,
+    Encoder, EncodingVersion,
 };
 use crate::reference::Identity;
 
@@ -27,6 +28,9 @@ impl RequestId {
         self.0 == 0
     }
 }
+
+/// Where a header says what its message is compressed with.
+pub(super) const COMPRESSION_POSITION: usize = 9;
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,27 +145,33 @@ pub(super) fn write_target(buffer: &mut Vec<u8>, identity: &Identity, facet: &st
 /// A clone shares the bytes.
 #[derive(Clone)]
 pub struct IncomingRequest {
+    /// The message that it is a part of, or several.
     bytes: Bytes,
     fields: Fields,
 }
 
-/// What a request says besides its bytes.
+/// What a request says besides its bytes. Positions are relative to its body's, so that they hold for
+/// all requests that begin with the same bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Fields {
-    id: RequestId,
+    pub(super) id: RequestId,
+    /// Where the body starts.
+    start: u32,
     name: Field,
     category: Field,
     facet: Field,
     /// Where the operation's size stands, in front of its text.
     event_start: u32,
     operation: Field,
-    mode: OperationMode,
-    context: Field,
+    context_start: u32,
     parameters: Field,
+    mode: OperationMode,
     encoding: EncodingVersion,
+    /// What the header of its message says of compression.
+    pub(super) compression: u8,
 }
 
-/// A range of bytes of a message; messages are at most 2 GiB long.
+/// A range of bytes of a body; messages are at most 2 GiB long.
 #[derive(Clone, Copy)]
 struct Field {
     start: u32,
@@ -180,9 +190,10 @@ impl IncomingRequest {
     /// The same for a message that nobody needs any more.
     pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
-        decoder.bytes(HEADER_LEN, "header")?;
+        let header = decoder.bytes(HEADER_LEN, "header")?;
         let id = RequestId(decoder.int("request id")?);
-        let fields = Fields::parse(&mut decoder, id)?;
+        let mut fields = Fields::parse(&mut decoder, id)?;
+        fields.compression = header[COMPRESSION_POSITION];
         decoder.finish_exact("request")?;
         let bytes = message.bytes;
         Ok(Self { bytes, fields })
@@ -191,6 +202,23 @@ impl IncomingRequest {
     /// A request whose fields stand in `bytes`.
     pub(super) fn new(bytes: Bytes, fields: Fields) -> Self {
         Self { bytes, fields }
+    }
+
+    pub(super) fn into_parts(self) -> (Bytes, Fields) {
+        (self.bytes, self.fields)
+    }
+
+    /// What of it [`Row`](super::row::Row) changes to make it the next one.
+    #[inline]
+    pub(super) fn parts_mut(&mut self) -> (&mut Bytes, &mut Fields) {
+        (&mut self.bytes, &mut self.fields)
+    }
+
+    /// Lets go of the bytes. What is left has no meaning until
+    /// [`IncomingRun::next_over`](super::IncomingRun::next_over) makes it another request.
+    pub fn forget(&mut self) {
+        self.bytes = Bytes::new();
+        self.fields.clear();
     }
 
     /// Number of the request on its connection.
@@ -226,6 +254,12 @@ impl IncomingRequest {
         self.text(self.fields.operation)
     }
 
+    /// The operation's bytes, for a comparison.
+    #[inline]
+    pub fn operation_bytes(&self) -> &[u8] {
+        &self.bytes[self.field(self.fields.operation)]
+    }
+
     /// Whether it may be repeated.
     pub fn mode(&self) -> OperationMode {
         self.fields.mode
@@ -238,39 +272,35 @@ impl IncomingRequest {
 
     /// What travels beside the parameters, decoded anew at each call.
     pub fn context(&self) -> Context {
-        let mut decoder = Decoder::new(
-            &self.bytes[self.fields.context.range()],
-            EncodingVersion::V1_0,
-        );
+        let range = self.range(self.fields.context_start, self.fields.parameters.start);
+        let mut decoder = Decoder::new(&self.bytes[range], EncodingVersion::V1_0);
         Context::decode(&mut decoder).expect("the context was checked when the request was parsed")
     }
 
-    /// The whole message: what the parameters are a part of.
+    /// What the parameters are a part of: the message, or several that arrived together.
     pub fn message(&self) -> &Bytes {
         &self.bytes
     }
 
     /// What the reply may be compressed with; `None` if it may not be.
     pub fn reply_compression(&self) -> Option<Compression> {
-        let status = self.bytes.get(9).copied();
-        status.and_then(Compression::of_reply)
+        Compression::of_reply(self.fields.compression)
     }
 
     /// The parameters with their encapsulation header, sharing the message's bytes.
     pub fn parameters(&self) -> Bytes {
-        self.bytes.slice(self.fields.parameters.range())
+        self.bytes.slice(self.field(self.fields.parameters))
     }
 
     /// Length of the parameters in bytes, encapsulation header included.
     pub fn parameters_len(&self) -> usize {
-        self.fields.parameters.range().len()
+        self.fields.parameters.len()
     }
 
     /// The parameters' encapsulation, borrowed.
     pub fn encapsulation(&self) -> Encapsulation<'_> {
-        let range = self.fields.parameters.range();
-        let payload =
-            &self.bytes[range.start + crate::encoding::ENCAPSULATION_HEADER_LEN..range.end];
+        let range = self.field(self.fields.parameters);
+        let payload = &self.bytes[range.start + ENCAPSULATION_HEADER_LEN..range.end];
         Encapsulation {
             encoding: self.fields.encoding,
             payload,
@@ -280,8 +310,14 @@ impl IncomingRequest {
     /// Operation, mode, context and parameters as they stand on the wire: what
     /// [`forward_request`] sends on to another target. Shares the message's bytes.
     pub fn event(&self) -> Bytes {
-        self.bytes
-            .slice(self.fields.event_start as usize..self.fields.parameters.end as usize)
+        let range = self.range(self.fields.event_start, self.fields.parameters.end);
+        self.bytes.slice(range)
+    }
+
+    /// Identity and facet as they stand on the wire. Equal bytes are the same target; a peer may
+    /// write the same target with other bytes, too.
+    pub fn target_bytes(&self) -> &[u8] {
+        &self.bytes[self.range(0, self.fields.event_start)]
     }
 
     /// The target, for an answer that says it does not exist.
@@ -294,36 +330,125 @@ impl IncomingRequest {
     }
 
     fn text(&self, field: Field) -> &str {
-        std::str::from_utf8(&self.bytes[field.range()])
+        std::str::from_utf8(&self.bytes[self.field(field)])
             .expect("text fields were checked when the request was parsed")
+    }
+
+    fn field(&self, field: Field) -> Range<usize> {
+        self.range(field.start, field.end)
+    }
+
+    fn range(&self, start: u32, end: u32) -> Range<usize> {
+        let body = self.fields.start as usize;
+        body + start as usize..body + end as usize
     }
 }
 
 impl Fields {
     /// Checks the fields of the body at which `decoder` stands.
     pub(super) fn parse(decoder: &mut Decoder<'_>, id: RequestId) -> Result<Self, DecodeError> {
-        let name = text(decoder, |decoder| decoder.str("identity name"))?;
-        let category = text(decoder, |decoder| decoder.str("identity category"))?;
-        let facet = text(decoder, decode_facet)?;
-        let event_start = decoder.position() as u32;
-        let operation = text(decoder, |decoder| decoder.str("operation"))?;
+        let start = decoder.position();
+        let name = text(decoder, start, |decoder| decoder.str("identity name"))?;
+        let category = text(decoder, start, |decoder| decoder.str("identity category"))?;
+        let facet = text(decoder, start, decode_facet)?;
+        let event_start = (decoder.position() - start) as u32;
+        let operation = text(decoder, start, |decoder| decoder.str("operation"))?;
         let mode = decoder.get()?;
-        let context_start = decoder.position();
+        let context_start = (decoder.position() - start) as u32;
         check_context(decoder)?;
-        let parameters_start = decoder.position();
+        let parameters_start = decoder.position() - start;
         let parameters = decoder.encapsulation()?;
         Ok(Self {
             id,
+            start: start as u32,
             name,
             category,
             facet,
             event_start,
             operation,
+            context_start,
+            parameters: Field::new(parameters_start, decoder.position() - start),
             mode,
-            context: Field::new(context_start, parameters_start),
-            parameters: Field::new(parameters_start, decoder.position()),
             encoding: parameters.encoding,
+            compression: 0,
         })
+    }
+
+    /// Makes these the fields of another body in the same bytes, if it begins as this one, up to the
+    /// parameters; false, and nothing is changed, if it does not.
+    #[inline]
+    pub(super) fn move_to_alike(&mut self, bytes: &[u8], start: usize) -> bool {
+        self.begins_alike(bytes, start) && self.move_to(bytes, start)
+    }
+
+    /// The same for a body that is known to begin so; false if its parameters are no encapsulation.
+    #[inline]
+    pub(super) fn move_to(&mut self, bytes: &[u8], start: usize) -> bool {
+        let Some((len, encoding)) = self.parameters_at(bytes, start) else {
+            return false;
+        };
+        self.start = start as u32;
+        self.parameters.end = self.parameters.start + len as u32;
+        self.encoding = encoding;
+        true
+    }
+
+    /// Where another body in the same bytes ends, if it begins as this one.
+    #[inline]
+    pub(super) fn end_of_alike(&self, bytes: &[u8], start: usize) -> Option<usize> {
+        if !self.begins_alike(bytes, start) {
+            return None;
+        }
+        let (len, _) = self.parameters_at(bytes, start)?;
+        Some(start + self.parameters.start as usize + len)
+    }
+
+    #[inline]
+    fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {
+        let own = self.start as usize;
+        let head = &bytes[own..own + self.parameters.start as usize];
+        bytes
+            .get(start..)
+            .is_some_and(|body| body.starts_with(head))
+    }
+
+    /// Length and encoding of the parameters of a body at `start` that begins as this one.
+    #[inline]
+    fn parameters_at(&self, bytes: &[u8], start: usize) -> Option<(usize, EncodingVersion)> {
+        let parameters = bytes.get(start + self.parameters.start as usize..)?;
+        let [s0, s1, s2, s3, major, minor] =
+            *parameters.first_chunk::<ENCAPSULATION_HEADER_LEN>()?;
+        let size = i32::from_le_bytes([s0, s1, s2, s3]);
+        let size = usize::try_from(size).ok()?;
+        let is_whole = size >= ENCAPSULATION_HEADER_LEN && size <= parameters.len();
+        is_whole.then_some((size, EncodingVersion::new(major, minor)))
+    }
+
+    /// Takes over what differs between these fields and those of a body that begins alike.
+    #[inline]
+    pub(super) fn differ_as(&mut self, other: &Self) {
+        (self.id, self.compression) = (other.id, other.compression);
+        (self.start, self.encoding) = (other.start, other.encoding);
+        self.parameters.end = other.parameters.end;
+    }
+
+    /// Where the body starts.
+    pub(super) fn start(&self) -> usize {
+        self.start as usize
+    }
+
+    /// Where the body ends.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.start as usize + self.parameters.end as usize
+    }
+
+    /// Makes all texts empty, so that they stand in no bytes at all.
+    fn clear(&mut self) {
+        let nothing = Field::new(0, 0);
+        (self.start, self.event_start, self.context_start) = (0, 0, 0);
+        (self.name, self.category, self.facet) = (nothing, nothing, nothing);
+        (self.operation, self.parameters) = (nothing, nothing);
     }
 }
 
@@ -335,18 +460,19 @@ impl Field {
         }
     }
 
-    fn range(self) -> Range<usize> {
-        self.start as usize..self.end as usize
+    fn len(self) -> usize {
+        (self.end - self.start) as usize
     }
 }
 
-/// Reads a string and remembers where its text stands.
+/// Reads a string of the body at `start` and remembers where its text stands.
 fn text<'a>(
     decoder: &mut Decoder<'a>,
+    start: usize,
     read: impl FnOnce(&mut Decoder<'a>) -> Result<&'a str, DecodeError>,
 ) -> Result<Field, DecodeError> {
     let text = read(decoder)?;
-    let end = decoder.position();
+    let end = decoder.position() - start;
     Ok(Field::new(end - text.len(), end))
 }
 
@@ -367,7 +493,7 @@ impl fmt::Debug for IncomingRequest {
             .field("operation", &self.operation())
             .field("mode", &self.fields.mode)
             .field("encoding", &self.fields.encoding)
-            .field("parameters_len", &self.fields.parameters.range().len())
+            .field("parameters_len", &self.fields.parameters.len())
             .finish_non_exhaustive()
     }
 }

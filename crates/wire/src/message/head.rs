@@ -1,0 +1,120 @@
+//! What many requests have in common, encoded once.
+
+use super::header::{begin_message, end_message};
+use super::request::write_target;
+use super::{Context, MessageType, OperationMode, RequestId};
+use crate::encoding::{Encode, EncodeError, Encoder, EncodingVersion};
+use crate::reference::Identity;
+
+/// Identity and facet of an object, as they stand in each request to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    bytes: Box<[u8]>,
+}
+
+impl Target {
+    /// That of the facet of an object; empty for the default facet.
+    pub fn new(identity: &Identity, facet: &str) -> Self {
+        let mut bytes = Vec::new();
+        write_target(&mut bytes, identity, facet);
+        Self {
+            bytes: bytes.into(),
+        }
+    }
+}
+
+/// What a request says besides its parameters, as [`RequestHeader`](super::RequestHeader), to a target
+/// that is encoded already.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestHead<'a> {
+    /// The object.
+    pub target: &'a Target,
+    /// The operation.
+    pub operation: &'a str,
+    /// Whether it may be repeated.
+    pub mode: OperationMode,
+    /// What travels beside the parameters.
+    pub context: &'a Context,
+}
+
+impl RequestHead<'_> {
+    /// Appends a whole Request message whose parameters, encapsulation header included, are what
+    /// `encapsulation` writes. On error the buffer is as before.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a parameter has no encoding.
+    #[inline]
+    pub fn write_with(
+        &self,
+        buffer: &mut Vec<u8>,
+        id: RequestId,
+        encapsulation: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), EncodeError> {
+        let start = begin_message(buffer, MessageType::Request);
+        buffer.extend_from_slice(&id.0.to_le_bytes());
+        let written = self
+            .write_body(buffer, encapsulation)
+            .and_then(|()| end_message(buffer, start));
+        if written.is_err() {
+            buffer.truncate(start);
+        }
+        written
+    }
+
+    /// Appends the body, as it stands in a Request and, several times, in a BatchRequest.
+    #[inline]
+    pub(super) fn write_body(
+        &self,
+        buffer: &mut Vec<u8>,
+        encapsulation: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), EncodeError> {
+        let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+        encoder.bytes(&self.target.bytes);
+        encoder.string(self.operation);
+        self.mode.encode(&mut encoder);
+        match self.context.is_empty() {
+            true => encoder.size(0),
+            false => self.context.encode(&mut encoder),
+        }
+        encapsulation(&mut encoder);
+        encoder.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::RequestHeader;
+
+    #[test]
+    fn a_request_to_an_encoded_target_has_the_bytes_of_any_other() {
+        let identity = Identity {
+            name: "n".into(),
+            category: "c".into(),
+        };
+        for context in [Context::new(), Context::from([("k".into(), "v".into())])] {
+            for facet in ["", "f"] {
+                let (operation, mode) = ("op", OperationMode::Idempotent);
+                let header = RequestHeader {
+                    identity: &identity,
+                    facet,
+                    operation,
+                    mode,
+                    context: &context,
+                };
+                let target = Target::new(&identity, facet);
+                let head = RequestHead {
+                    target: &target,
+                    operation,
+                    mode,
+                    context: &context,
+                };
+                let write = |encoder: &mut Encoder<'_>| encoder.bytes(b"parameters");
+                let (mut one, mut other) = (Vec::new(), Vec::new());
+                header.write_with(&mut one, RequestId(7), write).unwrap();
+                head.write_with(&mut other, RequestId(7), write).unwrap();
+                assert_eq!(one, other);
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Requests in a row: those of one message, or of several that arrived together.
+//!
+//! Most rows repeat one request with other parameters. What they have in common, up to the parameters,
+//! is checked once; those that begin with the same bytes say the same.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use super::request::{COMPRESSION_POSITION, Fields};
+use super::{HEADER_LEN, IncomingRequest, RequestId};
+use crate::encoding::{Decoder, EncodingVersion};
+
+/// Requests in shared bytes, all fields checked, to be taken one after another.
+#[derive(Clone)]
+pub(super) struct Row {
+    bytes: Bytes,
+    /// Bytes in front of each body: those of a header and a request id, or none.
+    gap: usize,
+    /// The first request, and then the one that was taken last.
+    known: Option<Fields>,
+    /// How many of those to come begin as the known one; what comes after them must be looked at.
+    alike_count: usize,
+    remaining: usize,
+    /// Where the gap in front of the next body starts.
+    position: usize,
+    /// Whether any was taken.
+    is_taken: bool,
+}
+
+impl Row {
+    /// A request of a message that was parsed alone.
+    pub(super) fn of_one(request: IncomingRequest) -> Self {
+        let (bytes, fields) = request.into_parts();
+        Self {
+            bytes,
+            gap: FRAMING_LEN,
+            known: Some(fields),
+            alike_count: 1,
+            remaining: 1,
+            position: fields.start() - FRAMING_LEN,
+            is_taken: false,
+        }
+    }
+
+    pub(super) fn remaining(&self) -> usize {
+        self.remaining
+    }
+
+    /// The next request.
+    pub(super) fn next(&mut self) -> Option<IncomingRequest> {
+        self.advance()?;
+        self.last()
+    }
+
+    /// The request that was taken last.
+    pub(super) fn last(&self) -> Option<IncomingRequest> {
+        let fields = self.known.filter(|_| self.is_taken)?;
+        Some(IncomingRequest::new(self.bytes.clone(), fields))
+    }
+
+    /// Makes `request` the next one.
+    #[inline]
+    pub(super) fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
+        let before = self.known.as_ref().map(Fields::start);
+        let Some(is_alike) = self.advance() else {
+            return Next::End;
+        };
+        let (Some(known), (bytes, fields)) = (&self.known, request.parts_mut()) else {
+            return Next::End;
+        };
+        let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
+        if is_shared && is_alike && before == Some(fields.start()) {
+            fields.differ_as(known);
+            return Next::Alike;
+        }
+        *fields = *known;
+        if !is_shared {
+            *bytes = self.bytes.clone();
+        }
+        Next::Other
+    }
+
+    /// Makes the next request the known one; whether it begins as the one before, or is the first.
+    #[inline]
+    fn advance(&mut self) -> Option<bool> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let start = self.position + self.gap;
+        let known = self.known.as_mut()?;
+        let is_alike = if self.alike_count > 0 {
+            self.alike_count -= 1;
+            known.move_to(&self.bytes, start)
+        } else {
+            known.move_to_alike(&self.bytes, start)
+        };
+        if !is_alike {
+            *known = parse(&self.bytes, start)?;
+        }
+        if self.gap > 0 {
+            (known.id, known.compression) = framing(&self.bytes, self.position)?;
+        }
+        self.position = known.end();
+        Some(std::mem::replace(&mut self.is_taken, true) && is_alike)
+    }
+}
+
+/// What a request was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing: there is none any more.
+    End,
+    /// One that differs from it in number and parameters only.
+    Alike,
+    /// Any other.
+    Other,
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Row")
+            .field("remaining", &self.remaining)
+            .field("position", &self.position)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A row on its way: the bodies that were checked so far.
+pub(super) struct Checked {
+    first: Option<Fields>,
+    last: Option<Fields>,
+    count: usize,
+    /// How many begin as the first, it included, before there is another one.
+    alike_count: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Checked {
+    /// None so far; the gap in front of the first body begins at `start`.
+    pub(super) fn new(start: usize) -> Self {
+        Self {
+            first: None,
+            last: None,
+            count: 0,
+            alike_count: 0,
+            start,
+            end: start,
+        }
+    }
+
+    /// Where the last body ends.
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Adds the body at the end of those before it, without a gap, if it begins as they do.
+    #[inline]
+    pub(super) fn add_alike(&mut self, bytes: &[u8]) -> bool {
+        let last = self.last.as_ref();
+        let end = last.and_then(|last| last.end_of_alike(bytes, self.end));
+        end.is_some_and(|end| {
+            self.count_alike(end);
+            true
+        })
+    }
+
+    /// Adds the body from `start` to `end` if it begins as the one before it.
+    #[inline]
+    pub(super) fn add_alike_until(&mut self, bytes: &[u8], start: usize, end: usize) -> bool {
+        let last = self.last.as_ref();
+        let is_alike = last.and_then(|last| last.end_of_alike(bytes, start)) == Some(end);
+        if is_alike {
+            self.count_alike(end);
+        }
+        is_alike
+    }
+
+    fn count_alike(&mut self, end: usize) {
+        if self.alike_count == self.count {
+            self.alike_count += 1;
+        }
+        self.count += 1;
+        self.end = end;
+    }
+
+    /// Adds a body that was read field by field.
+    pub(super) fn add(&mut self, fields: Fields) {
+        if self.first.is_none() {
+            self.first = Some(fields);
+            self.alike_count = 1;
+        }
+        self.count += 1;
+        self.end = fields.end();
+        self.last = Some(fields);
+    }
+
+    pub(super) fn into_row(self, bytes: Bytes, gap: usize) -> Row {
+        Row {
+            bytes,
+            gap,
+            known: self.first,
+            alike_count: self.alike_count,
+            remaining: self.count,
+            position: self.start,
+            is_taken: false,
+        }
+    }
+}
+
+/// The fields of the body at `start`; `None` if they have an error.
+pub(super) fn parse(bytes: &[u8], start: usize) -> Option<Fields> {
+    let mut decoder = Decoder::new(bytes, EncodingVersion::V1_0);
+    decoder.bytes(start, "message").ok()?;
+    Fields::parse(&mut decoder, RequestId::ONEWAY).ok()
+}
+
+/// Request id and compression of the Request message at `start`.
+pub(super) fn framing(bytes: &[u8], start: usize) -> Option<(RequestId, u8)> {
+    let framing = bytes.get(start..)?.first_chunk::<FRAMING_LEN>()?;
+    let [.., i0, i1, i2, i3] = *framing;
+    let id = RequestId(i32::from_le_bytes([i0, i1, i2, i3]));
+    Some((id, framing[COMPRESSION_POSITION]))
+}
+
+/// Bytes of a Request message in front of its body: header and request id.
+pub(super) const FRAMING_LEN: usize = HEADER_LEN + 4;

@@ -1,0 +1,227 @@
+//! Request messages that arrived together, one after another.
+
+use bytes::BytesMut;
+
+use super::row::{Checked, FRAMING_LEN, Next, Row, framing, parse};
+use super::{HEADER_LEN, Header, IncomingRequest, MessageType};
+use crate::compression::Compression;
+
+/// Request messages that follow one another in what was read: their fields are checked, their bytes
+/// shared. It is as if each had been taken alone, but many small ones cost far less.
+#[derive(Debug, Clone)]
+pub struct IncomingRun {
+    row: Row,
+    twoway_count: usize,
+}
+
+/// Where a header says what its message is.
+const TYPE_POSITION: usize = 8;
+
+impl IncomingRun {
+    /// Takes the Request messages at the front of `input` off it, up to the first that is something
+    /// else, compressed, not whole, longer than `size_max`, or malformed: those are left for
+    /// [`Message::split`](super::Message::split). `None` if there is none.
+    pub fn split(input: &mut BytesMut, size_max: usize) -> Option<Self> {
+        // Replies are nearly always alone with their kind: one look is enough for them.
+        if input.get(TYPE_POSITION) != Some(&(MessageType::Request as u8)) {
+            return None;
+        }
+        let mut checked = Checked::new(0);
+        let mut twoway_count = 0;
+        while let Some(is_oneway) = check_next(&mut checked, input, size_max) {
+            twoway_count += usize::from(!is_oneway);
+        }
+        if checked.count() == 0 {
+            return None;
+        }
+        let bytes = input.split_to(checked.end()).freeze();
+        Some(Self {
+            row: checked.into_row(bytes, FRAMING_LEN),
+            twoway_count,
+        })
+    }
+
+    /// Number of requests to come that get a reply.
+    pub fn twoway_count(&self) -> usize {
+        self.twoway_count
+    }
+
+    /// The request that was taken last.
+    pub fn last(&self) -> Option<IncomingRequest> {
+        self.row.last()
+    }
+
+    /// Makes `request` the next one, and says what it was made. The bytes are shared anew only if
+    /// `request` was none of this run.
+    #[inline]
+    pub fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
+        let next = self.row.next_over(request);
+        if next != Next::End && !request.id().is_oneway() {
+            self.twoway_count -= 1;
+        }
+        next
+    }
+}
+
+/// A request that arrived in a message of its own, such as a compressed one.
+impl From<IncomingRequest> for IncomingRun {
+    fn from(request: IncomingRequest) -> Self {
+        Self {
+            twoway_count: usize::from(!request.id().is_oneway()),
+            row: Row::of_one(request),
+        }
+    }
+}
+
+impl Iterator for IncomingRun {
+    type Item = IncomingRequest;
+
+    fn next(&mut self) -> Option<IncomingRequest> {
+        let request = self.row.next()?;
+        if !request.id().is_oneway() {
+            self.twoway_count -= 1;
+        }
+        Some(request)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.row.remaining();
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for IncomingRun {}
+
+/// Checks one message more; whether it gets no reply, or `None` if it does not belong to the run.
+#[inline]
+fn check_next(checked: &mut Checked, input: &[u8], size_max: usize) -> Option<bool> {
+    let start = checked.end();
+    let rest = input.get(start..)?;
+    let header = Header::decode(rest.first_chunk::<HEADER_LEN>()?, size_max).ok()?;
+    let is_plain = header.message_type == MessageType::Request
+        && Compression::of_message(header.compression).is_none();
+    if !is_plain || rest.len() < header.size {
+        return None;
+    }
+    let (id, _) = framing(rest.get(..header.size)?, 0)?;
+    let (end, body) = (start + header.size, start + FRAMING_LEN);
+    if checked.add_alike_until(input, body, end) {
+        return Some(id.is_oneway());
+    }
+    // Read within its own message, so that it cannot reach into the next one.
+    let fields = parse(&input[..end], body)?;
+    if fields.end() != end {
+        return None;
+    }
+    checked.add(fields);
+    Some(id.is_oneway())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::EncodingVersion;
+    use crate::message::{Context, OperationMode, RequestHeader, RequestId};
+    use crate::reference::Identity;
+
+    const SIZE_MAX: usize = 1_000;
+
+    fn request(id: i32, operation: &str, parameters: &[u8]) -> Vec<u8> {
+        let identity = Identity::new("o");
+        let header = RequestHeader {
+            identity: &identity,
+            facet: "f",
+            operation,
+            mode: OperationMode::Normal,
+            context: &Context::from([("k".into(), "v".into())]),
+        };
+        let mut bytes = Vec::new();
+        let write = |encoder: &mut crate::encoding::Encoder<'_>| encoder.bytes(parameters);
+        let encoding = EncodingVersion::V1_1;
+        header
+            .write(&mut bytes, RequestId(id), encoding, write)
+            .unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_run_gives_what_each_message_alone_would_have_given() {
+        let messages = [
+            request(0, "a", b""),
+            request(7, "a", b"longer"),
+            request(0, "a", b"p"),
+            request(0, "b", b"p"),
+            request(9, "b", b""),
+            request(0, "a", b""),
+        ];
+        let mut input = BytesMut::from(&messages.concat()[..]);
+        let mut run = IncomingRun::split(&mut input, SIZE_MAX).expect("there are six");
+        assert!(input.is_empty());
+        assert_eq!((run.len(), run.twoway_count()), (6, 2));
+        let mut over = run.clone().next().expect("the first");
+        let mut alike_count = 0;
+        for message in &messages {
+            let mut alone = BytesMut::from(&message[..]);
+            let alone = crate::message::Message::split(&mut alone, SIZE_MAX);
+            let alone = IncomingRequest::parse(&alone.unwrap().unwrap()).unwrap();
+            alike_count += usize::from(run.next_over(&mut over) == Next::Alike);
+            assert_eq!(over.id(), alone.id());
+            assert_eq!(over.operation(), alone.operation());
+            assert_eq!(over.target(), alone.target());
+            assert_eq!(over.target_bytes(), alone.target_bytes());
+            assert_eq!(over.context(), alone.context());
+            assert_eq!(over.parameters(), alone.parameters());
+            assert_eq!(over.event(), alone.event());
+            assert_eq!(over.encoding(), alone.encoding());
+        }
+        assert_eq!(run.next_over(&mut over), Next::End);
+        assert_eq!((alike_count, run.twoway_count()), (3, 0));
+    }
+
+    #[test]
+    fn a_run_ends_before_what_does_not_belong_to_it() {
+        let good = request(0, "a", b"p");
+        let mut is_malformed = good.clone();
+        *is_malformed.last_mut().unwrap() = 0;
+        is_malformed.push(0);
+        is_malformed[10] += 1;
+        let mut is_compressed = good.clone();
+        is_compressed[9] = 2;
+        let too_long = request(0, "a", &[0; SIZE_MAX]);
+        let truncated = good[..good.len() - 1].to_vec();
+        let heartbeat = crate::message::VALIDATE_CONNECTION.to_vec();
+        for other in [is_malformed, is_compressed, too_long, truncated, heartbeat] {
+            let mut input = BytesMut::from(&[&good[..], &good, &other].concat()[..]);
+            let run = IncomingRun::split(&mut input, SIZE_MAX).expect("two are good");
+            assert_eq!((run.len(), &input[..]), (2, &other[..]));
+            assert!(IncomingRun::split(&mut input, SIZE_MAX).is_none());
+            assert_eq!(input[..], other[..]);
+        }
+    }
+
+    #[test]
+    fn parameters_never_reach_into_the_next_message() {
+        let good = request(0, "a", b"p");
+        let mut greedy = good.clone();
+        let size = greedy.len() - 7;
+        greedy[size] += 10;
+        let bytes = [&good[..], &greedy, &good].concat();
+        let mut input = BytesMut::from(&bytes[..]);
+        let run = IncomingRun::split(&mut input, SIZE_MAX).expect("one is good");
+        assert_eq!((run.len(), input.len()), (1, bytes.len() - good.len()));
+    }
+
+    #[test]
+    fn a_request_without_its_bytes_is_made_another_one() {
+        let mut input = BytesMut::from(&request(3, "a", b"p")[..]);
+        let mut request = IncomingRun::split(&mut input, SIZE_MAX)
+            .and_then(|mut run| run.next())
+            .unwrap();
+        request.forget();
+        assert_eq!((request.operation(), request.message().len()), ("", 0));
+        let mut input = BytesMut::from(&self::request(4, "b", b"q")[..]);
+        let mut run = IncomingRun::split(&mut input, SIZE_MAX).unwrap();
+        assert_eq!(run.next_over(&mut request), Next::Other);
+        assert_eq!((request.id(), request.operation()), (RequestId(4), "b"));
+    }
+}
