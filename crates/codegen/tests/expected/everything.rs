@@ -886,12 +886,12 @@ pub mod everything {
         }
 
         async fn answer(
-            self: ::std::sync::Arc<Self>,
+            &self,
             request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
-            match request.operation() {
-                "name" => {
-                    request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+            match request.operation_bytes() {
+                b"name" => {
+                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request.current())
                         .await;
                     request
@@ -919,7 +919,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request))
+            ::std::boxed::Box::pin(async move { self.answer(request).await })
         }
 
         fn dispatch_in(
@@ -927,7 +927,7 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request));
+            place.run(async move { Ok(self.answer(request).await?.by(self)) });
         }
     }
 
@@ -1632,12 +1632,12 @@ pub mod everything {
         }
 
         async fn answer(
-            self: ::std::sync::Arc<Self>,
+            &self,
             request_: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
-            match request_.operation() {
-                "name" => {
-                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+            match request_.operation_bytes() {
+                b"name" => {
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request_.current())
                         .await;
                     request_
@@ -1649,13 +1649,13 @@ pub mod everything {
                             },
                         )
                 }
-                "nothing" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"nothing" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::nothing(&self.servant, request_.current())
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                "everything" => {
+                b"everything" => {
                     let (
                         flag,
                         volume,
@@ -1719,7 +1719,7 @@ pub mod everything {
                             },
                         )
                 }
-                "encoder" => {
+                b"encoder" => {
                     let (encoder, decoder, request, current, result, self_, r#type) = request_
                         .decode(
                             ::floe::OperationMode::Normal,
@@ -1765,8 +1765,8 @@ pub mod everything {
                             },
                         )
                 }
-                "compact" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"compact" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::compact(&self.servant, request_.current())
                         .await;
                     request_
@@ -1778,20 +1778,20 @@ pub mod everything {
                             },
                         )
                 }
-                "into" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"into" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::into(&self.servant, request_.current())
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                "clone" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"clone" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::renamed(&self.servant, request_.current())
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                "len" => {
-                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                b"len" => {
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
                     let result = <S as Tool>::len(&self.servant, request_.current())
                         .await;
                     request_
@@ -1823,7 +1823,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request_))
+            ::std::boxed::Box::pin(async move { self.answer(request_).await })
         }
 
         fn dispatch_in(
@@ -1831,7 +1831,7 @@ pub mod everything {
             request_: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request_));
+            place.run(async move { Ok(self.answer(request_).await?.by(self)) });
         }
     }
 
@@ -2035,12 +2035,12 @@ pub mod everything {
         }
 
         async fn answer(
-            self: ::std::sync::Arc<Self>,
+            &self,
             request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
-            match request.operation() {
-                "name" => {
-                    request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+            match request.operation_bytes() {
+                b"name" => {
+                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request.current())
                         .await;
                     request
@@ -2052,7 +2052,7 @@ pub mod everything {
                             },
                         )
                 }
-                "from_file" => {
+                b"from_file" => {
                     let (topic, qos) = request
                         .decode(
                             ::floe::OperationMode::Normal,
@@ -2093,7 +2093,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request))
+            ::std::boxed::Box::pin(async move { self.answer(request).await })
         }
 
         fn dispatch_in(
@@ -2101,7 +2101,7 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request));
+            place.run(async move { Ok(self.answer(request).await?.by(self)) });
         }
     }
 
@@ -2390,12 +2390,12 @@ pub mod everything {
         }
 
         async fn answer(
-            self: ::std::sync::Arc<Self>,
+            &self,
             request_: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
-            match request_.operation() {
-                "name" => {
-                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+            match request_.operation_bytes() {
+                b"name" => {
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request_.current())
                         .await;
                     request_
@@ -2407,13 +2407,13 @@ pub mod everything {
                             },
                         )
                 }
-                "nothing" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"nothing" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::nothing(&self.servant, request_.current())
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                "everything" => {
+                b"everything" => {
                     let (
                         flag,
                         volume,
@@ -2477,7 +2477,7 @@ pub mod everything {
                             },
                         )
                 }
-                "encoder" => {
+                b"encoder" => {
                     let (encoder, decoder, request, current, result, self_, r#type) = request_
                         .decode(
                             ::floe::OperationMode::Normal,
@@ -2523,8 +2523,8 @@ pub mod everything {
                             },
                         )
                 }
-                "compact" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"compact" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::compact(&self.servant, request_.current())
                         .await;
                     request_
@@ -2536,20 +2536,20 @@ pub mod everything {
                             },
                         )
                 }
-                "into" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"into" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::into(&self.servant, request_.current())
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                "clone" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"clone" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Tool>::renamed(&self.servant, request_.current())
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                "len" => {
-                    request_.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                b"len" => {
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
                     let result = <S as Tool>::len(&self.servant, request_.current())
                         .await;
                     request_
@@ -2561,7 +2561,7 @@ pub mod everything {
                             },
                         )
                 }
-                "from_file" => {
+                b"from_file" => {
                     let (topic, qos) = request_
                         .decode(
                             ::floe::OperationMode::Normal,
@@ -2582,8 +2582,8 @@ pub mod everything {
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                "last" => {
-                    request_.decode(::floe::OperationMode::Normal, |_| Ok(()))?;
+                b"last" => {
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
                     let result = <S as Later>::last(&self.servant, request_.current())
                         .await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
@@ -2610,7 +2610,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request_))
+            ::std::boxed::Box::pin(async move { self.answer(request_).await })
         }
 
         fn dispatch_in(
@@ -2618,7 +2618,7 @@ pub mod everything {
             request_: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request_));
+            place.run(async move { Ok(self.answer(request_).await?.by(self)) });
         }
     }
 
@@ -2739,11 +2739,11 @@ pub mod everything {
         }
 
         async fn answer(
-            self: ::std::sync::Arc<Self>,
+            &self,
             request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
-            match request.operation() {
-                "keep" => {
+            match request.operation_bytes() {
+                b"keep" => {
                     let (keeper, pair) = request
                         .decode(
                             ::floe::OperationMode::Normal,
@@ -2785,7 +2785,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request))
+            ::std::boxed::Box::pin(async move { self.answer(request).await })
         }
 
         fn dispatch_in(
@@ -2793,7 +2793,7 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request));
+            place.run(async move { Ok(self.answer(request).await?.by(self)) });
         }
     }
 
@@ -3147,12 +3147,12 @@ pub mod everything {
             }
 
             async fn answer(
-                self: ::std::sync::Arc<Self>,
+                &self,
                 request: ::floe::Request,
             ) -> Result<::floe::Response, ::floe::SystemException> {
-                match request.operation() {
-                    "name" => {
-                        request.decode(::floe::OperationMode::Idempotent, |_| Ok(()))?;
+                match request.operation_bytes() {
+                    b"name" => {
+                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
                         let result = <S as super::Named>::name(
                                 &self.servant,
                                 request.current(),
@@ -3167,7 +3167,7 @@ pub mod everything {
                                 },
                             )
                     }
-                    "work" => {
+                    b"work" => {
                         let volume: super::Volume = request
                             .decode(
                                 ::floe::OperationMode::Normal,
@@ -3208,7 +3208,7 @@ pub mod everything {
                 self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(self.answer(request))
+                ::std::boxed::Box::pin(async move { self.answer(request).await })
             }
 
             fn dispatch_in(
@@ -3216,7 +3216,7 @@ pub mod everything {
                 request: ::floe::Request,
                 place: &mut ::floe::DispatchPlace,
             ) {
-                place.run(self.answer(request));
+                place.run(async move { Ok(self.answer(request).await?.by(self)) });
             }
         }
     }
@@ -3356,7 +3356,7 @@ pub mod everything {
             }
 
             async fn answer(
-                self: ::std::sync::Arc<Self>,
+                &self,
                 request: ::floe::Request,
             ) -> Result<::floe::Response, ::floe::SystemException> {
                 request
@@ -3372,7 +3372,7 @@ pub mod everything {
                 self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(self.answer(request))
+                ::std::boxed::Box::pin(async move { self.answer(request).await })
             }
 
             fn dispatch_in(
@@ -3380,7 +3380,7 @@ pub mod everything {
                 request: ::floe::Request,
                 place: &mut ::floe::DispatchPlace,
             ) {
-                place.run(self.answer(request));
+                place.run(async move { Ok(self.answer(request).await?.by(self)) });
             }
         }
     }

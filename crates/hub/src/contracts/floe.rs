@@ -482,11 +482,11 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: ::floe::Request,
     ) -> Result<::floe::Response, ::floe::SystemException> {
-        match request.operation() {
-            "topicInfo" => {
+        match request.operation_bytes() {
+            b"topicInfo" => {
                 let name: String = request
                     .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as HubAdmin>::topic_info(
@@ -517,7 +517,7 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -525,6 +525,6 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         request: ::floe::Request,
         place: &mut ::floe::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }

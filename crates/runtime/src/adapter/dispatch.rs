@@ -1,5 +1,6 @@
 //! Dispatch: what a servant is to its adapter, and what a request and its response are.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -77,25 +78,31 @@ pub type DispatchFuture =
 /// A request to a servant.
 #[derive(Debug)]
 pub struct Request {
-    current: Current,
-    /// Where the reply is encoded; kept for its allocation.
-    buffer: Vec<u8>,
+    parts: Box<Parts>,
 }
 
 /// The reply to a request, encoded; nothing for a oneway request.
 #[derive(Debug)]
 pub struct Response {
-    buffer: Vec<u8>,
-    /// Goes back to where the next request is made of it.
-    current: Current,
+    parts: Box<Parts>,
+}
+
+/// What a request consists of. It goes back with the response to where the next request is made of
+/// it, so that nothing is moved, counted or allocated in between.
+pub(crate) struct Parts {
+    pub(crate) current: Current,
+    /// Where the reply is encoded.
+    pub(crate) buffer: Vec<u8>,
+    /// Who answered.
+    pub(crate) servant: Option<Arc<dyn Dispatcher>>,
 }
 
 /// All that is known of a request besides its parameters. A clone shares the message's bytes.
 #[derive(Clone)]
 #[doc(alias = "Ice.Current")]
 pub struct Current {
-    request: IncomingRequest,
-    origin: Arc<Origin>,
+    pub(crate) request: IncomingRequest,
+    pub(crate) origin: Arc<Origin>,
 }
 
 impl Current {
@@ -173,8 +180,8 @@ impl Current {
     }
 }
 
-impl std::fmt::Debug for Current {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Current {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Current")
             .field("request", &self.request)
             .field("peer", &self.peer())
@@ -182,33 +189,61 @@ impl std::fmt::Debug for Current {
     }
 }
 
-impl Request {
-    pub(crate) fn new(request: IncomingRequest, origin: Arc<Origin>, buffer: Vec<u8>) -> Self {
-        Self {
+impl Parts {
+    pub(crate) fn new(request: IncomingRequest, origin: Arc<Origin>) -> Box<Self> {
+        Box::new(Self {
             current: Current { request, origin },
-            buffer,
-        }
+            buffer: Vec::new(),
+            servant: None,
+        })
+    }
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts")
+            .field("current", &self.current)
+            .field("buffer", &self.buffer)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Request {
+    pub(crate) fn new(request: IncomingRequest, origin: Arc<Origin>) -> Self {
+        Self::of(Parts::new(request, origin))
+    }
+
+    /// One whose parts are there already.
+    pub(crate) fn of(parts: Box<Parts>) -> Self {
+        Self { parts }
     }
 
     /// The operation.
     pub fn operation(&self) -> &str {
-        self.current.operation()
+        self.parts.current.operation()
+    }
+
+    /// The operation's bytes, for a comparison.
+    #[doc(hidden)]
+    #[inline]
+    pub fn operation_bytes(&self) -> &[u8] {
+        self.parts.current.request.operation_bytes()
     }
 
     /// All that is known besides the parameters.
     pub fn current(&self) -> &Current {
-        &self.current
+        &self.parts.current
     }
 
     /// The parameters, unopened, with their encapsulation header; shares the message's bytes.
     pub fn parameters(&self) -> bytes::Bytes {
-        self.current.request.parameters()
+        self.parts.current.request.parameters()
     }
 
     /// Operation, mode, context and parameters, unopened: what
     /// [`Proxy::forward`](crate::Proxy::forward) sends on to another object.
     pub fn event(&self) -> Event {
-        Event::new(&self.current.request)
+        Event::new(&self.parts.current.request)
     }
 
     /// Checks the mode and decodes the parameters, all of them.
@@ -221,16 +256,30 @@ impl Request {
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, DecodeError>,
     ) -> Result<T, SystemException> {
         self.check_mode(mode)?;
-        let encapsulation = self.current.request.encapsulation();
+        let encapsulation = self.parts.current.request.encapsulation();
         let mut decoder = encapsulation
             .decoder()?
-            .with_owner(self.current.request.message())
-            .with_context(self.current.origin.communicator());
-        let settings = self.current.origin.communicator().settings();
+            .with_owner(self.parts.current.request.message())
+            .with_context(self.parts.current.origin.communicator());
+        let settings = self.parts.current.origin.communicator().settings();
         settings.make_known(&mut decoder);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
         Ok(parameters)
+    }
+
+    /// Checks the mode, and that what is there instead of parameters can be skipped.
+    ///
+    /// # Errors
+    /// As [`Request::decode`].
+    #[doc(hidden)]
+    #[inline]
+    pub fn decode_nothing(&self, mode: OperationMode) -> Result<(), SystemException> {
+        let request = &self.parts.current.request;
+        if request.mode() == mode && request.encapsulation().is_empty() {
+            return Ok(());
+        }
+        self.decode(mode, |_| Ok(()))
     }
 
     /// The response for what a typed servant returned.
@@ -260,7 +309,7 @@ impl Request {
         self,
         encode: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<Response, SystemException> {
-        let encoding = self.current.encoding();
+        let encoding = self.parts.current.encoding();
         self.write(|buffer, id| reply::write_returned(buffer, id, encoding, encode))
     }
 
@@ -312,7 +361,7 @@ impl Request {
                 self.returned(|encoder| encoder.put(type_ids))
             }
             _ => Err(SystemException::OperationNotExist(
-                self.current.request.target(),
+                self.parts.current.request.target(),
             )),
         }
     }
@@ -322,7 +371,7 @@ impl Request {
         format: ExceptionFormat,
         exception: &E,
     ) -> Result<Response, SystemException> {
-        let encoding = self.current.encoding();
+        let encoding = self.parts.current.encoding();
         self.write(|buffer, id| {
             reply::write_user_exception(buffer, id, encoding, format, |writer| {
                 exception.encode_slices(writer);
@@ -334,21 +383,21 @@ impl Request {
         mut self,
         write: impl FnOnce(&mut Vec<u8>, RequestId) -> Result<(), floe_wire::EncodeError>,
     ) -> Result<Response, SystemException> {
-        if !self.current.is_oneway() {
-            write(&mut self.buffer, self.current.request_id())
+        let Parts {
+            current, buffer, ..
+        } = &mut *self.parts;
+        if !current.is_oneway() {
+            write(buffer, current.request_id())
                 .map_err(|error| SystemException::UnknownLocalException(error.to_string()))?;
         }
-        Ok(Response {
-            buffer: self.buffer,
-            current: self.current,
-        })
+        Ok(Response { parts: self.parts })
     }
 
     /// A caller that may repeat what must not be repeated has another contract.
     ///
     /// The converse is harmless: Ice 3.8 accepts it, Ice 3.7 does not.
     fn check_mode(&self, expected: OperationMode) -> Result<(), SystemException> {
-        let mode = self.current.mode();
+        let mode = self.parts.current.mode();
         if mode.is_idempotent() && !expected.is_idempotent() {
             return Err(SystemException::UnknownLocalException(format!(
                 "operation \"{}\" is not idempotent in the server's contract, the request says {mode:?}: \
@@ -363,11 +412,20 @@ impl Request {
 impl Response {
     /// Whether the servant threw a user exception. Of a oneway request nothing is known.
     pub fn is_user_exception(&self) -> bool {
-        reply::is_user_exception(&self.buffer)
+        reply::is_user_exception(&self.parts.buffer)
+    }
+
+    /// The same, with the servant that gave it: generated dispatchers hand themselves back, so that
+    /// the next request to the same object need not look for them.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn by(mut self, servant: Arc<dyn Dispatcher>) -> Self {
+        self.parts.servant = Some(servant);
+        self
     }
 
     /// The bytes of the reply, and what the next request of the connection can have.
-    pub(crate) fn into_parts(self) -> (Vec<u8>, Arc<Origin>) {
-        (self.buffer, self.current.origin)
+    pub(crate) fn into_parts(self) -> Box<Parts> {
+        self.parts
     }
 }

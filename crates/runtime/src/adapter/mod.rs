@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+pub(crate) use dispatch::Parts;
 pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response, dispatch_fn};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
@@ -39,7 +40,6 @@ use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
 use crate::transport::{self, Listener, Setup};
 use servants::Servants;
-pub(crate) use servants::is_same;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
 ///

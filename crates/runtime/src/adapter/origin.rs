@@ -58,6 +58,12 @@ impl Origin {
         self.connection.as_ref()
     }
 
+    /// Whether it is that of requests of this connection.
+    pub(crate) fn is_of(&self, connection: &Arc<Connection>) -> bool {
+        let own = self.connection.as_ref();
+        own.is_some_and(|own| Arc::ptr_eq(own, connection))
+    }
+
     pub(crate) fn adapter(&self) -> &Arc<AdapterCore> {
         let (adapter, _) = self.owner.as_ref().expect("a request holds its owners");
         adapter

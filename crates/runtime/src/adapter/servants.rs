@@ -233,6 +233,6 @@ impl Dispatcher for Intercepted {
 /// Most categories and facets are empty, and an empty string points nowhere. The comparison of some C
 /// libraries reads there nevertheless, under a mask, which makes processors stop for a hundred
 /// nanoseconds.
-pub(crate) fn is_same(one: &str, other: &str) -> bool {
+fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)
 }

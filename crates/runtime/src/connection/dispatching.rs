@@ -1,18 +1,23 @@
 //! Requests of the peer, dispatched where they were read.
 //!
 //! A dispatch is polled once in place; only if it has to wait does it become a task of its own. The
-//! replies of one read leave in one write.
+//! replies of one read leave in one write. What a request is made of comes back with its response and
+//! becomes the next request, so that what is common to the requests of a read is not counted for each.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use floe_wire::message::{IncomingBatch, IncomingRequest, Outcome, SystemException, reply};
+use floe_wire::message::{
+    IncomingBatch, IncomingRequest, IncomingRun, Next, Outcome, RequestFailed, SystemException,
+    reply,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::found::Found;
 use super::{Connection, Shared};
-use crate::adapter::{AdapterCore, DispatchPlace, Dispatcher, Origin, Request, Response, is_same};
+use crate::adapter::{AdapterCore, DispatchPlace, Dispatcher, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
 
 /// Replies of one read that are collected before they are written, in bytes.
@@ -27,11 +32,9 @@ pub(super) struct Dispatching {
     connection: Arc<Connection>,
     replies: Vec<u8>,
     reply_count: usize,
-    /// An empty buffer for the next reply, kept for its allocation.
-    spare: Vec<u8>,
-    /// For the next request.
-    origin: Option<Arc<Origin>>,
-    /// Of the connection when the origin was made.
+    /// What the next request is made of: it came back with the last response.
+    spare: Option<Box<Parts>>,
+    /// Of the connection when the origin of the spare was made.
     adapter_version: u64,
     found: Found,
     place: DispatchPlace,
@@ -40,6 +43,27 @@ pub(super) struct Dispatching {
     /// here.
     budget: Arc<Semaphore>,
     budget_len: u32,
+    /// A share of what the dispatches of all connections of the adapter may take, for the next
+    /// dispatch. It is kept from one to the next as long as nobody waits for it.
+    adapter_permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Requests that arrived together, to be dispatched one after another.
+trait Requests: Iterator<Item = IncomingRequest> {
+    /// Makes `request` the next one.
+    fn next_over(&mut self, request: &mut IncomingRequest) -> Next;
+}
+
+impl Requests for IncomingRun {
+    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
+        self.next_over(request)
+    }
+}
+
+impl Requests for IncomingBatch {
+    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
+        self.next_over(request)
+    }
 }
 
 impl Dispatching {
@@ -51,112 +75,142 @@ impl Dispatching {
             connection,
             replies: Vec::new(),
             reply_count: 0,
-            spare: Vec::new(),
-            origin: None,
+            spare: None,
             adapter_version: 0,
             found: Found::default(),
             place: DispatchPlace::default(),
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
+            adapter_permit: None,
         }
     }
 
-    /// Dispatches a request: here if it is done at once, else in a task of its own.
-    pub(super) async fn request(&mut self, request: IncomingRequest) {
-        let share = self.wait_for_budget(request.parameters_len()).await;
-        let asked = Asked::of(&request);
-        let Some(origin) = self.origin() else {
-            let missing = SystemException::ObjectNotExist(request.target());
-            return self.reply(&asked, Err(missing));
-        };
-        let permit = self.adapter_permit(&origin).await;
-        if let Err(exception) = self.begin(request, origin) {
-            return self.reply(&asked, Err(exception));
+    /// Dispatches requests: each here if it is done at once, else in a task of its own.
+    pub(super) async fn run(&mut self, mut run: IncomingRun) {
+        while let Some(next) = self.next(&mut run) {
+            let parts = match next {
+                Ok(parts) => parts,
+                Err(orphan) => {
+                    self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
+                    continue;
+                }
+            };
+            let share = self.share_of(parts.current.request.parameters_len());
+            if !self.has_budget(share) {
+                self.wait_for_budget(share).await;
+            }
+            if !self.take_adapter_permit(&parts) {
+                self.wait_for_adapter(&parts).await;
+            }
+            self.dispatch(parts, share, &run);
         }
-        match self.poll() {
-            Poll::Ready(result) => self.reply(&asked, result),
+    }
+
+    /// Dispatches a request of a run.
+    fn dispatch(&mut self, parts: Box<Parts>, share: u32, run: &IncomingRun) {
+        match self.begin(parts) {
+            Poll::Ready(Ok(response)) => self.reply(response),
+            Poll::Ready(Err(exception)) => self.reply_exception(run.last(), |_| exception),
             Poll::Pending => {
                 let connection = self.connection.clone();
                 let place = std::mem::take(&mut self.place);
-                let finish = finish(connection, asked, place, self.permit(share, permit));
+                let asked = run.last().filter(|request| !request.id().is_oneway());
+                let finish = finish(connection, asked, place, self.permit(share));
                 self.connection.tasks.spawn(finish);
             }
         }
+        self.give_way();
     }
 
     /// Dispatches the requests of a batch one after another, the next when the one before is done.
     pub(super) async fn batch(&mut self, mut batch: IncomingBatch) {
-        let share = self.wait_for_budget(batch.byte_len()).await;
-        let Some(origin) = self.origin() else {
-            return;
-        };
-        let permit = self.adapter_permit(&origin).await;
-        self.origin = Some(origin);
-        while let Some(request) = batch.next() {
-            let Some(origin) = self.origin() else {
-                continue;
-            };
-            if self.begin(request, origin).is_err() {
-                continue;
+        let share = self.share_of(batch.byte_len());
+        if !self.has_budget(share) {
+            self.wait_for_budget(share).await;
+        }
+        while let Some(next) = self.next(&mut batch) {
+            let Ok(parts) = next else { continue };
+            if !self.take_adapter_permit(&parts) {
+                self.wait_for_adapter(&parts).await;
             }
-            match self.poll() {
-                Poll::Ready(Ok(response)) => self.take_back(response),
+            match self.begin(parts) {
+                Poll::Ready(Ok(response)) => self.take_back(response.into_parts()),
                 Poll::Ready(Err(_)) => {}
                 Poll::Pending => {
                     let connection = self.connection.clone();
                     let place = std::mem::take(&mut self.place);
-                    let permit = self.permit(share, permit);
-                    let finish = finish_batch(connection, place, batch, permit);
+                    let finish = finish_batch(connection, place, batch, self.permit(share));
                     self.connection.tasks.spawn(finish);
                     return;
                 }
             }
         }
+        self.give_way();
     }
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
     pub(super) async fn finish_read(&mut self) {
         self.found.forget();
-        if self.origin.as_mut().is_some_and(|origin| !origin.release()) {
-            self.origin = None;
+        self.adapter_permit = None;
+        if let Some(spare) = &mut self.spare {
+            spare.servant = None;
+            spare.current.request.forget();
+            if !spare.current.origin.release() {
+                self.spare = None;
+            }
         }
         self.flush().await;
     }
 
-    /// The origin of the next request; `None` if nobody answers requests of this connection.
-    fn origin(&mut self) -> Option<Arc<Origin>> {
+    /// The next request; as an error if nobody answers requests of this connection.
+    #[inline]
+    fn next(
+        &mut self,
+        requests: &mut impl Requests,
+    ) -> Option<Result<Box<Parts>, IncomingRequest>> {
         let version = self.connection.adapter_version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
-            self.origin = None;
+            self.spare = None;
+            self.adapter_permit = None;
             self.found.forget();
         }
-        match self.origin.take() {
-            Some(mut origin) => origin.renew().then_some(origin),
-            None => Origin::new(&self.connection),
+        if let Some(mut parts) = self.spare.take()
+            && parts.current.origin.renew()
+        {
+            match requests.next_over(&mut parts.current.request) {
+                Next::End => {
+                    self.spare = Some(parts);
+                    return None;
+                }
+                Next::Alike => {}
+                Next::Other => parts.servant = None,
+            }
+            return Some(Ok(parts));
         }
+        let request = requests.next()?;
+        Some(match Origin::new(&self.connection) {
+            Some(origin) => Ok(Parts::new(request, origin)),
+            None => Err(request),
+        })
     }
 
-    /// Starts the dispatch of a request.
-    fn begin(
-        &mut self,
-        request: IncomingRequest,
-        origin: Arc<Origin>,
-    ) -> Result<(), SystemException> {
-        let dispatcher = match self.found.find(&request, origin.adapter()) {
+    /// Starts the dispatch of a request, and polls it once; a panic of the servant is a failure of
+    /// that request alone.
+    #[inline]
+    fn begin(&mut self, mut parts: Box<Parts>) -> Poll<Result<Response, SystemException>> {
+        let dispatcher = match self.found.find(&mut parts) {
             Ok(dispatcher) => dispatcher,
             Err(exception) => {
-                self.origin = Some(origin);
-                return Err(exception);
+                self.spare = Some(parts);
+                return Poll::Ready(Err(exception));
             }
         };
-        let buffer = std::mem::take(&mut self.spare);
-        let request = Request::new(request, origin, buffer);
-        begin_dispatch(dispatcher, request, &mut self.place)
-    }
-
-    /// Polls what was begun, once.
-    fn poll(&mut self) -> Poll<Result<Response, SystemException>> {
-        poll_dispatch(&mut self.place, &mut Context::from_waker(Waker::noop()))
+        let place = &mut self.place;
+        catch_unwind(AssertUnwindSafe(|| {
+            dispatcher.dispatch_in(Request::of(parts), place);
+            place.poll(&mut Context::from_waker(Waker::noop()))
+        }))
+        .unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
     }
 
     /// Writes the replies collected so far. A peer that does not read its replies is not read from,
@@ -171,158 +225,109 @@ impl Dispatching {
         }
     }
 
-    /// Waits until there is enough of the budget for requests of this length, and says how much that
-    /// is. Nobody else takes of it. What is answered already leaves first if this takes long.
-    async fn wait_for_budget(&mut self, len: usize) -> u32 {
-        if self.replies.len() > REPLIES_MAX {
-            self.flush().await;
-        }
+    /// How much of the budget requests of this length take.
+    fn share_of(&self, len: usize) -> u32 {
         let share = u32::try_from(len / PERMIT_LEN).unwrap_or(u32::MAX);
-        let share = share.saturating_add(PERMITS_MIN).min(self.budget_len);
-        if self.budget.available_permits() < share as usize {
-            self.flush().await;
-            let permit = self.budget.acquire_many(share).await;
-            drop(permit.expect("the semaphore is never closed"));
-        }
-        share
+        share.saturating_add(PERMITS_MIN).min(self.budget_len)
     }
 
-    /// A share of what the dispatches of all connections of an adapter may take. The connection's own
-    /// comes first, so that nobody waits with a share of what others wait for.
-    async fn adapter_permit(&mut self, origin: &Origin) -> OwnedSemaphorePermit {
-        let budget = origin.adapter().budget();
-        if let Ok(permit) = budget.clone().try_acquire_owned() {
-            return permit;
-        }
+    /// Whether there is as much of the budget, and room for a reply. Nobody else takes of it.
+    fn has_budget(&self, share: u32) -> bool {
+        self.replies.len() <= REPLIES_MAX && self.budget.available_permits() >= share as usize
+    }
+
+    /// Waits until there is. What is answered already leaves first.
+    async fn wait_for_budget(&mut self, share: u32) {
+        self.adapter_permit = None;
         self.flush().await;
+        let permit = self.budget.acquire_many(share).await;
+        drop(permit.expect("the semaphore is never closed"));
+    }
+
+    /// Takes a share of the adapter's budget, unless it is there already; false if there is none
+    /// left.
+    fn take_adapter_permit(&mut self, parts: &Parts) -> bool {
+        if self.adapter_permit.is_none() {
+            let budget = parts.current.origin.adapter().budget();
+            self.adapter_permit = budget.clone().try_acquire_owned().ok();
+        }
+        self.adapter_permit.is_some()
+    }
+
+    /// Waits for it. The connection's own share comes first, so that nobody waits with a share of
+    /// what others wait for.
+    async fn wait_for_adapter(&mut self, parts: &Parts) {
+        self.flush().await;
+        let budget = parts.current.origin.adapter().budget();
         let permit = budget.clone().acquire_owned().await;
-        permit.expect("the semaphore is never closed")
+        self.adapter_permit = Some(permit.expect("the semaphore is never closed"));
+    }
+
+    /// Lets another connection have the share of the adapter if it is the last one: it is as if each
+    /// dispatch took one of its own.
+    fn give_way(&mut self) {
+        let is_last =
+            |permit: &mut OwnedSemaphorePermit| permit.semaphore().available_permits() == 0;
+        self.adapter_permit.take_if(is_last);
     }
 
     /// What a dispatch holds that goes on: a share of the budget that was waited for, too.
-    fn permit(&self, share: u32, adapter: OwnedSemaphorePermit) -> Permit {
+    fn permit(&mut self, share: u32) -> Permit {
         let permit = self.budget.clone().try_acquire_many_owned(share);
         Permit {
             _connection: permit.expect("there was enough, and nobody else takes of it"),
-            _adapter: adapter,
+            _adapter: self.adapter_permit.take(),
         }
     }
 
-    fn reply(&mut self, asked: &Asked, result: Result<Response, SystemException>) {
-        let mut reply = match result {
-            Ok(response) => {
-                let (reply, origin) = response.into_parts();
-                self.origin = Some(origin);
-                reply
-            }
-            Err(exception) => asked.encode(exception),
-        };
-        let Some(request) = &asked.request else {
-            self.spare = reply;
-            self.spare.clear();
-            return;
-        };
-        self.connection.compress_reply(request, &mut reply);
+    fn reply(&mut self, response: Response) {
+        let mut parts = response.into_parts();
+        let request = &parts.current.request;
+        if !request.id().is_oneway() {
+            self.connection.compress_reply(request, &mut parts.buffer);
+            self.append_reply(&mut parts.buffer);
+        }
+        self.take_back(parts);
+    }
+
+    /// Answers with an exception; not at all if nobody waits for it.
+    fn reply_exception(
+        &mut self,
+        request: Option<IncomingRequest>,
+        exception: impl FnOnce(RequestFailed) -> SystemException,
+    ) {
+        if let Some(request) = request
+            && !request.id().is_oneway()
+        {
+            let mut reply = encode_exception(&request, exception(request.target()));
+            self.connection.compress_reply(&request, &mut reply);
+            self.append_reply(&mut reply);
+        }
+    }
+
+    fn append_reply(&mut self, reply: &mut Vec<u8>) {
         self.reply_count += 1;
         if self.replies.is_empty() {
-            std::mem::swap(&mut self.replies, &mut reply);
+            std::mem::swap(&mut self.replies, reply);
         } else {
-            self.replies.append(&mut reply);
+            self.replies.append(reply);
         }
-        self.spare = reply;
     }
 
-    /// Takes of a response that nobody reads what the next request can have.
-    fn take_back(&mut self, response: Response) {
-        let (buffer, origin) = response.into_parts();
-        self.origin = Some(origin);
-        self.spare = buffer;
-        self.spare.clear();
+    /// Keeps of a response what the next request can have. A servant may have given the response to
+    /// a request of another connection, which is none of this one's business.
+    fn take_back(&mut self, mut parts: Box<Parts>) {
+        if parts.current.origin.is_of(&self.connection) {
+            parts.buffer.clear();
+            self.spare = Some(parts);
+        }
     }
 }
 
 /// What a dispatch holds of the budgets of its connection and its adapter.
 struct Permit {
     _connection: OwnedSemaphorePermit,
-    _adapter: OwnedSemaphorePermit,
-}
-
-/// The dispatcher that was found last, for requests of one read to the same object.
-#[derive(Default)]
-struct Found {
-    dispatcher: Option<Arc<dyn Dispatcher>>,
-    /// Of the servants when it was found.
-    version: u64,
-    name: String,
-    category: String,
-    facet: String,
-    /// Requests of this read.
-    count: usize,
-}
-
-impl Found {
-    fn find(
-        &mut self,
-        request: &IncomingRequest,
-        adapter: &AdapterCore,
-    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
-        self.count += 1;
-        // Read before the look-up: what changes during it is found the next time.
-        let version = adapter.servants_version();
-        if let Some(dispatcher) = &self.dispatcher
-            && self.version == version
-            && is_same(&self.name, request.name())
-            && is_same(&self.category, request.category())
-            && is_same(&self.facet, request.facet())
-        {
-            return Ok(dispatcher.clone());
-        }
-        let dispatcher = adapter.find(request)?;
-        // A request that comes alone need not be remembered.
-        if self.count > 1 {
-            self.remember(request, dispatcher.clone(), version);
-        }
-        Ok(dispatcher)
-    }
-
-    fn remember(
-        &mut self,
-        request: &IncomingRequest,
-        dispatcher: Arc<dyn Dispatcher>,
-        version: u64,
-    ) {
-        self.dispatcher = Some(dispatcher);
-        self.version = version;
-        request.name().clone_into(&mut self.name);
-        request.category().clone_into(&mut self.category);
-        request.facet().clone_into(&mut self.facet);
-    }
-
-    fn forget(&mut self) {
-        self.dispatcher = None;
-        self.count = 0;
-    }
-}
-
-/// What a reply must know of its request.
-struct Asked {
-    /// For the name of the object in an exception; none if nobody waits for a reply.
-    request: Option<IncomingRequest>,
-}
-
-impl Asked {
-    fn of(request: &IncomingRequest) -> Self {
-        let request = (!request.id().is_oneway()).then(|| request.clone());
-        Self { request }
-    }
-
-    /// The reply for a system exception; nothing if nobody waits for it.
-    fn encode(&self, exception: SystemException) -> Vec<u8> {
-        match &self.request {
-            Some(request) => encode_exception(request, exception),
-            None => Vec::new(),
-        }
-    }
+    _adapter: Option<OwnedSemaphorePermit>,
 }
 
 impl Connection {
@@ -370,12 +375,12 @@ impl Connection {
 /// Waits for a dispatch that was not done at once, and sends its reply.
 async fn finish(
     connection: Arc<Connection>,
-    asked: Asked,
+    asked: Option<IncomingRequest>,
     mut place: DispatchPlace,
     _permit: Permit,
 ) {
     let result = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
-    if let Some(request) = &asked.request {
+    if let Some(request) = &asked {
         let mut reply = encode_reply(request, result);
         connection.compress_reply(request, &mut reply);
         connection.wait_for_reply_room().await;
@@ -407,7 +412,7 @@ fn begin_alone(
 ) -> Option<()> {
     let origin = Origin::new(connection)?;
     let dispatcher = origin.adapter().find(&request).ok()?;
-    begin_dispatch(dispatcher, Request::new(request, origin, Vec::new()), place).ok()
+    begin_dispatch(dispatcher, Request::new(request, origin), place).ok()
 }
 
 /// Starts a dispatch; a panic of the servant is a failure of that request alone.
@@ -443,7 +448,7 @@ pub(crate) fn encode_reply(
     result: Result<Response, SystemException>,
 ) -> Vec<u8> {
     match result {
-        Ok(response) => response.into_parts().0,
+        Ok(response) => response.into_parts().buffer,
         Err(exception) => encode_exception(request, exception),
     }
 }

@@ -6,7 +6,7 @@
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`: who reads: a task, a thread, or the callers in turns
 //! - `slot.rs`: where a caller waits for its reply
-//! - `dispatching.rs`: requests of the peer, dispatched in place
+//! - `dispatching.rs`, `found.rs`: requests of the peer, dispatched in place
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
 //! - `handle.rs`: what users see of a connection
@@ -18,6 +18,7 @@ pub(crate) mod burst;
 mod compressing;
 pub(crate) mod dispatching;
 mod driver;
+mod found;
 pub(crate) mod handle;
 mod input;
 mod output;

@@ -138,6 +138,14 @@ impl Reading {
         let mut shared = self.connection.lock();
         let end = shared.output.end();
         while !shared.machine.is_closed() && decompressed_len < limit {
+            match shared.machine.take_requests(self.input.bytes(), limit) {
+                None => {}
+                Some(Event::Nothing) => continue,
+                Some(event) => {
+                    self.events.push(event);
+                    continue;
+                }
+            }
             let Some(mut message) = Message::split(self.input.bytes(), limit)? else {
                 break;
             };
@@ -167,7 +175,8 @@ impl Reading {
         for event in events.drain(..) {
             match event {
                 Event::Reply(slot, reply) => slot.answer(Ok(reply)),
-                Event::Request(request) => self.dispatching.request(request).await,
+                Event::Request(request) => self.dispatching.run(request.into()).await,
+                Event::Run(run) => self.dispatching.run(run).await,
                 Event::Batch(batch) => self.dispatching.batch(batch).await,
                 Event::Validated => {
                     self.connection.is_active.store(true, Ordering::Relaxed);

@@ -75,12 +75,29 @@ impl Connection {
         write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<(), Failure> {
         let sent = self.append_messages(Haste::Oneway, &write).await?;
+        self.check_tried(&sent)
+    }
+
+    /// The same if there is room for them; false, and nothing is sent, if there is none.
+    #[inline]
+    pub(crate) fn send_at_once(
+        self: &Arc<Self>,
+        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<bool, Failure> {
+        match self.try_append(Haste::Oneway, &mut append_messages(&write)) {
+            Ok(sent) => self.check_tried(&sent).map(|()| true),
+            Err(Refusal::Full) => Ok(false),
+            Err(Refusal::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// The transport may have refused messages at once.
+    fn check_tried(&self, sent: &Appended<()>) -> Result<(), Failure> {
         if !sent.is_tried {
             return Ok(());
         }
-        // The transport may have refused them at once.
         match self.lock().error.clone() {
-            Some(error) => self.check_written(&sent, error),
+            Some(error) => self.check_written(sent, error),
             None => Ok(()),
         }
     }
@@ -102,13 +119,7 @@ impl Connection {
         haste: Haste,
         write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<Appended<()>, Failure> {
-        self.append_with_room(haste, |machine, output| {
-            if !machine.is_active() {
-                return Err(Unwritten::NotActive);
-            }
-            write(output).map_err(Unwritten::Encode)
-        })
-        .await
+        self.append_with_room(haste, append_messages(write)).await
     }
 
     /// Appends to the output as soon as it is below its limit, and writes it. `append` may be called
@@ -192,6 +203,18 @@ impl Connection {
     fn narrow(&self, mut failure: Failure, start: u64) -> Failure {
         failure.perhaps_dispatched &= start < self.lock().output.taken();
         failure
+    }
+}
+
+/// Appends messages to the output of a connection that takes them.
+fn append_messages(
+    write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<(), Unwritten> {
+    move |machine, output| {
+        if !machine.is_active() {
+            return Err(Unwritten::NotActive);
+        }
+        write(output).map_err(Unwritten::Encode)
     }
 }
 

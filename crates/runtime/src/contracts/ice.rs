@@ -171,17 +171,17 @@ impl<S: Process> ProcessDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "shutdown" => {
-                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+        match request.operation_bytes() {
+            b"shutdown" => {
+                request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Process>::shutdown(&self.servant, request.current())
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "writeMessage" => {
+            b"writeMessage" => {
                 let (message, fd) = request
                     .decode(
                         crate::OperationMode::Normal,
@@ -210,7 +210,7 @@ impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -218,7 +218,7 @@ impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -907,11 +907,11 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "setAdapterDirectProxy" => {
+        match request.operation_bytes() {
+            b"setAdapterDirectProxy" => {
                 let (id, proxy) = request
                     .decode(
                         crate::OperationMode::Idempotent,
@@ -930,7 +930,7 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "setReplicatedAdapterDirectProxy" => {
+            b"setReplicatedAdapterDirectProxy" => {
                 let (adapter_id, replica_group_id, proxy) = request
                     .decode(
                         crate::OperationMode::Idempotent,
@@ -951,7 +951,7 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "setServerProcessProxy" => {
+            b"setServerProcessProxy" => {
                 let (id, proxy) = request
                     .decode(
                         crate::OperationMode::Idempotent,
@@ -986,7 +986,7 @@ impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -994,7 +994,7 @@ impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -1351,11 +1351,11 @@ impl<S: Locator> LocatorDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "findObjectById" => {
+        match request.operation_bytes() {
+            b"findObjectById" => {
                 let id: crate::Identity = request
                     .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as Locator>::find_object_by_id(
@@ -1373,7 +1373,7 @@ impl<S: Locator> LocatorDispatcher<S> {
                         },
                     )
             }
-            "findAdapterById" => {
+            b"findAdapterById" => {
                 let id: String = request
                     .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as Locator>::find_adapter_by_id(
@@ -1391,8 +1391,8 @@ impl<S: Locator> LocatorDispatcher<S> {
                         },
                     )
             }
-            "getRegistry" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getRegistry" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Locator>::get_registry(
                         &self.servant,
                         request.current(),
@@ -1417,7 +1417,7 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -1425,7 +1425,7 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -1532,12 +1532,12 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "getLocator" => {
-                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+        match request.operation_bytes() {
+            b"getLocator" => {
+                request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as LocatorFinder>::get_locator(
                         &self.servant,
                         request.current(),
@@ -1568,7 +1568,7 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -1576,7 +1576,7 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 

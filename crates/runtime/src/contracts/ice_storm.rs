@@ -1010,12 +1010,12 @@ impl<S: Topic> TopicDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "getName" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+        match request.operation_bytes() {
+            b"getName" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_name(&self.servant, request.current())
                     .await;
                 request
@@ -1027,8 +1027,8 @@ impl<S: Topic> TopicDispatcher<S> {
                         },
                     )
             }
-            "getPublisher" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getPublisher" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_publisher(
                         &self.servant,
                         request.current(),
@@ -1043,8 +1043,8 @@ impl<S: Topic> TopicDispatcher<S> {
                         },
                     )
             }
-            "getNonReplicatedPublisher" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getNonReplicatedPublisher" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_non_replicated_publisher(
                         &self.servant,
                         request.current(),
@@ -1059,7 +1059,7 @@ impl<S: Topic> TopicDispatcher<S> {
                         },
                     )
             }
-            "subscribeAndGetPublisher" => {
+            b"subscribeAndGetPublisher" => {
                 let (qos, subscriber) = request
                     .decode(
                         crate::OperationMode::Normal,
@@ -1085,7 +1085,7 @@ impl<S: Topic> TopicDispatcher<S> {
                         },
                     )
             }
-            "unsubscribe" => {
+            b"unsubscribe" => {
                 let subscriber: Option<crate::Proxy> = request
                     .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as Topic>::unsubscribe(
@@ -1096,7 +1096,7 @@ impl<S: Topic> TopicDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "link" => {
+            b"link" => {
                 let (link_to, cost) = request
                     .decode(
                         crate::OperationMode::Normal,
@@ -1115,7 +1115,7 @@ impl<S: Topic> TopicDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "unlink" => {
+            b"unlink" => {
                 let link_to: Option<TopicProxy> = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as Topic>::unlink(
@@ -1126,8 +1126,8 @@ impl<S: Topic> TopicDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "getLinkInfoSeq" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getLinkInfoSeq" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_link_info_seq(
                         &self.servant,
                         request.current(),
@@ -1142,8 +1142,8 @@ impl<S: Topic> TopicDispatcher<S> {
                         },
                     )
             }
-            "getSubscribers" => {
-                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+            b"getSubscribers" => {
+                request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::get_subscribers(
                         &self.servant,
                         request.current(),
@@ -1158,8 +1158,8 @@ impl<S: Topic> TopicDispatcher<S> {
                         },
                     )
             }
-            "destroy" => {
-                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+            b"destroy" => {
+                request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::destroy(&self.servant, request.current())
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
@@ -1180,7 +1180,7 @@ impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -1188,7 +1188,7 @@ impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -1612,11 +1612,11 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "create" => {
+        match request.operation_bytes() {
+            b"create" => {
                 let name: String = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as TopicManager>::create(
@@ -1634,7 +1634,7 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
                         },
                     )
             }
-            "retrieve" => {
+            b"retrieve" => {
                 let name: String = request
                     .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as TopicManager>::retrieve(
@@ -1652,7 +1652,7 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
                         },
                     )
             }
-            "createOrRetrieve" => {
+            b"createOrRetrieve" => {
                 let name: String = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as TopicManager>::create_or_retrieve(
@@ -1670,8 +1670,8 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
                         },
                     )
             }
-            "retrieveAll" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"retrieveAll" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::retrieve_all(
                         &self.servant,
                         request.current(),
@@ -1686,8 +1686,8 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
                         },
                     )
             }
-            "getSliceChecksums" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getSliceChecksums" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::get_slice_checksums(
                         &self.servant,
                         request.current(),
@@ -1718,7 +1718,7 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -1726,7 +1726,7 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -1835,12 +1835,12 @@ impl<S: Finder> FinderDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "getTopicManager" => {
-                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+        match request.operation_bytes() {
+            b"getTopicManager" => {
+                request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Finder>::get_topic_manager(
                         &self.servant,
                         request.current(),
@@ -1871,7 +1871,7 @@ impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -1879,7 +1879,7 @@ impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -2084,11 +2084,11 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "forward" => {
+        match request.operation_bytes() {
+            b"forward" => {
                 let events: EventDataSeq = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as TopicLink>::forward(
@@ -2115,7 +2115,7 @@ impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -2123,7 +2123,7 @@ impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -2530,12 +2530,12 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "getName" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+        match request.operation_bytes() {
+            b"getName" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_name(&self.servant, request.current())
                     .await;
                 request
@@ -2547,8 +2547,8 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                         },
                     )
             }
-            "getPublisher" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getPublisher" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_publisher(
                         &self.servant,
                         request.current(),
@@ -2563,8 +2563,8 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                         },
                     )
             }
-            "getNonReplicatedPublisher" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getNonReplicatedPublisher" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_non_replicated_publisher(
                         &self.servant,
                         request.current(),
@@ -2579,7 +2579,7 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                         },
                     )
             }
-            "subscribeAndGetPublisher" => {
+            b"subscribeAndGetPublisher" => {
                 let (qos, subscriber) = request
                     .decode(
                         crate::OperationMode::Normal,
@@ -2605,7 +2605,7 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                         },
                     )
             }
-            "unsubscribe" => {
+            b"unsubscribe" => {
                 let subscriber: Option<crate::Proxy> = request
                     .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as Topic>::unsubscribe(
@@ -2616,7 +2616,7 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "link" => {
+            b"link" => {
                 let (link_to, cost) = request
                     .decode(
                         crate::OperationMode::Normal,
@@ -2635,7 +2635,7 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "unlink" => {
+            b"unlink" => {
                 let link_to: Option<TopicProxy> = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as Topic>::unlink(
@@ -2646,8 +2646,8 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "getLinkInfoSeq" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getLinkInfoSeq" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_link_info_seq(
                         &self.servant,
                         request.current(),
@@ -2662,8 +2662,8 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                         },
                     )
             }
-            "getSubscribers" => {
-                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+            b"getSubscribers" => {
+                request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::get_subscribers(
                         &self.servant,
                         request.current(),
@@ -2678,14 +2678,14 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                         },
                     )
             }
-            "destroy" => {
-                request.decode(crate::OperationMode::Normal, |_| Ok(()))?;
+            b"destroy" => {
+                request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::destroy(&self.servant, request.current())
                     .await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            "getLinkProxy" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getLinkProxy" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicInternal>::get_link_proxy(
                         &self.servant,
                         request.current(),
@@ -2700,7 +2700,7 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                         },
                     )
             }
-            "reap" => {
+            b"reap" => {
                 let id: crate::contracts::ice::IdentitySeq = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as TopicInternal>::reap(
@@ -2731,7 +2731,7 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -2739,7 +2739,7 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }
 
@@ -2952,11 +2952,11 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
     }
 
     async fn answer(
-        self: ::std::sync::Arc<Self>,
+        &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
-        match request.operation() {
-            "create" => {
+        match request.operation_bytes() {
+            b"create" => {
                 let name: String = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as TopicManager>::create(
@@ -2974,7 +2974,7 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                         },
                     )
             }
-            "retrieve" => {
+            b"retrieve" => {
                 let name: String = request
                     .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as TopicManager>::retrieve(
@@ -2992,7 +2992,7 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                         },
                     )
             }
-            "createOrRetrieve" => {
+            b"createOrRetrieve" => {
                 let name: String = request
                     .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
                 let result = <S as TopicManager>::create_or_retrieve(
@@ -3010,8 +3010,8 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                         },
                     )
             }
-            "retrieveAll" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"retrieveAll" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::retrieve_all(
                         &self.servant,
                         request.current(),
@@ -3026,8 +3026,8 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                         },
                     )
             }
-            "getSliceChecksums" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getSliceChecksums" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::get_slice_checksums(
                         &self.servant,
                         request.current(),
@@ -3042,8 +3042,8 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                         },
                     )
             }
-            "getReplicaNode" => {
-                request.decode(crate::OperationMode::Idempotent, |_| Ok(()))?;
+            b"getReplicaNode" => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManagerInternal>::get_replica_node(
                         &self.servant,
                         request.current(),
@@ -3078,7 +3078,7 @@ impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatch
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(async move { self.answer(request).await })
     }
 
     fn dispatch_in(
@@ -3086,6 +3086,6 @@ impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatch
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(async move { Ok(self.answer(request).await?.by(self)) });
     }
 }

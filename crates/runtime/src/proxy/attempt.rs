@@ -36,6 +36,8 @@ pub(super) struct Terms<'a> {
     pub(super) is_retried: bool,
     /// How long all attempts together may take.
     pub(super) limit: Option<Duration>,
+    /// How a first attempt failed that was made already.
+    pub(super) failed: Option<&'a Failure>,
 }
 
 /// Where an invocation goes.
@@ -75,6 +77,7 @@ impl Proxy {
             is_idempotent,
             is_retried: !self.is_fixed(),
             limit: self.timeout(),
+            failed: None,
         }
     }
 
@@ -135,16 +138,22 @@ impl Proxy {
         let deadline = terms.limit.map(|limit| Instant::now() + limit);
         let mut perhaps_dispatched = false;
         let mut retries = None;
+        let mut failed = terms.failed.cloned();
         loop {
-            is_sent.store(false, Ordering::Relaxed);
-            // Pinned here, for it is large to move.
-            let attempt = pin!(async {
-                let route = self.route().await.map_err(not_sent)?;
-                run(route).await
-            });
-            let mut failure = match within(terms, deadline, is_sent, attempt).await {
-                Ok(value) => return Ok(value),
-                Err(failure) => failure,
+            let mut failure = match failed.take() {
+                Some(failure) => failure,
+                None => {
+                    is_sent.store(false, Ordering::Relaxed);
+                    // Pinned here, for it is large to move.
+                    let attempt = pin!(async {
+                        let route = self.route().await.map_err(not_sent)?;
+                        run(route).await
+                    });
+                    match within(terms, deadline, is_sent, attempt).await {
+                        Ok(value) => return Ok(value),
+                        Err(failure) => failure,
+                    }
+                }
             };
             let retries = retries.get_or_insert_with(|| Retries::new(self.retry_intervals(terms)));
             let wait = match terms.is_retried {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use floe_wire::encoding::{EncodeError, Encoder};
-use floe_wire::message::{BatchWriter, RequestHeader};
+use floe_wire::message::{BatchWriter, RequestHead};
 
 use super::attempt::Until;
 use super::invoke::check_datagram;
@@ -14,6 +14,12 @@ use crate::connection::Connection;
 use crate::error::{InvokeError, LocalError};
 use crate::event::Event;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
+
+/// A batch that is full, and the number of its requests.
+pub(super) struct Full {
+    message: Vec<u8>,
+    count: usize,
+}
 
 impl Proxy {
     /// Sends the requests that a batch proxy has collected, and waits until the transport has them;
@@ -29,16 +35,28 @@ impl Proxy {
         self.post_batch(message, count).await
     }
 
+    /// Collects a request; what comes back must be sent, see [`Proxy::collect`].
+    #[inline]
+    pub(super) fn collect_at_once(
+        &self,
+        header: &RequestHead<'_>,
+        encapsulation: &impl Fn(&mut Encoder<'_>),
+    ) -> Result<Option<Full>, InvokeError> {
+        let len_max = self.batch_size_max();
+        self.push(|batch| batch.push_head(header, len_max, encapsulation))
+    }
+
     /// Collects a request. If the batch would get too long, what was collected before leaves first;
     /// if that fails, nothing stays collected.
     pub(super) async fn collect(
         &self,
-        header: &RequestHeader<'_>,
+        header: &RequestHead<'_>,
         encapsulation: &impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
-        let len_max = self.batch_size_max();
-        self.push(|batch| batch.push(header, len_max, encapsulation))
-            .await
+        match self.collect_at_once(header, encapsulation)? {
+            Some(full) => self.post_full(full).await,
+            None => Ok(()),
+        }
     }
 
     /// Collects an event, as [`Proxy::collect`] does.
@@ -46,8 +64,12 @@ impl Proxy {
         let len_max = self.batch_size_max();
         let reference = self.reference();
         let (identity, facet) = (&reference.identity, &reference.facet);
-        self.push(|batch| batch.push_event(identity, facet, event.as_bytes(), len_max))
-            .await
+        let full =
+            self.push(|batch| batch.push_event(identity, facet, event.as_bytes(), len_max))?;
+        match full {
+            Some(full) => self.post_full(full).await,
+            None => Ok(()),
+        }
     }
 
     /// Sends events in batches of their own, apart from what is collected.
@@ -69,10 +91,11 @@ impl Proxy {
         }
     }
 
-    async fn push(
+    #[inline]
+    fn push(
         &self,
         push: impl FnOnce(&mut BatchWriter) -> Result<Option<Vec<u8>>, EncodeError>,
-    ) -> Result<(), InvokeError> {
+    ) -> Result<Option<Full>, InvokeError> {
         let (full, count) = {
             let mut batch = self.lock_batch();
             let count = batch.count();
@@ -83,8 +106,12 @@ impl Proxy {
         {
             communicator.core().batches().remember(&self.inner);
         }
-        let Some(full) = full else { return Ok(()) };
-        let sent = self.post_batch(full, count).await;
+        Ok(full.map(|message| Full { message, count }))
+    }
+
+    /// Sends a batch that is full. If that fails, nothing stays collected.
+    pub(super) async fn post_full(&self, full: Full) -> Result<(), InvokeError> {
+        let sent = self.post_batch(full.message, full.count).await;
         if sent.is_err() {
             // The caller is told that its request failed, so it must not leave later.
             self.lock_batch().discard();

@@ -8,6 +8,7 @@ use floe_wire::message::{OperationMode, Outcome};
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
+use super::at_once::AtOnce;
 use crate::adapter::OperationError;
 use crate::error::{InvokeError, LocalError};
 
@@ -44,8 +45,14 @@ impl Proxy {
                 let operation = operation.name.to_owned();
                 return Err(InvokeError::NotDispatched(LocalError::NotTwoway { operation }).into());
             }
-            self.send(operation.name, operation.mode, encapsulation)
-                .await?;
+            match self.send_at_once(operation.name, operation.mode, &encapsulation)? {
+                AtOnce::Done => {}
+                AtOnce::Full(full) => self.post_full(full).await?,
+                AtOnce::Not(failed) => {
+                    self.send(operation.name, operation.mode, failed, encapsulation)
+                        .await?;
+                }
+            }
             return decode(&mut Decoder::new(&[], encoding)).map_err(|e| bad_reply(e).into());
         }
         let outcome = self

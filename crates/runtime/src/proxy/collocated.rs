@@ -134,7 +134,7 @@ fn begin(
 ) -> Result<(), SystemException> {
     let dispatcher = adapter.find(request)?;
     let origin = Origin::here(adapter.clone(), communicator.clone());
-    let request = Request::new(request.clone(), origin, Vec::new());
+    let request = Request::new(request.clone(), origin);
     begin_dispatch(dispatcher, request, place)
 }
 

@@ -102,7 +102,7 @@ impl Proxy {
     }
 
     /// How to compress what is sent on this connection; `None` if it is not to be.
-    fn compressor(&self, connection: &Connection) -> Option<Compressor> {
+    pub(super) fn compressor(&self, connection: &Connection) -> Option<Compressor> {
         let settings = self.communicator()?.settings();
         let compress = self.inner.options.compress;
         // None of one that the peer made, over which it is called back.

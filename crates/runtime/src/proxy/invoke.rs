@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use floe_wire::encoding::{Encapsulation, EncodeError, Encoder, EncodingVersion};
 use floe_wire::message::{
-    Context, OperationMode, Outcome, RequestHeader, RequestId, forward_request,
+    Context, OperationMode, Outcome, RequestHead, RequestId, Target, forward_request,
 };
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
 use super::attempt::{Terms, Until};
+use crate::connection::Failure;
 use crate::error::{InvokeError, LocalError};
 use crate::event::Event;
 use crate::pipeline::Invocation;
@@ -36,7 +37,7 @@ impl Proxy {
         }
         let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(parameters);
         if self.reference().mode != InvocationMode::Twoway {
-            self.send(operation, mode, encapsulation).await?;
+            self.send(operation, mode, None, encapsulation).await?;
             return Ok(None);
         }
         let outcome = self.request(operation, mode, encapsulation).await?;
@@ -127,11 +128,12 @@ impl Proxy {
         .await
     }
 
-    /// Sends a request that gets no reply, or collects it.
+    /// Sends a request that gets no reply, or collects it; again, if the first attempt failed.
     pub(super) async fn send(
         &self,
         operation: &str,
         mode: OperationMode,
+        failed: Option<Failure>,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
@@ -143,13 +145,14 @@ impl Proxy {
         }
         let context = self.sent_context();
         let header = self.header(operation, mode, &context);
-        let terms = self.terms(operation, mode.is_idempotent());
+        let mut terms = self.terms(operation, mode.is_idempotent());
+        terms.failed = failed.as_ref();
         self.send_with(&header, &terms, encapsulation).await
     }
 
     async fn send_with(
         &self,
-        header: &RequestHeader<'_>,
+        header: &RequestHead<'_>,
         terms: &Terms<'_>,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
@@ -220,7 +223,7 @@ impl Proxy {
     }
 
     /// The context of a request: the proxy's, and what of the communicator's it does not have.
-    fn sent_context(&self) -> Cow<'_, Context> {
+    pub(super) fn sent_context(&self) -> Cow<'_, Context> {
         let implicit = self.communicator().and_then(|c| c.implicit().current());
         let Some(implicit) = implicit else {
             return Cow::Borrowed(self.context());
@@ -246,16 +249,16 @@ impl Proxy {
         )
     }
 
-    fn header<'a>(
+    pub(super) fn header<'a>(
         &'a self,
         operation: &'a str,
         mode: OperationMode,
         context: &'a Context,
-    ) -> RequestHeader<'a> {
+    ) -> RequestHead<'a> {
         let reference = self.reference();
-        RequestHeader {
-            identity: &reference.identity,
-            facet: &reference.facet,
+        let target = || Target::new(&reference.identity, &reference.facet);
+        RequestHead {
+            target: self.inner.target.get_or_init(target),
             operation,
             mode,
             context,

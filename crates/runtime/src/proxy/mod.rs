@@ -4,12 +4,14 @@
 //! - `invoke.rs`: untyped ones
 //! - `batch.rs`: requests that are collected and sent together
 //! - `compress.rs`: what becomes of a message before it leaves
+//! - `at_once.rs`: messages without a reply that need no wait
 //! - `attempt.rs`: one invocation, with its deadline and its retry
 //! - `route.rs`: which connection it takes
 //! - `collocated.rs`: calls that skip the wire
 //! - `options.rs`: what a proxy holds that never travels
 //! - `typed.rs`: what all typed proxies have in common
 
+mod at_once;
 mod attempt;
 pub(crate) mod batch;
 mod call;
@@ -23,11 +25,11 @@ mod typed;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
-use floe_wire::message::{BatchWriter, Context};
+use floe_wire::message::{BatchWriter, Context, Target};
 use floe_wire::reference::Reference;
 
 pub use call::OperationInfo;
@@ -49,6 +51,8 @@ pub struct Proxy {
 
 pub(crate) struct Inner {
     reference: Reference,
+    /// What stands in each request; made when it is needed.
+    target: OnceLock<Target>,
     communicator: Option<Communicator>,
     options: Options,
     /// The connection used last. The pool owns it.
@@ -74,6 +78,7 @@ impl Proxy {
     ) -> Self {
         let inner = Inner {
             reference,
+            target: OnceLock::new(),
             communicator,
             options,
             connection: Mutex::default(),

@@ -1,7 +1,7 @@
 //! The dispatcher of an interface: from a request to the servant's method and back.
 
 use floe_slice::model::{DefinitionId, Operation};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::values::Values;
@@ -41,7 +41,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     let answer = if operations.is_empty() {
         builtin
     } else {
-        quote!(match #request.operation() { #(#arms)* _ => #builtin, })
+        quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, })
     };
     quote! {
         #summary
@@ -59,7 +59,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 &self.servant
             }
             async fn answer(
-                self: ::std::sync::Arc<Self>,
+                &self,
                 #request: #root::Request,
             ) -> #result<#root::Response, #root::SystemException> {
                 #answer
@@ -70,14 +70,14 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
             ) -> #root::DispatchFuture {
-                ::std::boxed::Box::pin(self.answer(#request))
+                ::std::boxed::Box::pin(async move { self.answer(#request).await })
             }
             fn dispatch_in(
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
                 place: &mut #root::DispatchPlace,
             ) {
-                place.run(self.answer(#request));
+                place.run(async move { Ok(self.answer(#request).await?.by(self)) });
             }
         }
     }
@@ -100,6 +100,7 @@ fn arm(
     let is_sliced = is_sliced(scope, declaring, operation);
     let encode = Values::results(operation).encode_owned(scope, is_sliced);
     let result = names::fresh("result", &parameter_names(operation));
+    let name = Literal::byte_string(name.as_bytes());
     quote! {
         #name => {
             #arguments
@@ -118,7 +119,7 @@ fn arm(
 fn decode(scope: &Scope<'_>, values: &Values, request: &Ident, mode: &TokenStream) -> TokenStream {
     let decode = values.decode(scope);
     match values.as_written.as_slice() {
-        [] => quote!(#request.decode(#mode, #decode)?;),
+        [] => quote!(#request.decode_nothing(#mode)?;),
         [value] => {
             let (name, r#type) = (&value.name, value.owned(scope));
             quote!(let #name: #r#type = #request.decode(#mode, #decode)?;)

@@ -1,0 +1,77 @@
+//! Messages without a reply that leave without any wait: nearly all of them.
+//!
+//! Where the connection is there and has room, or where a batch only grows, nothing has to be awaited
+//! or tried again. What cannot be done at once goes the long way of `attempt.rs`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use floe_wire::encoding::{EncodeError, Encoder};
+use floe_wire::message::{OperationMode, RequestId};
+use floe_wire::reference::InvocationMode;
+
+use super::Proxy;
+use super::batch::Full;
+use crate::connection::{Connection, Failure};
+use crate::error::InvokeError;
+
+/// What became of a message.
+pub(super) enum AtOnce {
+    /// It is on its way, or collected.
+    Done,
+    /// It is collected, and a batch is full that must be sent.
+    Full(Full),
+    /// It must go the long way; the failure is that of a first attempt.
+    Not(Option<Failure>),
+}
+
+impl Proxy {
+    /// Sends a request that gets no reply, or collects it, if nothing has to be waited for.
+    ///
+    /// # Errors
+    /// The parameters have no encoding, so that they cannot be collected.
+    #[inline]
+    pub(super) fn send_at_once(
+        &self,
+        operation: &str,
+        mode: OperationMode,
+        encapsulation: &impl Fn(&mut Encoder<'_>),
+    ) -> Result<AtOnce, InvokeError> {
+        if !self.inner.options.interceptors.is_empty() {
+            return Ok(AtOnce::Not(None));
+        }
+        let context = self.sent_context();
+        let header = self.header(operation, mode, &context);
+        match self.reference().mode {
+            InvocationMode::Oneway => Ok(self.post_at_once(|buffer| {
+                header.write_with(buffer, RequestId::ONEWAY, encapsulation)
+            })),
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
+                let full = self.collect_at_once(&header, encapsulation)?;
+                Ok(full.map_or(AtOnce::Done, AtOnce::Full))
+            }
+            InvocationMode::Twoway | InvocationMode::Datagram => Ok(AtOnce::Not(None)),
+        }
+    }
+
+    fn post_at_once(&self, write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>) -> AtOnce {
+        let connection = match self.known_connection() {
+            Some(connection) if self.compressor(&connection).is_none() => connection,
+            _ => return AtOnce::Not(None),
+        };
+        match connection.send_at_once(write) {
+            Ok(true) => AtOnce::Done,
+            Ok(false) => AtOnce::Not(None),
+            Err(failure) => AtOnce::Not(Some(failure)),
+        }
+    }
+
+    /// The connection that an invocation would take, if that needs no thought.
+    fn known_connection(&self) -> Option<Arc<Connection>> {
+        let options = &self.inner.options;
+        let is_cached =
+            options.is_connection_cached && self.inner.is_remote.load(Ordering::Relaxed);
+        let is_known = is_cached || options.fixed.is_some();
+        is_known.then(|| self.cached_connection())?
+    }
+}
