@@ -43,6 +43,7 @@ impl Origin {
     }
 
     /// Finds the owners again; false if they are gone, or a request of another read is under way.
+    #[inline]
     pub(crate) fn renew(self: &mut Arc<Self>) -> bool {
         if self.owner.is_some() {
             return true;

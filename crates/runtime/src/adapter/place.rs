@@ -1,11 +1,12 @@
 //! Where dispatches run: a box that is used again.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use floe_wire::message::SystemException;
-use tokio_util::sync::ReusableBoxFuture;
 
 use super::{DispatchFuture, Response};
 
@@ -14,19 +15,47 @@ use super::{DispatchFuture, Response};
 #[derive(Default)]
 pub struct DispatchPlace {
     /// What runs, unless it brought its own box.
-    reused: Option<ReusableBoxFuture<'static, Dispatched>>,
+    reused: Option<Box<dyn Reused>>,
     boxed: Option<DispatchFuture>,
 }
 
 type Dispatched = Result<Response, SystemException>;
 
+/// Room for futures of one type.
+trait Reused: Send {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched>;
+
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+/// The future that was put there last.
+struct Room<F>(Pin<Box<Option<F>>>);
+
+impl<F: Future<Output = Dispatched> + Send + 'static> Reused for Room<F> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
+        match self.0.as_mut().as_pin_mut() {
+            Some(future) => future.poll(context),
+            None => Poll::Pending,
+        }
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
 impl DispatchPlace {
     /// Takes a dispatch in.
-    pub fn run(&mut self, dispatch: impl Future<Output = Dispatched> + Send + 'static) {
+    #[inline]
+    pub fn run<F>(&mut self, dispatch: F)
+    where
+        F: Future<Output = Dispatched> + Send + 'static,
+    {
         self.boxed = None;
-        match &mut self.reused {
-            Some(reused) => reused.set(dispatch),
-            None => self.reused = Some(ReusableBoxFuture::new(dispatch)),
+        let reused = self.reused.as_mut();
+        match reused.and_then(|room| room.as_any().downcast_mut::<Room<F>>()) {
+            Some(room) => room.0.set(Some(dispatch)),
+            None => self.reused = Some(Box::new(Room(Box::pin(Some(dispatch))))),
         }
     }
 
@@ -36,6 +65,7 @@ impl DispatchPlace {
     }
 
     /// Polls what was taken in last.
+    #[inline]
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
         match (&mut self.boxed, &mut self.reused) {
             (Some(boxed), _) => boxed.as_mut().poll(context),

@@ -54,6 +54,16 @@ trait Requests: Iterator<Item = IncomingRequest> {
     fn next_over(&mut self, request: &mut IncomingRequest) -> Next;
 }
 
+/// Why the requests of a batch are dispatched no further.
+enum Stop {
+    /// There are no more.
+    End,
+    /// This one waits for the adapter.
+    Waiting(Box<Parts>),
+    /// The last one is not done yet.
+    Running,
+}
+
 impl Requests for IncomingRun {
     fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
         self.next_over(request)
@@ -87,15 +97,7 @@ impl Dispatching {
 
     /// Dispatches requests: each here if it is done at once, else in a task of its own.
     pub(super) async fn run(&mut self, mut run: IncomingRun) {
-        while let Some(next) = self.next(&mut run) {
-            let parts = match next {
-                Ok(parts) => parts,
-                Err(orphan) => {
-                    self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
-                    continue;
-                }
-            };
-            let share = self.share_of(parts.current.request.parameters_len());
+        while let Some((parts, share)) = self.run_at_once(&mut run) {
             if !self.has_budget(share) {
                 self.wait_for_budget(share).await;
             }
@@ -103,6 +105,25 @@ impl Dispatching {
                 self.wait_for_adapter(&parts).await;
             }
             self.dispatch(parts, share, &run);
+        }
+    }
+
+    /// Dispatches requests up to the first that must wait, which it gives with its share of the
+    /// budget.
+    fn run_at_once(&mut self, run: &mut IncomingRun) -> Option<(Box<Parts>, u32)> {
+        loop {
+            let parts = match self.next(run)? {
+                Ok(parts) => parts,
+                Err(orphan) => {
+                    self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
+                    continue;
+                }
+            };
+            let share = self.share_of(parts.current.request.parameters_len());
+            if !self.has_budget(share) || !self.take_adapter_permit(&parts) {
+                return Some((parts, share));
+            }
+            self.dispatch(parts, share, run);
         }
     }
 
@@ -128,24 +149,44 @@ impl Dispatching {
         if !self.has_budget(share) {
             self.wait_for_budget(share).await;
         }
-        while let Some(next) = self.next(&mut batch) {
-            let Ok(parts) = next else { continue };
+        let mut first = None;
+        loop {
+            match self.batch_at_once(first.take(), &mut batch) {
+                Stop::End => return self.give_way(),
+                Stop::Waiting(parts) => {
+                    self.wait_for_adapter(&parts).await;
+                    first = Some(parts);
+                }
+                Stop::Running => {
+                    let connection = self.connection.clone();
+                    let place = std::mem::take(&mut self.place);
+                    let finish = finish_batch(connection, place, batch, self.permit(share));
+                    return self.connection.tasks.spawn(finish);
+                }
+            }
+        }
+    }
+
+    /// Dispatches requests of a batch, `first` before them, as long as each is done at once.
+    fn batch_at_once(&mut self, mut first: Option<Box<Parts>>, batch: &mut IncomingBatch) -> Stop {
+        loop {
+            let parts = match first.take() {
+                Some(parts) => parts,
+                None => match self.next(batch) {
+                    Some(Ok(parts)) => parts,
+                    Some(Err(_orphan)) => continue,
+                    None => return Stop::End,
+                },
+            };
             if !self.take_adapter_permit(&parts) {
-                self.wait_for_adapter(&parts).await;
+                return Stop::Waiting(parts);
             }
             match self.begin(parts) {
                 Poll::Ready(Ok(response)) => self.take_back(response.into_parts()),
                 Poll::Ready(Err(_)) => {}
-                Poll::Pending => {
-                    let connection = self.connection.clone();
-                    let place = std::mem::take(&mut self.place);
-                    let finish = finish_batch(connection, place, batch, self.permit(share));
-                    self.connection.tasks.spawn(finish);
-                    return;
-                }
+                Poll::Pending => return Stop::Running,
             }
         }
-        self.give_way();
     }
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.

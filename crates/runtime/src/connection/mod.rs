@@ -51,6 +51,7 @@ use compressing::Compressing;
 use driver::Driver;
 use output::Output;
 use reading::Reading;
+pub(crate) use sending::Reply;
 use slot::Slot;
 
 /// A connection, shared by all who use it.

@@ -41,32 +41,29 @@ impl Connection {
     ///
     /// `write` appends the message to the output, with the id that is `reserved` or a new one.
     pub(crate) async fn request(
-        self: &Arc<Self>,
+        self: Arc<Self>,
         reserved: Option<RequestId>,
         write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
     ) -> Result<IncomingReply, Failure> {
-        let mut reply = Reply {
-            connection: self,
-            slot: Some(Slot::take()),
-            id: None,
-        };
-        let sent = self
-            .append_with_room(Haste::Request, |machine, output| {
-                let id = match reserved {
-                    Some(id) if machine.is_active() => Ok(id),
-                    _ => machine.next_id(),
-                };
-                let id = id.map_err(|NotActive| Unwritten::NotActive)?;
-                write(output, id).map_err(Unwritten::Encode)?;
-                if let Some(slot) = &reply.slot {
-                    machine.expect_reply(id, slot.clone());
-                }
-                Ok(id)
-            })
-            .await?;
-        reply.id = Some(sent.value);
-        let answer = reply.await;
-        answer.map_err(|failure| self.narrow(failure, sent.start))
+        let mut reply = Reply::new(self);
+        let limit = reply.connection.settings.output_limit;
+        while !reply.send_request(reserved, &write)? {
+            let connection = &reply.connection;
+            connection
+                .wait_for_output(|shared| shared.output.len() <= limit)
+                .await;
+        }
+        reply.await
+    }
+
+    /// The same if there is room for the request; `None`, and nothing is sent, if there is none.
+    #[inline]
+    pub(crate) fn request_at_once(
+        self: Arc<Self>,
+        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<Option<Reply>, Failure> {
+        let mut reply = Reply::new(self);
+        Ok(reply.send_request(None, &write)?.then_some(reply))
     }
 
     /// Sends messages that get no reply: they are on their way when they are in the output.
@@ -219,15 +216,60 @@ fn append_messages(
 }
 
 /// The reply to a request that has been sent. Dropped early, it gives the request up.
-struct Reply<'a> {
-    connection: &'a Arc<Connection>,
+pub(crate) struct Reply {
+    connection: Arc<Connection>,
     /// There until this is dropped.
     slot: Option<Arc<Slot>>,
     /// The request, while its reply is due.
     id: Option<RequestId>,
+    /// Where the request starts in the output.
+    start: u64,
 }
 
-impl Future for Reply<'_> {
+impl Reply {
+    /// That of a request that is not yet sent.
+    fn new(connection: Arc<Connection>) -> Self {
+        Self {
+            connection,
+            slot: Some(Slot::take()),
+            id: None,
+            start: 0,
+        }
+    }
+
+    /// Appends the request to the output, and writes it in time; false if there is no room for it.
+    fn send_request(
+        &mut self,
+        reserved: Option<RequestId>,
+        write: &impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<bool, Failure> {
+        let slot = &self.slot;
+        let sent = self
+            .connection
+            .try_append(Haste::Request, &mut |machine, output| {
+                let id = match reserved {
+                    Some(id) if machine.is_active() => Ok(id),
+                    _ => machine.next_id(),
+                };
+                let id = id.map_err(|NotActive| Unwritten::NotActive)?;
+                write(output, id).map_err(Unwritten::Encode)?;
+                if let Some(slot) = slot {
+                    machine.expect_reply(id, slot.clone());
+                }
+                Ok(id)
+            });
+        match sent {
+            Ok(sent) => {
+                (self.id, self.start) = (Some(sent.value), sent.start);
+                Ok(true)
+            }
+            Err(Refusal::Full) => Ok(false),
+            Err(Refusal::Failed(failure)) => Err(failure),
+        }
+    }
+}
+
+impl Future for Reply {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
@@ -235,19 +277,20 @@ impl Future for Reply<'_> {
         match slot.poll(context.waker()) {
             Poll::Ready(answer) => {
                 self.id = None;
-                Poll::Ready(answer)
+                Poll::Ready(answer.map_err(|failure| self.connection.narrow(failure, self.start)))
             }
             Poll::Pending => {
-                self.connection
+                let connection = &self.connection;
+                connection
                     .driver
-                    .wait_for_reply(self.connection, context.waker());
+                    .wait_for_reply(connection, context.waker());
                 Poll::Pending
             }
         }
     }
 }
 
-impl Drop for Reply<'_> {
+impl Drop for Reply {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             let mut shared = self.connection.lock();

@@ -1,4 +1,4 @@
-//! Messages without a reply that leave without any wait: nearly all of them.
+//! Requests that leave without any wait: nearly all of them.
 //!
 //! Where the connection is there and has room, or where a batch only grows, nothing has to be awaited
 //! or tried again. What cannot be done at once goes the long way of `attempt.rs`.
@@ -12,7 +12,7 @@ use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
 use super::batch::Full;
-use crate::connection::{Connection, Failure};
+use crate::connection::{Connection, Failure, Reply};
 use crate::error::InvokeError;
 
 /// What became of a message.
@@ -25,7 +25,41 @@ pub(super) enum AtOnce {
     Not(Option<Failure>),
 }
 
+/// What became of a twoway request.
+pub(super) enum Begun {
+    /// It is on its way, and this waits for its reply.
+    Sent(Reply),
+    /// It must go the long way; the failure is that of a first attempt.
+    Not(Option<Failure>),
+}
+
 impl Proxy {
+    /// Sends a twoway request if nothing has to be waited for but its reply.
+    #[inline]
+    pub(super) fn request_at_once(
+        &self,
+        operation: &str,
+        mode: OperationMode,
+        encapsulation: &impl Fn(&mut Encoder<'_>),
+    ) -> Begun {
+        if !self.inner.options.interceptors.is_empty() || self.timeout().is_some() {
+            return Begun::Not(None);
+        }
+        let connection = match self.known_connection() {
+            Some(connection) if self.compressor(&connection).is_none() => connection,
+            _ => return Begun::Not(None),
+        };
+        connection.set_polling(self.polling());
+        let context = self.sent_context();
+        let header = self.header(operation, mode, &context);
+        let write = |buffer: &mut Vec<u8>, id| header.write_with(buffer, id, encapsulation);
+        match connection.request_at_once(write) {
+            Ok(Some(reply)) => Begun::Sent(reply),
+            Ok(None) => Begun::Not(None),
+            Err(failure) => Begun::Not(Some(failure)),
+        }
+    }
+
     /// Sends a request that gets no reply, or collects it, if nothing has to be waited for.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use floe_wire::message::{OperationMode, Outcome};
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
-use super::at_once::AtOnce;
+use super::at_once::{AtOnce, Begun};
 use crate::adapter::OperationError;
 use crate::error::{InvokeError, LocalError};
 
@@ -55,8 +55,18 @@ impl Proxy {
             }
             return decode(&mut Decoder::new(&[], encoding)).map_err(|e| bad_reply(e).into());
         }
+        let failed = match self.request_at_once(operation.name, operation.mode, &encapsulation) {
+            Begun::Sent(reply) => match reply.await {
+                Ok(reply) => {
+                    let outcome = reply.into_outcome().map_err(InvokeError::BadReply)?;
+                    return self.open(&outcome, decode);
+                }
+                Err(failure) => Some(failure),
+            },
+            Begun::Not(failed) => failed,
+        };
         let outcome = self
-            .request(operation.name, operation.mode, encapsulation)
+            .request(operation.name, operation.mode, failed, encapsulation)
             .await?;
         self.open(&outcome, decode)
     }

@@ -74,7 +74,7 @@ impl Proxy {
             connection.append(&compressor, buffer, &message);
             Ok(())
         };
-        connection.request(Some(id), append).await
+        connection.clone().request(Some(id), append).await
     }
 
     /// Sends messages that get no reply, as [`Proxy::request_on`] does.

@@ -40,7 +40,7 @@ impl Proxy {
             self.send(operation, mode, None, encapsulation).await?;
             return Ok(None);
         }
-        let outcome = self.request(operation, mode, encapsulation).await?;
+        let outcome = self.request(operation, mode, None, encapsulation).await?;
         returned(outcome)
     }
 
@@ -104,11 +104,12 @@ impl Proxy {
         }
     }
 
-    /// Sends a twoway request and waits for its outcome.
+    /// Sends a twoway request and waits for its outcome; again, if the first attempt failed.
     pub(super) async fn request(
         &self,
         operation: &str,
         mode: OperationMode,
+        failed: Option<Failure>,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<Outcome, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
@@ -121,7 +122,8 @@ impl Proxy {
         }
         let context = self.sent_context();
         let header = self.header(operation, mode, &context);
-        let terms = self.terms(operation, mode.is_idempotent());
+        let mut terms = self.terms(operation, mode.is_idempotent());
+        terms.failed = failed.as_ref();
         self.exchange(&terms, |buffer, id| {
             header.write_with(buffer, id, &encapsulation)
         })

@@ -4,7 +4,7 @@
 //! - `invoke.rs`: untyped ones
 //! - `batch.rs`: requests that are collected and sent together
 //! - `compress.rs`: what becomes of a message before it leaves
-//! - `at_once.rs`: messages without a reply that need no wait
+//! - `at_once.rs`: requests that leave without any wait
 //! - `attempt.rs`: one invocation, with its deadline and its retry
 //! - `route.rs`: which connection it takes
 //! - `collocated.rs`: calls that skip the wire
