@@ -48,6 +48,7 @@ impl ImplicitContext {
     }
 
     /// What goes along with a request now; `None` if that is nothing.
+    #[inline]
     pub(crate) fn current(&self) -> Option<Arc<Context>> {
         let is_set = self.is_set.load(Ordering::Acquire);
         is_set.then(|| self.lock().clone())

@@ -886,7 +886,7 @@ pub mod everything {
         }
 
         async fn answer(
-            &self,
+            self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
@@ -911,6 +911,7 @@ pub mod everything {
                         )
                 }
             }
+                .map(|response| response.by(self))
         }
     }
 
@@ -919,7 +920,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move { self.answer(request).await })
+            ::std::boxed::Box::pin(self.answer(request))
         }
 
         fn dispatch_in(
@@ -927,7 +928,7 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(async move { Ok(self.answer(request).await?.by(self)) });
+            place.run(self.answer(request));
         }
     }
 
@@ -1632,7 +1633,7 @@ pub mod everything {
         }
 
         async fn answer(
-            &self,
+            self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request_.operation_bytes() {
@@ -1815,6 +1816,7 @@ pub mod everything {
                         )
                 }
             }
+                .map(|response| response.by(self))
         }
     }
 
@@ -1823,7 +1825,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move { self.answer(request_).await })
+            ::std::boxed::Box::pin(self.answer(request_))
         }
 
         fn dispatch_in(
@@ -1831,7 +1833,7 @@ pub mod everything {
             request_: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(async move { Ok(self.answer(request_).await?.by(self)) });
+            place.run(self.answer(request_));
         }
     }
 
@@ -2035,7 +2037,7 @@ pub mod everything {
         }
 
         async fn answer(
-            &self,
+            self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
@@ -2085,6 +2087,7 @@ pub mod everything {
                         )
                 }
             }
+                .map(|response| response.by(self))
         }
     }
 
@@ -2093,7 +2096,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move { self.answer(request).await })
+            ::std::boxed::Box::pin(self.answer(request))
         }
 
         fn dispatch_in(
@@ -2101,7 +2104,7 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(async move { Ok(self.answer(request).await?.by(self)) });
+            place.run(self.answer(request));
         }
     }
 
@@ -2390,7 +2393,7 @@ pub mod everything {
         }
 
         async fn answer(
-            &self,
+            self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request_.operation_bytes() {
@@ -2602,6 +2605,7 @@ pub mod everything {
                         )
                 }
             }
+                .map(|response| response.by(self))
         }
     }
 
@@ -2610,7 +2614,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move { self.answer(request_).await })
+            ::std::boxed::Box::pin(self.answer(request_))
         }
 
         fn dispatch_in(
@@ -2618,7 +2622,7 @@ pub mod everything {
             request_: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(async move { Ok(self.answer(request_).await?.by(self)) });
+            place.run(self.answer(request_));
         }
     }
 
@@ -2739,7 +2743,7 @@ pub mod everything {
         }
 
         async fn answer(
-            &self,
+            self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
@@ -2777,6 +2781,7 @@ pub mod everything {
                         )
                 }
             }
+                .map(|response| response.by(self))
         }
     }
 
@@ -2785,7 +2790,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(async move { self.answer(request).await })
+            ::std::boxed::Box::pin(self.answer(request))
         }
 
         fn dispatch_in(
@@ -2793,7 +2798,7 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(async move { Ok(self.answer(request).await?.by(self)) });
+            place.run(self.answer(request));
         }
     }
 
@@ -3147,7 +3152,7 @@ pub mod everything {
             }
 
             async fn answer(
-                &self,
+                self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> Result<::floe::Response, ::floe::SystemException> {
                 match request.operation_bytes() {
@@ -3200,6 +3205,7 @@ pub mod everything {
                             )
                     }
                 }
+                    .map(|response| response.by(self))
             }
         }
 
@@ -3208,7 +3214,7 @@ pub mod everything {
                 self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(async move { self.answer(request).await })
+                ::std::boxed::Box::pin(self.answer(request))
             }
 
             fn dispatch_in(
@@ -3216,7 +3222,7 @@ pub mod everything {
                 request: ::floe::Request,
                 place: &mut ::floe::DispatchPlace,
             ) {
-                place.run(async move { Ok(self.answer(request).await?.by(self)) });
+                place.run(self.answer(request));
             }
         }
     }
@@ -3356,7 +3362,7 @@ pub mod everything {
             }
 
             async fn answer(
-                &self,
+                self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> Result<::floe::Response, ::floe::SystemException> {
                 request
@@ -3364,6 +3370,7 @@ pub mod everything {
                         "::Everything::Str::NoOperations",
                         &["::Everything::Str::NoOperations", "::Ice::Object"],
                     )
+                    .map(|response| response.by(self))
             }
         }
 
@@ -3372,7 +3379,7 @@ pub mod everything {
                 self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(async move { self.answer(request).await })
+                ::std::boxed::Box::pin(self.answer(request))
             }
 
             fn dispatch_in(
@@ -3380,7 +3387,7 @@ pub mod everything {
                 request: ::floe::Request,
                 place: &mut ::floe::DispatchPlace,
             ) {
-                place.run(async move { Ok(self.answer(request).await?.by(self)) });
+                place.run(self.answer(request));
             }
         }
     }

@@ -482,7 +482,7 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
@@ -509,6 +509,7 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
                     .builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"])
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -517,7 +518,7 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -525,6 +526,6 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         request: ::floe::Request,
         place: &mut ::floe::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }

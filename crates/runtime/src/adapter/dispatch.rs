@@ -276,7 +276,7 @@ impl Request {
     #[inline]
     pub fn decode_nothing(&self, mode: OperationMode) -> Result<(), SystemException> {
         let request = &self.parts.current.request;
-        if request.mode() == mode && request.encapsulation().is_empty() {
+        if request.mode() == mode && request.has_no_parameters() {
             return Ok(());
         }
         self.decode(mode, |_| Ok(()))

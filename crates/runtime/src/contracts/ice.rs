@@ -171,7 +171,7 @@ impl<S: Process> ProcessDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -202,6 +202,7 @@ impl<S: Process> ProcessDispatcher<S> {
             }
             _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -210,7 +211,7 @@ impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -218,7 +219,7 @@ impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -907,7 +908,7 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -978,6 +979,7 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -986,7 +988,7 @@ impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -994,7 +996,7 @@ impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -1351,7 +1353,7 @@ impl<S: Locator> LocatorDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -1409,6 +1411,7 @@ impl<S: Locator> LocatorDispatcher<S> {
             }
             _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -1417,7 +1420,7 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -1425,7 +1428,7 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -1532,7 +1535,7 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -1560,6 +1563,7 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -1568,7 +1572,7 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -1576,7 +1580,7 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 

@@ -1010,7 +1010,7 @@ impl<S: Topic> TopicDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -1172,6 +1172,7 @@ impl<S: Topic> TopicDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -1180,7 +1181,7 @@ impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -1188,7 +1189,7 @@ impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -1612,7 +1613,7 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -1710,6 +1711,7 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -1718,7 +1720,7 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -1726,7 +1728,7 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -1835,7 +1837,7 @@ impl<S: Finder> FinderDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -1863,6 +1865,7 @@ impl<S: Finder> FinderDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -1871,7 +1874,7 @@ impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -1879,7 +1882,7 @@ impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -2084,7 +2087,7 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -2107,6 +2110,7 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -2115,7 +2119,7 @@ impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -2123,7 +2127,7 @@ impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -2530,7 +2534,7 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -2723,6 +2727,7 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -2731,7 +2736,7 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -2739,7 +2744,7 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
 
@@ -2952,7 +2957,7 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
@@ -3070,6 +3075,7 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
@@ -3078,7 +3084,7 @@ impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatch
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -3086,6 +3092,6 @@ impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatch
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }

@@ -10,8 +10,8 @@ use floe_wire::encoding::{EncodeError, Encoder};
 use floe_wire::message::{OperationMode, RequestId};
 use floe_wire::reference::InvocationMode;
 
-use super::Proxy;
 use super::batch::Full;
+use super::{OperationInfo, Proxy};
 use crate::connection::{Connection, Failure, Reply};
 use crate::error::InvokeError;
 
@@ -67,21 +67,22 @@ impl Proxy {
     #[inline]
     pub(super) fn send_at_once(
         &self,
-        operation: &str,
-        mode: OperationMode,
+        operation: &'static OperationInfo,
         encapsulation: &impl Fn(&mut Encoder<'_>),
     ) -> Result<AtOnce, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
             return Ok(AtOnce::Not(None));
         }
-        let context = self.sent_context();
-        let header = self.header(operation, mode, &context);
         match self.reference().mode {
-            InvocationMode::Oneway => Ok(self.post_at_once(|buffer| {
-                header.write_with(buffer, RequestId::ONEWAY, encapsulation)
-            })),
+            InvocationMode::Oneway => {
+                let context = self.sent_context();
+                let header = self.header(operation.name, operation.mode, &context);
+                Ok(self.post_at_once(|buffer| {
+                    header.write_with(buffer, RequestId::ONEWAY, encapsulation)
+                }))
+            }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                let full = self.collect_at_once(&header, encapsulation)?;
+                let full = self.collect_at_once(operation, encapsulation)?;
                 Ok(full.map_or(AtOnce::Done, AtOnce::Full))
             }
             InvocationMode::Twoway | InvocationMode::Datagram => Ok(AtOnce::Not(None)),

@@ -9,11 +9,24 @@ use floe_wire::message::{BatchWriter, RequestHead};
 
 use super::attempt::Until;
 use super::invoke::check_datagram;
-use super::{Inner, Proxy};
+use super::{Inner, OperationInfo, Proxy};
 use crate::connection::Connection;
 use crate::error::{InvokeError, LocalError};
 use crate::event::Event;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
+
+/// What a batch proxy has collected.
+#[derive(Default)]
+pub(super) struct Batch {
+    writer: BatchWriter,
+    known: Option<Known>,
+}
+
+/// The operation that was invoked last without a context, and what stands in front of its parameters.
+struct Known {
+    operation: &'static OperationInfo,
+    head: Vec<u8>,
+}
 
 /// A batch that is full, and the number of its requests.
 pub(super) struct Full {
@@ -29,21 +42,41 @@ impl Proxy {
     /// [`LocalError::BatchLost`] if they could not be sent; they are collected no longer.
     #[doc(alias = "ice_flushBatchRequests")]
     pub async fn flush_batch(&self) -> Result<(), InvokeError> {
-        let Some((message, count)) = take(&mut self.lock_batch()) else {
+        let Some((message, count)) = take(&mut self.lock_batch().writer) else {
             return Ok(());
         };
         self.post_batch(message, count).await
     }
 
-    /// Collects a request; what comes back must be sent, see [`Proxy::collect`].
+    /// Collects a request to a generated operation; what comes back must be sent, see
+    /// [`Proxy::collect`].
     #[inline]
     pub(super) fn collect_at_once(
         &self,
-        header: &RequestHead<'_>,
+        operation: &'static OperationInfo,
         encapsulation: &impl Fn(&mut Encoder<'_>),
     ) -> Result<Option<Full>, InvokeError> {
+        let context = self.sent_context();
         let len_max = self.batch_size_max();
-        self.push(|batch| batch.push_head(header, len_max, encapsulation))
+        self.push(|batch| {
+            if !context.is_empty() {
+                let head = self.header(operation.name, operation.mode, &context);
+                return batch.writer.push_head(&head, len_max, encapsulation);
+            }
+            let is_known = |known: &&Known| std::ptr::eq(known.operation, operation);
+            let known = match batch.known.as_ref().filter(is_known) {
+                Some(known) => known,
+                None => batch.known.insert(Known {
+                    operation,
+                    head: self
+                        .header(operation.name, operation.mode, &context)
+                        .to_bytes()?,
+                }),
+            };
+            batch
+                .writer
+                .push_encoded(&known.head, len_max, encapsulation)
+        })
     }
 
     /// Collects a request. If the batch would get too long, what was collected before leaves first;
@@ -53,7 +86,8 @@ impl Proxy {
         header: &RequestHead<'_>,
         encapsulation: &impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
-        match self.collect_at_once(header, encapsulation)? {
+        let len_max = self.batch_size_max();
+        match self.push(|batch| batch.writer.push_head(header, len_max, encapsulation))? {
             Some(full) => self.post_full(full).await,
             None => Ok(()),
         }
@@ -64,8 +98,11 @@ impl Proxy {
         let len_max = self.batch_size_max();
         let reference = self.reference();
         let (identity, facet) = (&reference.identity, &reference.facet);
-        let full =
-            self.push(|batch| batch.push_event(identity, facet, event.as_bytes(), len_max))?;
+        let full = self.push(|batch| {
+            batch
+                .writer
+                .push_event(identity, facet, event.as_bytes(), len_max)
+        })?;
         match full {
             Some(full) => self.post_full(full).await,
             None => Ok(()),
@@ -94,11 +131,11 @@ impl Proxy {
     #[inline]
     fn push(
         &self,
-        push: impl FnOnce(&mut BatchWriter) -> Result<Option<Vec<u8>>, EncodeError>,
+        push: impl FnOnce(&mut Batch) -> Result<Option<Vec<u8>>, EncodeError>,
     ) -> Result<Option<Full>, InvokeError> {
         let (full, count) = {
             let mut batch = self.lock_batch();
-            let count = batch.count();
+            let count = batch.writer.count();
             (push(&mut batch).map_err(not_encoded)?, count)
         };
         if count == 0
@@ -114,7 +151,7 @@ impl Proxy {
         let sent = self.post_batch(full.message, full.count).await;
         if sent.is_err() {
             // The caller is told that its request failed, so it must not leave later.
-            self.lock_batch().discard();
+            self.lock_batch().writer.discard();
         }
         sent
     }
@@ -158,7 +195,7 @@ impl Proxy {
         }
     }
 
-    fn lock_batch(&self) -> MutexGuard<'_, BatchWriter> {
+    fn lock_batch(&self) -> MutexGuard<'_, Batch> {
         self.inner
             .batch
             .lock()
@@ -215,7 +252,7 @@ impl Batches {
 impl Inner {
     fn has_batch(&self) -> bool {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        batch.count() > 0
+        batch.writer.count() > 0
     }
 
     /// Notes that it is on the list no longer; false.
@@ -229,8 +266,8 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if batch.count() > 0 {
-            let count = batch.count();
+        let count = batch.writer.count();
+        if count > 0 {
             tracing::warn!(
                 "{count} collected requests to {} were never flushed",
                 self.reference

@@ -45,7 +45,7 @@ impl Proxy {
                 let operation = operation.name.to_owned();
                 return Err(InvokeError::NotDispatched(LocalError::NotTwoway { operation }).into());
             }
-            match self.send_at_once(operation.name, operation.mode, &encapsulation)? {
+            match self.send_at_once(operation, &encapsulation)? {
                 AtOnce::Done => {}
                 AtOnce::Full(full) => self.post_full(full).await?,
                 AtOnce::Not(failed) => {

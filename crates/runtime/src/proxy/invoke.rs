@@ -225,6 +225,7 @@ impl Proxy {
     }
 
     /// The context of a request: the proxy's, and what of the communicator's it does not have.
+    #[inline]
     pub(super) fn sent_context(&self) -> Cow<'_, Context> {
         let implicit = self.communicator().and_then(|c| c.implicit().current());
         let Some(implicit) = implicit else {

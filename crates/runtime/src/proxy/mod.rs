@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
-use floe_wire::message::{BatchWriter, Context, Target};
+use floe_wire::message::{Context, Target};
 use floe_wire::reference::Reference;
 
 pub use call::OperationInfo;
@@ -37,6 +37,7 @@ pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;
 use crate::connection::Connection;
+use batch::Batch;
 use options::Options;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
@@ -60,7 +61,7 @@ pub(crate) struct Inner {
     /// Whether it has used a connection, and so does not look for an adapter here any more.
     is_remote: AtomicBool,
     /// Requests that wait for a flush.
-    batch: Mutex<BatchWriter>,
+    batch: Mutex<Batch>,
     /// Whether the communicator knows that there may be some.
     is_in_batches: AtomicBool,
 }

@@ -35,12 +35,6 @@ impl<'a> Encapsulation<'a> {
         Ok(encapsulation)
     }
 
-    /// Whether it is of a known encoding and holds nothing.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.payload.is_empty() && self.encoding.is_supported()
-    }
-
     /// A decoder for the payload.
     ///
     /// # Errors

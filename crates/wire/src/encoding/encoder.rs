@@ -1,7 +1,7 @@
 //! Appending values to a buffer.
 
 use super::class::GraphWriter;
-use super::{ClassFormat, Encode, EncodeError, EncodingVersion};
+use super::{ClassFormat, Encapsulation, Encode, EncodeError, EncodingVersion};
 
 /// Appends encoded values to a buffer.
 ///
@@ -119,8 +119,8 @@ impl<'a> Encoder<'a> {
         let outer_graph = self.graph.take();
         let outer_tagged = std::mem::take(&mut self.has_tagged);
         let outer_format = self.class_format;
-        let start = self.begin_len();
-        self.put(&encoding);
+        let start = self.position();
+        self.bytes(&Encapsulation::header(encoding, 0));
         body(self);
         self.end_len(start, start);
         self.encoding = outer;

@@ -59,6 +59,26 @@ impl BatchWriter {
         self.add(len_max, |buffer| head.write_body(buffer, encapsulation))
     }
 
+    /// Adds a request whose head is encoded already, see [`RequestHead::to_bytes`], as
+    /// [`BatchWriter::push`] does.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a parameter has no encoding.
+    #[inline]
+    pub fn push_encoded(
+        &mut self,
+        head: &[u8],
+        len_max: usize,
+        encapsulation: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<Option<Vec<u8>>, EncodeError> {
+        self.add(len_max, |buffer| {
+            buffer.extend_from_slice(head);
+            let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+            encapsulation(&mut encoder);
+            encoder.finish()
+        })
+    }
+
     /// Adds a request for `identity` around the [`IncomingRequest::event`] of another, as
     /// [`BatchWriter::push`] does.
     ///

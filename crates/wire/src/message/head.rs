@@ -69,22 +69,38 @@ impl RequestHead<'_> {
         encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
         let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-        encoder.bytes(&self.target.bytes);
-        encoder.string(self.operation);
-        self.mode.encode(&mut encoder);
-        match self.context.is_empty() {
-            true => encoder.size(0),
-            false => self.context.encode(&mut encoder),
-        }
+        self.encode(&mut encoder);
         encapsulation(&mut encoder);
         encoder.finish()
+    }
+
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.bytes(&self.target.bytes);
+        encoder.string(self.operation);
+        self.mode.encode(encoder);
+        match self.context.is_empty() {
+            true => encoder.size(0),
+            false => self.context.encode(encoder),
+        }
+    }
+
+    /// Its bytes, for many requests to the same operation: see
+    /// [`BatchWriter::push_encoded`](super::BatchWriter::push_encoded).
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a text is too long for its size.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_0);
+        self.encode(&mut encoder);
+        encoder.finish().map(|()| bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::RequestHeader;
+    use crate::message::{BatchWriter, RequestHeader};
 
     #[test]
     fn a_request_to_an_encoded_target_has_the_bytes_of_any_other() {
@@ -114,6 +130,11 @@ mod tests {
                 header.write_with(&mut one, RequestId(7), write).unwrap();
                 head.write_with(&mut other, RequestId(7), write).unwrap();
                 assert_eq!(one, other);
+                let (mut one, mut other) = (BatchWriter::default(), BatchWriter::default());
+                one.push(&header, usize::MAX, write).unwrap();
+                let encoded = head.to_bytes().unwrap();
+                other.push_encoded(&encoded, usize::MAX, write).unwrap();
+                assert_eq!(one.finish(), other.finish());
             }
         }
     }

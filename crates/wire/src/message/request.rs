@@ -222,6 +222,7 @@ impl IncomingRequest {
     }
 
     /// Number of the request on its connection.
+    #[inline]
     pub fn id(&self) -> RequestId {
         self.fields.id
     }
@@ -261,11 +262,13 @@ impl IncomingRequest {
     }
 
     /// Whether it may be repeated.
+    #[inline]
     pub fn mode(&self) -> OperationMode {
         self.fields.mode
     }
 
     /// Encoding of the parameters, which a reply must use too.
+    #[inline]
     pub fn encoding(&self) -> EncodingVersion {
         self.fields.encoding
     }
@@ -293,8 +296,15 @@ impl IncomingRequest {
     }
 
     /// Length of the parameters in bytes, encapsulation header included.
+    #[inline]
     pub fn parameters_len(&self) -> usize {
         self.fields.parameters.len()
+    }
+
+    /// Whether there are no parameters, in an encoding that is known.
+    #[inline]
+    pub fn has_no_parameters(&self) -> bool {
+        self.parameters_len() == ENCAPSULATION_HEADER_LEN && self.encoding().is_supported()
     }
 
     /// The parameters' encapsulation, borrowed.

@@ -24,8 +24,8 @@ pub(super) struct Row {
     remaining: usize,
     /// Where the gap in front of the next body starts.
     position: usize,
-    /// Whether any was taken.
-    is_taken: bool,
+    /// Where the body starts that was taken last.
+    taken_start: Option<usize>,
 }
 
 impl Row {
@@ -39,7 +39,7 @@ impl Row {
             alike_count: 1,
             remaining: 1,
             position: fields.start() - FRAMING_LEN,
-            is_taken: false,
+            taken_start: None,
         }
     }
 
@@ -55,20 +55,21 @@ impl Row {
 
     /// The request that was taken last.
     pub(super) fn last(&self) -> Option<IncomingRequest> {
-        let fields = self.known.filter(|_| self.is_taken)?;
+        let fields = self.known.filter(|_| self.taken_start.is_some())?;
         Some(IncomingRequest::new(self.bytes.clone(), fields))
     }
 
     /// Makes `request` the next one.
     #[inline]
     pub(super) fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
-        let before = self.known.as_ref().map(Fields::start);
+        let before = self.taken_start;
         let Some(is_alike) = self.advance() else {
             return Next::End;
         };
         let (Some(known), (bytes, fields)) = (&self.known, request.parts_mut()) else {
             return Next::End;
         };
+        // The start alone could be that of a request in other bytes.
         let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
         if is_shared && is_alike && before == Some(fields.start()) {
             fields.differ_as(known);
@@ -81,7 +82,7 @@ impl Row {
         Next::Other
     }
 
-    /// Makes the next request the known one; whether it begins as the one before, or is the first.
+    /// Makes the next request the known one; whether it begins as that before.
     #[inline]
     fn advance(&mut self) -> Option<bool> {
         self.remaining = self.remaining.checked_sub(1)?;
@@ -100,7 +101,8 @@ impl Row {
             (known.id, known.compression) = framing(&self.bytes, self.position)?;
         }
         self.position = known.end();
-        Some(std::mem::replace(&mut self.is_taken, true) && is_alike)
+        self.taken_start = Some(known.start());
+        Some(is_alike)
     }
 }
 
@@ -206,7 +208,7 @@ impl Checked {
             alike_count: self.alike_count,
             remaining: self.count,
             position: self.start,
-            is_taken: false,
+            taken_start: None,
         }
     }
 }

@@ -59,10 +59,10 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 &self.servant
             }
             async fn answer(
-                &self,
+                self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
             ) -> #result<#root::Response, #root::SystemException> {
-                #answer
+                #answer.map(|response| response.by(self))
             }
         }
         impl<#servant: #interface> #root::Dispatcher for #name<#servant> {
@@ -70,14 +70,14 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
             ) -> #root::DispatchFuture {
-                ::std::boxed::Box::pin(async move { self.answer(#request).await })
+                ::std::boxed::Box::pin(self.answer(#request))
             }
             fn dispatch_in(
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
                 place: &mut #root::DispatchPlace,
             ) {
-                place.run(async move { Ok(self.answer(#request).await?.by(self)) });
+                place.run(self.answer(#request));
             }
         }
     }
