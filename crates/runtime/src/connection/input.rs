@@ -1,52 +1,119 @@
 //! Bytes that have been read and are not yet messages, and room for more.
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
+use floe_wire::message::{HEADER_LEN, Header, Message, ProtocolError};
 
 /// The input of a connection.
 ///
 /// Read bytes and the room behind them are neighbours in one allocation, of which messages are cut
-/// off at the front without a copy. The room is initialised once and not for each read.
+/// off at the front without a copy. The room is initialised once and not for each read. A long
+/// message is read into a buffer of its own, which serves again when nobody holds the message.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: BytesMut,
     room: BytesMut,
     read_len: usize,
+    /// Whether the last read filled the room.
+    is_full: bool,
+    /// A message that is being read into a buffer of its own.
+    long: Option<Long>,
+    /// The buffer of the last long message; empty if it is not worth keeping.
+    kept: Bytes,
+}
+
+/// A message on its way into its buffer.
+#[derive(Debug)]
+struct Long {
+    header: Header,
+    /// Grows with what arrives, unless it was there already.
+    buffer: BytesMut,
+    filled: usize,
 }
 
 /// Room for a read when nothing is known of the next message.
 const READ_LEN_MIN: usize = 4 * 1024;
 /// The most room that is kept ready for small messages.
 const READ_LEN_MAX: usize = 256 * 1024;
+/// Messages from this length on get a buffer of their own.
+const LONG_MIN: usize = 32 * 1024;
+/// An idle connection keeps no longer buffer of a long message.
+const KEPT_MAX: usize = 16 * 1024 * 1024;
 
 impl Input {
-    /// What has been read. Whole messages may be split off it.
+    /// What has been read of messages that are not long. Whole ones may be split off.
     pub(super) fn bytes(&mut self) -> &mut BytesMut {
         &mut self.bytes
     }
 
-    /// Where to read to, for a next message that needs `missing` bytes more. A header alone reserves
-    /// nothing: the room grows with what really arrives. One with some room left is used as it is,
-    /// for a new one would have to be allocated as long as anybody holds a part of the old one.
-    pub(super) fn room(&mut self, missing: usize) -> &mut [u8] {
-        let read_len = self.read_len.max(READ_LEN_MIN);
-        let growth_max = read_len.max(self.bytes.len());
-        if self.room.len() < missing.clamp(READ_LEN_MIN / 4, growth_max) {
-            self.make_room(missing.clamp(read_len, growth_max));
+    /// Bytes of the next message that are there.
+    pub(super) fn len(&self) -> usize {
+        self.long
+            .as_ref()
+            .map_or(self.bytes.len(), |long| long.filled)
+    }
+
+    /// Bytes that must be there before the next message can be taken.
+    pub(super) fn needed(&self, size_max: usize) -> usize {
+        match &self.long {
+            Some(long) => long.header.size,
+            None => Message::needed(&self.bytes, size_max),
         }
-        &mut self.room
+    }
+
+    /// Takes the next message, if it is there.
+    pub(super) fn split(&mut self, size_max: usize) -> Result<Option<Message>, ProtocolError> {
+        let Some(long) = &self.long else {
+            return Message::split(&mut self.bytes, size_max);
+        };
+        let is_whole = long.filled == long.header.size;
+        let whole = self.long.take_if(|_| is_whole);
+        Ok(whole.map(|long| self.finish(long)))
+    }
+
+    /// Where to read to. A header alone reserves next to nothing: the room grows with what really
+    /// arrives. One with some room left is used as it is, for a new one would have to be allocated as
+    /// long as anybody holds a part of the old one.
+    pub(super) fn room(&mut self, size_max: usize) -> &mut [u8] {
+        if self.long.is_none() {
+            let header = self.bytes.first_chunk::<HEADER_LEN>();
+            // A bad one ends the connection as soon as it is split off.
+            match header.and_then(|header| Header::decode(header, size_max).ok()) {
+                Some(header) if header.size >= LONG_MIN => self.begin(header),
+                Some(header) => self.make_room_for(header.size.saturating_sub(self.bytes.len())),
+                None => self.make_room_for(HEADER_LEN.saturating_sub(self.bytes.len())),
+            }
+        }
+        match &mut self.long {
+            Some(long) => long.room(),
+            None => &mut self.room,
+        }
     }
 
     /// Takes `count` bytes of the room as read.
     pub(super) fn filled(&mut self, count: usize) {
+        if let Some(long) = &mut self.long {
+            long.filled += count;
+            return;
+        }
         let read_len = self.read_len.max(READ_LEN_MIN);
-        if count == self.room.len() {
-            self.read_len = (read_len * 2).min(READ_LEN_MAX);
-        } else if count < read_len / 8 {
+        self.is_full = count == self.room.len();
+        if count < read_len / 8 {
             self.read_len = (read_len / 2).max(READ_LEN_MIN);
         }
         let read = self.room.split_to(count);
         // They are neighbours, so this copies nothing.
         self.bytes.unsplit(read);
+    }
+
+    fn make_room_for(&mut self, missing: usize) {
+        if std::mem::take(&mut self.is_full) {
+            self.read_len = (self.read_len.max(READ_LEN_MIN) * 2).min(READ_LEN_MAX);
+        }
+        let read_len = self.read_len.max(READ_LEN_MIN);
+        let growth_max = read_len.max(self.bytes.len());
+        if self.room.len() < missing.clamp(READ_LEN_MIN / 4, growth_max) {
+            self.make_room(missing.clamp(read_len, growth_max));
+        }
     }
 
     fn make_room(&mut self, len: usize) {
@@ -57,66 +124,183 @@ impl Input {
         self.bytes.resize(held + len, 0);
         self.room = self.bytes.split_off(held);
     }
+
+    /// Goes on with a message of which a part is there in a buffer of its own.
+    fn begin(&mut self, header: Header) {
+        let mut buffer = self.kept_for(header.size);
+        let filled = self.bytes.len();
+        if buffer.len() < filled {
+            buffer.resize(filled, 0);
+        }
+        buffer[..filled].copy_from_slice(&self.bytes);
+        self.bytes.clear();
+        // It says nothing of messages that are not long.
+        self.is_full = false;
+        self.long = Some(Long {
+            header,
+            buffer,
+            filled,
+        });
+    }
+
+    /// The buffer of the last long message, if nobody holds it and it is not far too long.
+    fn kept_for(&mut self, size: usize) -> BytesMut {
+        let kept = std::mem::take(&mut self.kept);
+        if kept.len() / 4 > size {
+            return BytesMut::new();
+        }
+        kept.try_into_mut().unwrap_or_default()
+    }
+
+    fn finish(&mut self, long: Long) -> Message {
+        let buffer = long.buffer.freeze();
+        let bytes = buffer.slice(..long.header.size);
+        if buffer.len() <= KEPT_MAX {
+            self.kept = buffer;
+        }
+        Message {
+            header: long.header,
+            bytes,
+        }
+    }
+}
+
+impl Long {
+    fn room(&mut self) -> &mut [u8] {
+        if self.filled == self.buffer.len() {
+            let len = (self.filled * 2).max(LONG_MIN);
+            self.buffer.resize(len.min(self.header.size), 0);
+        }
+        let end = self.buffer.len().min(self.header.size);
+        &mut self.buffer[self.filled..end]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SIZE_MAX: usize = 1 << 20;
+
     fn read(input: &mut Input, bytes: &[u8]) {
-        let room = input.room(1);
+        let room = input.room(SIZE_MAX);
         room[..bytes.len()].copy_from_slice(bytes);
         input.filled(bytes.len());
+    }
+
+    /// A message of this many bytes, all but its header being `fill`.
+    fn message(size: usize, fill: u8) -> Vec<u8> {
+        let mut message = b"IceP\x01\x00\x01\x00\x02\x00".to_vec();
+        message.extend(u32::try_from(size).unwrap().to_le_bytes());
+        message.resize(size, fill);
+        message
+    }
+
+    /// Reads bytes as they would come from a socket that has all of them; how many reads that took.
+    fn read_all(input: &mut Input, mut bytes: &[u8]) -> usize {
+        let mut read_count = 0;
+        while !bytes.is_empty() {
+            let count = input.room(SIZE_MAX).len().min(bytes.len());
+            read(input, &bytes[..count]);
+            bytes = &bytes[count..];
+            read_count += 1;
+        }
+        read_count
+    }
+
+    fn next(input: &mut Input) -> Option<Message> {
+        input.split(SIZE_MAX).unwrap()
     }
 
     #[test]
     fn what_is_read_in_pieces_is_whole() {
         let mut input = Input::default();
-        for piece in [&b"one "[..], b"two ", b"three"] {
+        let whole = message(20, 7);
+        for piece in whole.chunks(7) {
+            assert!(next(&mut input).is_none());
             read(&mut input, piece);
         }
-        assert_eq!(input.bytes(), "one two three");
-        assert_eq!(input.bytes().split_to(4), "one ");
-        read(&mut input, b" four");
-        assert_eq!(input.bytes(), "two three four");
+        assert_eq!(next(&mut input).unwrap().bytes, whole);
+        assert_eq!(input.len(), 0);
     }
 
     #[test]
     fn the_same_allocation_serves_as_long_as_nobody_holds_a_part_of_it() {
         let mut input = Input::default();
-        read(&mut input, b"message");
-        let start = input.bytes().as_ptr();
+        let bytes = message(20, 1);
+        read(&mut input, &bytes);
+        let start = input.bytes.as_ptr();
         for _ in 0..100_000 {
-            let message = input.bytes().split_to(7).freeze();
-            assert_eq!(message, "message");
-            drop(message);
-            read(&mut input, b"message");
+            assert_eq!(next(&mut input).unwrap().bytes, bytes);
+            read(&mut input, &bytes);
         }
-        let distance = input.bytes().as_ptr() as usize - start as usize;
+        let distance = input.bytes.as_ptr() as usize - start as usize;
         assert!(distance < READ_LEN_MIN, "it moved by {distance}");
     }
 
     #[test]
     fn a_part_that_is_held_stays_as_it_is() {
         let mut input = Input::default();
-        read(&mut input, b"held");
-        let held = input.bytes().split_to(4).freeze();
+        read(&mut input, &message(20, 1));
+        let held = next(&mut input).unwrap();
         for _ in 0..10_000 {
-            read(&mut input, b"other");
-            input.bytes().clear();
+            read(&mut input, &message(20, 2));
+            next(&mut input).unwrap();
         }
-        assert_eq!(held, "held");
+        assert_eq!(held.bytes, message(20, 1));
     }
 
     #[test]
     fn many_bytes_at_once_make_more_room() {
         let mut input = Input::default();
         for _ in 0..20 {
-            let len = input.room(1).len();
+            let len = input.room(SIZE_MAX).len();
             input.filled(len);
-            input.bytes().clear();
+            input.bytes.clear();
         }
-        assert_eq!(input.room(1).len(), READ_LEN_MAX);
-        assert!(input.room(1 << 30).len() <= READ_LEN_MAX);
+        assert_eq!(input.room(SIZE_MAX).len(), READ_LEN_MAX);
+    }
+
+    #[test]
+    fn a_long_message_does_not_swallow_the_next_one() {
+        let mut input = Input::default();
+        let long = message(300_000, 3);
+        let both = [&long[..], &message(20, 4)].concat();
+        read_all(&mut input, &both[..300_000]);
+        assert_eq!(next(&mut input).unwrap().bytes, long);
+        read_all(&mut input, &both[300_000..]);
+        assert_eq!(next(&mut input).unwrap().bytes, message(20, 4));
+        assert!(next(&mut input).is_none());
+    }
+
+    #[test]
+    fn the_header_of_a_long_message_reserves_little() {
+        let mut input = Input::default();
+        read(&mut input, &message(SIZE_MAX, 0)[..HEADER_LEN]);
+        assert!(input.room(SIZE_MAX).len() <= LONG_MIN);
+        assert_eq!(input.needed(SIZE_MAX), SIZE_MAX);
+    }
+
+    #[test]
+    fn the_buffer_of_a_long_message_serves_the_next_one() {
+        let mut input = Input::default();
+        read_all(&mut input, &message(900_000, 1));
+        let start = next(&mut input).unwrap().bytes.as_ptr();
+        assert_eq!(read_all(&mut input, &message(800_000, 2)), 2);
+        let held = next(&mut input).unwrap();
+        assert_eq!(held.bytes.as_ptr(), start);
+        read_all(&mut input, &message(800_000, 3));
+        assert_eq!(next(&mut input).unwrap().bytes, message(800_000, 3));
+        assert_eq!(held.bytes, message(800_000, 2), "it is held");
+    }
+
+    #[test]
+    fn a_far_too_long_buffer_is_not_kept() {
+        let mut input = Input::default();
+        read_all(&mut input, &message(900_000, 1));
+        next(&mut input).unwrap();
+        read_all(&mut input, &message(100_000, 1));
+        next(&mut input).unwrap();
+        assert_eq!(input.kept.len(), 100_000);
     }
 }

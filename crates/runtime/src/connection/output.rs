@@ -32,8 +32,11 @@ pub(super) struct Batch {
 }
 
 impl Output {
-    /// An idle connection keeps no more than this many bytes allocated.
+    /// A buffer of at most so many bytes is always kept.
     const SPARE_MAX: usize = 64 * 1024;
+    /// One of at most so many is kept as long as it is used well: new memory costs more than to fill
+    /// it, since the system hands out each page of it with a fault.
+    const SPARE_MAX_USED: usize = 16 * 1024 * 1024;
 
     /// The buffer to append whole messages to.
     pub(super) fn pending(&mut self) -> &mut Vec<u8> {
@@ -98,15 +101,27 @@ impl Output {
     /// Ends the writing of a batch whose bytes were all counted; gives the next one if more has come.
     pub(super) fn put_back(&mut self, batch: Batch) -> Option<Batch> {
         self.batch_replies = 0;
-        if batch.bytes.capacity() <= Self::SPARE_MAX {
-            self.spare = batch.bytes;
-            self.spare.clear();
-        }
+        self.keep(batch.bytes);
         if self.pending.is_empty() {
             self.is_writing = false;
             return None;
         }
         Some(self.next_batch())
+    }
+
+    /// Keeps a buffer whose bytes were written, if it is worth it. The one that was used last is used
+    /// next: it is in the processor's cache.
+    fn keep(&mut self, mut buffer: Vec<u8>) {
+        let capacity = buffer.capacity();
+        let is_well_used = capacity <= Self::SPARE_MAX_USED && buffer.len() >= capacity / 4;
+        if capacity > Self::SPARE_MAX && !is_well_used {
+            return;
+        }
+        buffer.clear();
+        if self.pending.is_empty() {
+            std::mem::swap(&mut self.pending, &mut buffer);
+        }
+        self.spare = buffer;
     }
 
     /// Forgets what is pending: the connection is closed. Returns how many bytes were never sent.
@@ -169,6 +184,25 @@ mod tests {
         assert!(output.put_back(batch).is_none());
         assert!(output.take().is_none());
         assert_eq!(output.len(), 0);
+    }
+
+    /// Writes so many bytes; the buffers that are kept afterwards, in bytes.
+    fn kept_after(output: &mut Output, len: usize) -> usize {
+        output.pending().resize(len, 0);
+        let batch = output.take().expect("something is pending");
+        output.progress(len);
+        assert!(output.put_back(batch).is_none());
+        output.pending.capacity() + output.spare.capacity()
+    }
+
+    #[test]
+    fn a_large_buffer_is_kept_while_large_batches_need_it() {
+        let mut output = Output::default();
+        for _ in 0..3 {
+            let kept = kept_after(&mut output, 1_000_000);
+            assert!((1_000_000..1_100_000).contains(&kept), "{kept}");
+        }
+        assert!(kept_after(&mut output, 100) <= Output::SPARE_MAX);
     }
 
     #[test]

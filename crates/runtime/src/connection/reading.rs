@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
-use floe_wire::message::{Message, ProtocolError};
+use floe_wire::message::ProtocolError;
 
 use super::dispatching::Dispatching;
 use super::input::Input;
@@ -63,9 +63,7 @@ impl Reading {
     /// Where to read to.
     pub(super) fn room(&mut self) -> &mut [u8] {
         let limit = self.connection.settings.message_size_max;
-        let bytes = self.input.bytes();
-        let missing = Message::needed(bytes, limit).saturating_sub(bytes.len());
-        self.input.room(missing)
+        self.input.room(limit)
     }
 
     /// Handles what a read into the room gave, and answers it; false when the connection has ended.
@@ -119,13 +117,12 @@ impl Reading {
 
     fn end_of_stream(&mut self) -> End {
         let limit = self.connection.settings.message_size_max;
-        let bytes = self.input.bytes();
-        match bytes.len() {
+        match self.input.len() {
             0 if self.connection.lock().machine.is_closing() => End::Graceful,
             0 => End::Lost("the peer ended the stream without closing the connection".into()),
             count => End::Truncated(format!(
                 "the peer ended the stream in the middle of a message, after {count} of {} bytes",
-                Message::needed(bytes, limit)
+                self.input.needed(limit)
             )),
         }
     }
@@ -146,7 +143,7 @@ impl Reading {
                     continue;
                 }
             }
-            let Some(mut message) = Message::split(self.input.bytes(), limit)? else {
+            let Some(mut message) = self.input.split(limit)? else {
                 break;
             };
             if message.is_compressed() {
