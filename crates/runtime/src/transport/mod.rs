@@ -5,7 +5,7 @@
 //! transport may be a layer: it takes a connected stream and gives another one.
 //!
 //! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: one that poses as a stream
-//! - `plain.rs`: what tcp and unix are without the runtime
+//! - `plain.rs`, `taken.rs`: what tcp and unix are without the runtime
 //! - `tls/`, `ws.rs`: layers over another stream
 //! - `multicast.rs`: groups, for `udp.rs`
 //! - `address.rs`: what hosts and wildcards stand for
@@ -17,6 +17,8 @@ mod address;
 mod multicast;
 #[cfg(unix)]
 pub(crate) mod plain;
+#[cfg(target_os = "linux")]
+mod taken;
 mod tcp;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

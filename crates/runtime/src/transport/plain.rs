@@ -15,24 +15,48 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::StreamWriter;
+#[cfg(target_os = "linux")]
+use super::taken::Taken;
 use crate::connection::handle::ConnectionInfo;
 
 /// A connected stream socket in blocking mode.
 #[derive(Debug)]
 pub(crate) struct PlainSocket {
     socket: OwnedFd,
+    /// How to wait on a Unix domain socket; exists as soon as somebody did.
+    #[cfg(target_os = "linux")]
+    taken: Option<OnceLock<Taken>>,
 }
 
 impl PlainSocket {
     /// Takes over a socket, whatever its mode was.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, false)?;
-        Ok(Self { socket })
+        Ok(Self {
+            #[cfg(target_os = "linux")]
+            taken: is_unix(&socket).then(OnceLock::new),
+            socket,
+        })
     }
 
     /// Waits for bytes and receives some; 0 at the end of the stream.
     pub(crate) fn receive(&self, room: &mut [u8]) -> io::Result<usize> {
+        #[cfg(target_os = "linux")]
+        if let Some(taken) = self.taken() {
+            return taken.receive(self.socket.as_fd(), room);
+        }
         receive(self.socket.as_fd(), room, RecvFlags::empty())
+    }
+
+    /// How to wait on a Unix domain socket; `None` for others, and if the system has no more to give.
+    #[cfg(target_os = "linux")]
+    fn taken(&self) -> Option<&Taken> {
+        let taken = self.taken.as_ref()?;
+        if let Some(taken) = taken.get() {
+            return Some(taken);
+        }
+        let new = Taken::new(self.socket.as_fd()).ok()?;
+        Some(taken.get_or_init(|| new))
     }
 
     /// Receives what is there, or fails with [`io::ErrorKind::WouldBlock`].
@@ -72,7 +96,12 @@ pub(crate) fn try_receive(socket: BorrowedFd<'_>, room: &mut [u8]) -> io::Result
     receive(socket, room, RecvFlags::DONTWAIT)
 }
 
-fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
+/// Receives something. The socket is in blocking mode, or it waits for nothing.
+pub(super) fn receive(
+    socket: BorrowedFd<'_>,
+    room: &mut [u8],
+    flags: RecvFlags,
+) -> io::Result<usize> {
     let (count, _) = recv(socket, room, flags)?;
     Ok(count)
 }
@@ -121,11 +150,19 @@ impl StreamWriter for Writer {
     fn describe(&self, info: &mut ConnectionInfo) {
         let socket = SockRef::from(&self.socket.socket);
         let local = socket.local_addr().ok();
-        let is_unix = local.as_ref().is_some_and(SockAddr::is_unix);
-        info.transport = if is_unix { "unix" } else { "tcp" };
+        info.transport = if is_unix(&self.socket.socket) {
+            "unix"
+        } else {
+            "tcp"
+        };
         info.local_address = local.and_then(|address| address.as_socket());
         info.remote_address = socket.peer_addr().ok().and_then(|a| a.as_socket());
     }
+}
+
+fn is_unix(socket: &OwnedFd) -> bool {
+    let local = SockRef::from(socket).local_addr().ok();
+    local.as_ref().is_some_and(SockAddr::is_unix)
 }
 
 fn is_writable(socket: BorrowedFd<'_>) -> io::Result<bool> {
