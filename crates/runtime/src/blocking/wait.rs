@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -23,18 +23,19 @@ use crate::connection::Connection;
 pub trait Wait: Future + Sized {
     /// Blocks until the future is done.
     fn wait(self) -> Self::Output {
-        background::block(|| wait(self))
+        // Pinned here, for it is long to move.
+        let mut future = pin!(self);
+        background::block(|| wait(future.as_mut()))
     }
 }
 
 impl<F: Future> Wait for F {}
 
-fn wait<F: Future>(future: F) -> F::Output {
+fn wait<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     enter_runtime();
     let seat = Seat::take();
     let Place { sleeper, waker } = seat.place();
     let mut context = Context::from_waker(waker);
-    let mut future = pin!(future);
     loop {
         sleeper.reset();
         let (polled, due) = with_due(waker, || future.as_mut().poll(&mut context));
