@@ -149,7 +149,9 @@ impl Input {
         if kept.len() / 4 > size {
             return BytesMut::new();
         }
-        kept.try_into_mut().unwrap_or_default()
+        // As much as has really come before may be reserved at once, also if somebody holds that.
+        kept.try_into_mut()
+            .unwrap_or_else(|held| BytesMut::zeroed(held.len().min(size)))
     }
 
     fn finish(&mut self, long: Long) -> Message {
