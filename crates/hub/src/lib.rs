@@ -32,7 +32,7 @@ mod service;
 mod settings;
 mod store;
 
-pub use core::{OverflowPolicy, QueueLimits};
+pub use core::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
 pub use service::{HUB_ADMIN, Hub};
 pub use settings::{HubSettings, StoreSettings};

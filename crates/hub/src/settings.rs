@@ -1,5 +1,6 @@
 //! Settings of a hub, each with its default.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct HubSettings {
     /// How much may wait for one subscriber, and what happens to the rest.
     #[doc(alias = "Send.QueueSizeMax")]
     pub queue_limits: QueueLimits,
+    /// The same for the subscribers of single topics, by the topic's name. Default: none.
+    pub topic_queue_limits: BTreeMap<String, QueueLimits>,
     /// How long the delivery of an event may take; `None` waits for ever. Default 60 s.
     #[doc(alias = "Send.Timeout")]
     pub send_timeout: Option<Duration>,
@@ -63,9 +66,18 @@ impl Default for HubSettings {
             flush_interval: Duration::from_secs(1),
             flush_bytes: 256 * 1024,
             queue_limits: QueueLimits::default(),
+            topic_queue_limits: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(2),
         }
+    }
+}
+
+impl HubSettings {
+    /// How much may wait for a subscriber of this topic.
+    pub(crate) fn limits_of(&self, topic: &str) -> QueueLimits {
+        let own = self.topic_queue_limits.get(topic);
+        own.copied().unwrap_or(self.queue_limits)
     }
 }

@@ -1,5 +1,8 @@
 //! Events: requests on their way to another object, unopened.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use floe_wire::encoding::{Decoder, EncodingVersion};
 use floe_wire::message::IncomingRequest;
@@ -49,5 +52,170 @@ impl Event {
     /// Never: an event has at least an operation's size, a mode, a context and an encapsulation.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+}
+
+/// Some events in the order in which they came, at least one, in one piece of memory.
+///
+/// A clone and a part share the memory, which lives as long as any of them: a thousand subscribers
+/// hold what one would.
+#[derive(Debug, Clone)]
+pub struct Events {
+    /// Those of all events that share the memory, one behind the other.
+    bytes: Bytes,
+    /// Where each of these ends; none if there is only one.
+    ends: Option<Arc<[u32]>>,
+    /// Which of them are meant.
+    range: Range<u32>,
+}
+
+impl Events {
+    /// Number of events; never 0.
+    #[expect(clippy::len_without_is_empty, reason = "there is always an event")]
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Length of all events in bytes.
+    pub fn byte_len(&self) -> usize {
+        self.byte_len_of(self.len())
+    }
+
+    /// Length of the first `count` events in bytes.
+    ///
+    /// # Panics
+    /// If there are not that many.
+    pub fn byte_len_of(&self, count: usize) -> usize {
+        assert!(count <= self.len(), "there are {} events", self.len());
+        self.end(self.range.start + count as u32) - self.end(self.range.start)
+    }
+
+    /// Takes the first `count` events out.
+    ///
+    /// # Panics
+    /// If none or not one would be left on either side.
+    #[must_use]
+    pub fn split_to(&mut self, count: usize) -> Self {
+        assert!(
+            (1..self.len()).contains(&count),
+            "{count} of {} events",
+            self.len()
+        );
+        let mut front = self.clone();
+        front.range.end = front.range.start + count as u32;
+        self.range.start = front.range.end;
+        front
+    }
+
+    /// Each event: its operation, mode, context and parameters, in the protocol's order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let range = |at| self.end(at)..self.end(at + 1);
+        self.range.clone().map(move |at| &self.bytes[range(at)])
+    }
+
+    /// Each event, as a value of its own that shares the memory.
+    pub fn each(&self) -> impl Iterator<Item = Event> {
+        let range = |at| self.end(at)..self.end(at + 1);
+        self.range.clone().map(move |at| Event {
+            bytes: self.bytes.slice(range(at)),
+        })
+    }
+
+    /// Where the events before this one end.
+    fn end(&self, at: u32) -> usize {
+        match (&self.ends, at) {
+            (_, 0) => 0,
+            (Some(ends), at) => ends[at as usize - 1] as usize,
+            (None, _) => self.bytes.len(),
+        }
+    }
+}
+
+impl From<Event> for Events {
+    fn from(event: Event) -> Self {
+        Self {
+            bytes: event.bytes,
+            ends: None,
+            range: 0..1,
+        }
+    }
+}
+
+/// Copies events into one piece of memory.
+#[derive(Debug, Default)]
+pub(crate) struct EventsBuilder {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    /// How long, and how many, the last ones were: the next are likely to be as many.
+    last: (usize, usize),
+}
+
+impl EventsBuilder {
+    /// Adds the event whose bytes these are, as [`Event::as_bytes`] gives them. False, and nothing
+    /// is added, if there would be more bytes than 4 GiB.
+    #[must_use]
+    pub(crate) fn push(&mut self, event: &[u8]) -> bool {
+        let Ok(end) = u32::try_from(self.bytes.len() + event.len()) else {
+            return false;
+        };
+        if self.ends.is_empty() {
+            let (byte_len, count) = self.last;
+            self.bytes.reserve(byte_len.max(event.len()));
+            self.ends.reserve(count);
+        }
+        self.bytes.extend_from_slice(event);
+        self.ends.push(end);
+        true
+    }
+
+    /// Length of what was added, in bytes.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What was added; `None` if nothing was. The builder is empty afterwards, and holds no memory.
+    pub(crate) fn finish(&mut self) -> Option<Events> {
+        let ends = std::mem::take(&mut self.ends);
+        let bytes = std::mem::take(&mut self.bytes);
+        self.last = (bytes.len(), ends.len());
+        let count = u32::try_from(ends.len()).ok().filter(|count| *count > 0)?;
+        Some(Events {
+            bytes: bytes.into(),
+            ends: (count > 1).then(|| ends.into()),
+            range: 0..count,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(events: &[&[u8]]) -> Events {
+        let mut builder = EventsBuilder::default();
+        assert!(events.iter().all(|event| builder.push(event)));
+        builder.finish().expect("there are some")
+    }
+
+    #[test]
+    fn events_come_out_as_they_went_in_whole_and_in_parts() {
+        let all: [&[u8]; 4] = [b"one", b"three", b"f", b"fourth"];
+        for count in 1..=all.len() {
+            let events = built(&all[..count]);
+            assert_eq!(events.len(), count);
+            assert_eq!(events.iter().collect::<Vec<_>>(), &all[..count]);
+            let bytes = |count: usize| all[..count].iter().map(|event| event.len()).sum::<usize>();
+            assert_eq!(events.byte_len(), bytes(count));
+            for at in 1..count {
+                let mut back = events.clone();
+                let front = back.split_to(at);
+                assert_eq!(front.iter().collect::<Vec<_>>(), &all[..at]);
+                assert_eq!(back.iter().collect::<Vec<_>>(), &all[at..count]);
+                assert_eq!(back.byte_len_of(1), all[at].len());
+                let each: Vec<_> = back.each().collect();
+                assert_eq!(each[0].as_bytes(), all[at]);
+            }
+        }
+        assert!(EventsBuilder::default().finish().is_none());
     }
 }

@@ -8,7 +8,7 @@
 //! - [`Proxy`], [`TypedProxy`]: invoke
 //! - [`Adapter`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
-//! - [`Event`]: a request on its way to another object, unopened
+//! - [`Event`], [`Events`]: requests on their way to another object, unopened
 //! - [`Connection`]: what is known of a connection, and calls back over it
 //! - [`pipeline`]: what wraps invocations and dispatches
 //! - [`contracts`]: the interfaces that Floe itself speaks
@@ -53,13 +53,13 @@ mod signals;
 mod transport;
 
 pub use adapter::{
-    Adapter, Cookie, Current, DispatchFuture, DispatchPlace, Dispatcher, IntoIdentity,
+    Adapter, Cookie, Current, DispatchFuture, DispatchPlace, Dispatcher, EventSink, IntoIdentity,
     LocateFuture, Located, OperationError, Request, Response, ServantLocator, dispatch_fn,
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};
 pub use error::{AdapterError, InvokeError, LocalError};
-pub use event::Event;
+pub use event::{Event, Events};
 pub use implicit::ImplicitContext;
 pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::{EndpointSelection, Settings};

@@ -529,3 +529,180 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         place.run(self.answer(request));
     }
 }
+
+/// Proxy to an object with interface `::Floe::LossListener`.
+///
+/// What a subscriber may be told of besides events, if it asked: by the quality of service "floe.lostFacet", whose
+/// value names the facet of the subscriber that has this interface.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LossListenerProxy(::floe::Proxy);
+
+impl LossListenerProxy {
+    /// Events were lost before the next one that is delivered.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `count`: How many.
+    /// - `total`: Those that the subscriber lost since it subscribed or the hub started, by reason.
+    pub async fn lost(
+        &self,
+        topic: &str,
+        count: i64,
+        total: &Losses,
+    ) -> Result<(), ::floe::InvokeError> {
+        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
+            name: "lost",
+            mode: ::floe::OperationMode::Normal,
+            returns_data: false,
+        };
+        self.0
+            .call(
+                &OPERATION,
+                |encoder| {
+                    encoder.put(topic);
+                    encoder.put(&count);
+                    encoder.put(total);
+                },
+                |_| Ok(()),
+            )
+            .await
+    }
+}
+
+impl ::floe::TypedProxy for LossListenerProxy {
+    const TYPE_ID: &'static str = "::Floe::LossListener";
+
+    fn from_proxy(proxy: ::floe::Proxy) -> Self {
+        Self(proxy)
+    }
+
+    fn as_proxy(&self) -> &::floe::Proxy {
+        &self.0
+    }
+}
+
+impl ::std::fmt::Display for LossListenerProxy {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        ::std::fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl ::floe::Nilable for LossListenerProxy {
+    const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
+
+    fn encode_nilable(value: Option<&Self>, encoder: &mut ::floe::Encoder<'_>) {
+        ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
+    }
+
+    fn decode_nilable(
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<Option<Self>, ::floe::DecodeError> {
+        let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
+        Ok(proxy.map(Self))
+    }
+}
+
+impl ::std::convert::From<LossListenerProxy> for ::floe::Proxy {
+    fn from(proxy: LossListenerProxy) -> Self {
+        proxy.0
+    }
+}
+
+/// What a subscriber may be told of besides events, if it asked: by the quality of service "floe.lostFacet", whose
+/// value names the facet of the subscriber that has this interface.
+pub trait LossListener: Send + Sync + 'static {
+    /// Events were lost before the next one that is delivered.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `count`: How many.
+    /// - `total`: Those that the subscriber lost since it subscribed or the hub started, by reason.
+    fn lost(
+        &self,
+        topic: String,
+        count: i64,
+        total: Losses,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send;
+}
+
+impl<S: LossListener> LossListener for ::std::sync::Arc<S> {
+    fn lost(
+        &self,
+        topic: String,
+        count: i64,
+        total: Losses,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send {
+        <S as LossListener>::lost(self, topic, count, total, current)
+    }
+}
+
+/// Dispatches requests to a servant with interface `::Floe::LossListener`.
+#[derive(Debug, Clone)]
+pub struct LossListenerDispatcher<S> {
+    servant: S,
+}
+
+impl<S: LossListener> LossListenerDispatcher<S> {
+    /// A dispatcher to this servant.
+    pub fn new(servant: S) -> Self {
+        Self { servant }
+    }
+
+    /// The servant.
+    pub fn servant(&self) -> &S {
+        &self.servant
+    }
+
+    async fn answer(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+    ) -> Result<::floe::Response, ::floe::SystemException> {
+        match request.operation() {
+            "lost" => {
+                let (topic, count, total) = request
+                    .decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| {
+                            let topic: String = decoder.get()?;
+                            let count: i64 = decoder.get()?;
+                            let total: Losses = decoder.get()?;
+                            Ok((topic, count, total))
+                        },
+                    )?;
+                let result = <S as LossListener>::lost(
+                        &self.servant,
+                        topic,
+                        count,
+                        total,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+            }
+            _ => {
+                request
+                    .builtin(
+                        "::Floe::LossListener",
+                        &["::Floe::LossListener", "::Ice::Object"],
+                    )
+            }
+        }
+    }
+}
+
+impl<S: LossListener> ::floe::Dispatcher for LossListenerDispatcher<S> {
+    fn dispatch(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+    ) -> ::floe::DispatchFuture {
+        ::std::boxed::Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+        place: &mut ::floe::DispatchPlace,
+    ) {
+        place.run(self.answer(request));
+    }
+}

@@ -2,20 +2,22 @@
 //!
 //! - `subscription.rs`: one subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: events that wait, bounded in number and bytes
+//! - `limits.rs`: how much may wait, and what happens to the rest
 //! - `accounts.rs`: what became of events
 //! - `qos.rs`: what a subscriber asks for
 //! - `names.rs`: which object an identity names
 
 mod accounts;
+mod limits;
 mod names;
 mod qos;
 mod queue;
 mod subscription;
 
 pub(crate) use accounts::{Accounts, Losses};
+pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use names::{
     ObjectName, is_too_long, publisher_name, subscriber_publisher_name, topic_name,
 };
 pub(crate) use qos::{Delivery, Qos, QosError};
-pub use queue::{OverflowPolicy, QueueLimits};
 pub(crate) use subscription::{Failure, OverflowNotice, Snapshot, State, Subscription, Turn};

@@ -5,21 +5,31 @@ use std::fmt;
 
 use floe::InvocationMode;
 
+use super::limits::{OverflowPolicy, QueueLimits};
+
 /// Requests to a twoway subscriber that may be unanswered at a time, as in IceStorm.
 pub(crate) const TWOWAY_OUTSTANDING_MAX: usize = 5;
 
 /// How events are delivered to a subscriber.
 ///
-/// Unknown keys are ignored, as by IceStorm. `locatorCacheTimeout` and `connectionCached` are
+/// Keys of ours begin with `floe.`; unknown keys are ignored, as by IceStorm. `locatorCacheTimeout` and `connectionCached` are
 /// checked but change nothing: they concern locators, which the runtime does not support yet.
 ///
 /// Source: Ice manual, "IceStorm Quality of Service"; observed: IceStorm 3.7.8.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Qos {
     /// How requests are sent.
     pub(crate) delivery: Delivery,
     /// Failures before the subscription ends.
     pub(crate) retry_count: RetryCount,
+    /// What is to happen when the queue is full; the hub's policy if none.
+    pub(crate) overflow: Option<OverflowPolicy>,
+    /// Events that may wait, if fewer than the hub allows.
+    pub(crate) events_max: Option<usize>,
+    /// Bytes that may wait, if fewer than the hub allows.
+    pub(crate) bytes_max: Option<usize>,
+    /// The facet that is told of events that were lost; none if nobody wants to know.
+    pub(crate) lost_facet: Option<String>,
 }
 
 /// How requests are sent to a subscriber.
@@ -90,26 +100,35 @@ impl Qos {
         }
         number(qos, "connectionCached", "connection cached setting")?;
         Ok(Self {
-            delivery: Delivery::of(mode, is_ordered)?,
+            delivery: Delivery::of(mode, is_ordered),
             retry_count: RetryCount::parse(text("retryCount")),
+            overflow: ours(qos, "floe.overflow", str::parse)?,
+            events_max: ours(qos, "floe.queueEvents", limit)?,
+            bytes_max: ours(qos, "floe.queueBytes", limit)?,
+            lost_facet: qos.get("floe.lostFacet").cloned(),
         })
+    }
+
+    /// The limits of the subscriber's queue: what it asked for, within those of the hub.
+    pub(crate) fn limits_within(&self, limits: QueueLimits) -> QueueLimits {
+        let least = |wish: Option<usize>, limit: usize| wish.map_or(limit, |wish| wish.min(limit));
+        QueueLimits {
+            events: least(self.events_max, limits.events),
+            bytes: least(self.bytes_max, limits.bytes),
+            overflow: self.overflow.unwrap_or(limits.overflow),
+        }
     }
 }
 
 impl Delivery {
-    fn of(mode: InvocationMode, is_ordered: bool) -> Result<Self, QosError> {
+    fn of(mode: InvocationMode, is_ordered: bool) -> Self {
         match mode {
-            InvocationMode::Twoway if is_ordered => Ok(Self::Twoway { outstanding_max: 1 }),
-            InvocationMode::Twoway => Ok(Self::Twoway {
+            InvocationMode::Twoway if is_ordered => Self::Twoway { outstanding_max: 1 },
+            InvocationMode::Twoway => Self::Twoway {
                 outstanding_max: TWOWAY_OUTSTANDING_MAX,
-            }),
-            InvocationMode::Oneway => Ok(Self::Oneway),
-            InvocationMode::BatchOneway => Ok(Self::Batch),
-            InvocationMode::Datagram | InvocationMode::BatchDatagram => Err(QosError::Bad(
-                "datagram delivery is not yet supported: expected a twoway, oneway or batch oneway \
-                 proxy, got a datagram one; subscribe with ice_oneway()"
-                    .to_owned(),
-            )),
+            },
+            InvocationMode::Oneway | InvocationMode::Datagram => Self::Oneway,
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => Self::Batch,
         }
     }
 }
@@ -141,6 +160,21 @@ impl RetryCount {
             Self::Unlimited => true,
         }
     }
+}
+
+/// What a key of ours says, if it is there.
+fn ours<T>(
+    qos: &BTreeMap<String, String>,
+    key: &str,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>, QosError> {
+    let value = qos.get(key).map(|text| parse(text)).transpose();
+    value.map_err(|reason| QosError::Bad(format!("invalid {key}: {reason}")))
+}
+
+fn limit(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("expected a number of at least 1, got {text:?}"))
 }
 
 /// The number that a key has, if it has any. `what` is IceStorm's name for it.
@@ -231,13 +265,34 @@ mod tests {
     }
 
     #[test]
-    fn datagram_subscribers_are_refused_with_the_way_out() {
-        let error = parse(&[], InvocationMode::Datagram).unwrap_err();
-        assert!(
-            matches!(&error, QosError::Bad(reason)
-                if reason.contains("not yet supported") && reason.contains("ice_oneway")),
-            "{error:?}"
-        );
-        assert!(parse(&[], InvocationMode::BatchDatagram).is_err());
+    fn datagrams_are_sent_as_oneway_requests_are() {
+        let delivery = |mode| parse(&[], mode).unwrap().delivery;
+        assert_eq!(delivery(InvocationMode::Datagram), Delivery::Oneway);
+        assert_eq!(delivery(InvocationMode::BatchDatagram), Delivery::Batch);
+    }
+
+    #[test]
+    fn a_subscriber_chooses_its_policy_and_may_ask_for_a_shorter_queue() {
+        let hub = QueueLimits::default();
+        let qos = twoway(&[("floe.overflow", "block"), ("floe.queueEvents", "7")]).unwrap();
+        let expected = QueueLimits {
+            events: 7,
+            bytes: hub.bytes,
+            overflow: OverflowPolicy::Block,
+        };
+        assert_eq!(qos.limits_within(hub), expected);
+        let huge = usize::MAX.to_string();
+        let qos = twoway(&[("floe.queueBytes", &huge), ("floe.queueEvents", &huge)]).unwrap();
+        assert_eq!(qos.limits_within(hub), hub, "the hub's limits stand");
+    }
+
+    #[test]
+    fn a_wrong_wish_of_ours_is_refused_with_what_was_expected() {
+        let error = twoway(&[("floe.overflow", "drop")]).unwrap_err();
+        let expected = "invalid floe.overflow: expected block, drop-oldest, drop-newest or disconnect, got \"drop\"";
+        assert_eq!(error, bad(expected));
+        let error = twoway(&[("floe.queueEvents", "0")]).unwrap_err();
+        let expected = "invalid floe.queueEvents: expected a number of at least 1, got \"0\"";
+        assert_eq!(error, bad(expected));
     }
 }

@@ -2,77 +2,72 @@
 
 use std::collections::VecDeque;
 
-/// How long something is, for the limits of a queue.
-pub(crate) trait ByteLen {
-    /// Length in bytes; at least 1.
-    fn byte_len(&self) -> usize;
+use super::limits::QueueLimits;
+
+/// Some events in order, at least one: they came together, and are parted only where they must be.
+pub(crate) trait Run: Clone {
+    /// Number of events; never 0.
+    fn len(&self) -> usize;
+
+    /// Length of the first `count` events in bytes; each has at least 1.
+    fn byte_len_of(&self, count: usize) -> usize;
+
+    /// Takes the first `count` events out; some are left.
+    fn split_to(&mut self, count: usize) -> Self;
+
+    /// Length of all events in bytes.
+    fn byte_len(&self) -> usize {
+        self.byte_len_of(self.len())
+    }
 }
 
-impl ByteLen for floe::Event {
-    fn byte_len(&self) -> usize {
+impl Run for floe::Events {
+    fn len(&self) -> usize {
         self.len()
     }
-}
 
-/// How much may wait for one subscriber.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[doc(alias = "Send.QueueSizeMax")]
-pub struct QueueLimits {
-    /// Events. Default 100,000: some seconds of a fast publisher.
-    pub events: usize,
-    /// Bytes of operation, mode, context and parameters. Default 64 MiB. An event that waits in
-    /// several queues is held once, and counts in each.
-    pub bytes: usize,
-    /// What happens when it is too much.
-    pub overflow: OverflowPolicy,
-}
-
-impl Default for QueueLimits {
-    fn default() -> Self {
-        Self {
-            events: 100_000,
-            bytes: 64 * 1024 * 1024,
-            overflow: OverflowPolicy::DropOldest,
-        }
+    fn byte_len_of(&self, count: usize) -> usize {
+        self.byte_len_of(count)
     }
-}
 
-/// What happens when an event does not fit into a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-#[doc(alias = "Send.QueueSizeMaxPolicy")]
-pub enum OverflowPolicy {
-    /// The events that wait longest are lost. The default: a subscriber that was slow for a while
-    /// goes on with the present.
-    #[default]
-    #[doc(alias = "DropEvents")]
-    DropOldest,
-    /// The subscription ends, and with it all that waits.
-    #[doc(alias = "RemoveSubscriber")]
-    Disconnect,
+    fn split_to(&mut self, count: usize) -> Self {
+        self.split_to(count)
+    }
 }
 
 /// First in, first out.
 #[derive(Debug)]
-pub(super) struct Queue<E> {
-    events: VecDeque<E>,
+pub(super) struct Queue<R> {
+    items: VecDeque<Item<R>>,
+    len: usize,
     bytes: usize,
+    /// Events that were lost since the last one that waits.
+    gap: u64,
 }
 
-impl<E: ByteLen> Queue<E> {
-    /// A drained queue keeps room for no more than this many events.
+#[derive(Debug)]
+struct Item<R> {
+    /// Events that were lost just before these.
+    gap: u64,
+    run: R,
+}
+
+impl<R: Run> Queue<R> {
+    /// A drained queue keeps room for no more than this many runs.
     const SPARE_MAX: usize = 1024;
 
     pub(super) fn new() -> Self {
         Self {
-            events: VecDeque::new(),
+            items: VecDeque::new(),
+            len: 0,
             bytes: 0,
+            gap: 0,
         }
     }
 
     /// Number of events.
     pub(super) fn len(&self) -> usize {
-        self.events.len()
+        self.len
     }
 
     /// Bytes of all events.
@@ -80,49 +75,107 @@ impl<E: ByteLen> Queue<E> {
         self.bytes
     }
 
-    /// Whether one more event of this length would be too much.
-    pub(super) fn is_full_for(&self, byte_len: usize, limits: &QueueLimits) -> bool {
-        self.events.len() >= limits.events || self.bytes + byte_len > limits.bytes
+    /// How many of these events, from the first, are not too much.
+    pub(super) fn room_for(&self, run: &R, limits: &QueueLimits) -> usize {
+        let events = limits.events.saturating_sub(self.len);
+        leading(run, events, limits.bytes.saturating_sub(self.bytes))
     }
 
     /// Whether no more than half of the limits is used.
     pub(super) fn is_half_empty(&self, limits: &QueueLimits) -> bool {
-        self.events.len() <= limits.events / 2 && self.bytes <= limits.bytes / 2
+        self.len <= limits.events / 2 && self.bytes <= limits.bytes / 2
     }
 
-    pub(super) fn push(&mut self, event: E) {
-        self.bytes += event.byte_len();
-        self.events.push_back(event);
+    pub(super) fn push(&mut self, run: R) {
+        self.len += run.len();
+        self.bytes += run.byte_len();
+        let gap = std::mem::take(&mut self.gap);
+        self.items.push_back(Item { gap, run });
     }
 
-    pub(super) fn pop(&mut self) -> Option<E> {
-        let event = self.events.pop_front()?;
-        self.bytes -= event.byte_len();
-        if self.events.is_empty() && self.events.capacity() > Self::SPARE_MAX {
-            self.events = VecDeque::new();
-        }
-        Some(event)
+    /// Notes that events were lost after all that wait.
+    pub(super) fn note_lost(&mut self, count: u64) {
+        self.gap += count;
     }
 
-    /// Moves events to `taken`: at least one if there is any, then as many as the limits allow.
-    pub(super) fn take(&mut self, events_max: usize, bytes_max: usize, taken: &mut Vec<E>) {
-        let mut bytes = 0;
-        for count in 0..events_max {
-            let Some(next) = self.events.front() else {
-                return;
-            };
-            bytes += next.byte_len();
-            if count > 0 && bytes > bytes_max {
-                return;
+    /// Drops the event that waits longest; false if there is none.
+    pub(super) fn drop_oldest(&mut self) -> bool {
+        let Some((gap, _)) = self.take_front(1) else {
+            return false;
+        };
+        let after = self.items.front_mut().map(|item| &mut item.gap);
+        *after.unwrap_or(&mut self.gap) += gap + 1;
+        true
+    }
+
+    /// Moves events to `taken`: at least one if there is any, then as many as the limits allow, up
+    /// to the next that were lost if they are to be noticed. How many were lost just before them.
+    pub(super) fn take(
+        &mut self,
+        events_max: usize,
+        bytes_max: usize,
+        notices_gaps: bool,
+        taken: &mut Vec<R>,
+    ) -> u64 {
+        let (mut events, mut bytes, mut gap) = (0, 0, 0);
+        while let Some(front) = self.items.front() {
+            let is_first = events == 0;
+            if notices_gaps && !is_first && front.gap > 0 {
+                break;
             }
-            taken.extend(self.pop());
+            let bytes_left = bytes_max.saturating_sub(bytes);
+            let fitting = leading(&front.run, events_max - events, bytes_left);
+            let count = if is_first { fitting.max(1) } else { fitting };
+            if count == 0 {
+                break;
+            }
+            let is_whole = count == front.run.len();
+            if let Some((before, run)) = self.take_front(count) {
+                gap += before;
+                events += count;
+                bytes += run.byte_len();
+                taken.push(run);
+            }
+            if !is_whole {
+                break;
+            }
         }
+        gap
     }
 
     /// Drops all events; how many.
     pub(super) fn clear(&mut self) -> usize {
-        let count = self.events.len();
-        *self = Self::new();
+        let count = self.len;
+        let gaps: u64 = self.items.iter().map(|item| item.gap).sum();
+        let gap = self.gap + gaps + count as u64;
+        *self = Self { gap, ..Self::new() };
         count
     }
+
+    /// Takes events out of the first run, and how many were lost before them.
+    fn take_front(&mut self, count: usize) -> Option<(u64, R)> {
+        let front = self.items.front_mut()?;
+        let gap = std::mem::take(&mut front.gap);
+        let run = if count < front.run.len() {
+            front.run.split_to(count)
+        } else {
+            self.items.pop_front()?.run
+        };
+        self.len -= run.len();
+        self.bytes -= run.byte_len();
+        if self.items.is_empty() && self.items.capacity() > Self::SPARE_MAX {
+            self.items = VecDeque::new();
+        }
+        Some((gap, run))
+    }
+}
+
+/// How many events of a run, from the first, are within limits.
+fn leading<R: Run>(run: &R, events_max: usize, bytes_max: usize) -> usize {
+    let events = run.len().min(events_max);
+    if run.byte_len_of(events) <= bytes_max {
+        return events;
+    }
+    let too_many = (1..=events).find(|count| run.byte_len_of(*count) > bytes_max);
+    too_many.map_or(events, |count| count - 1)
 }

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
+use super::limits::{OverflowPolicy, QueueLimits};
 use super::qos::{Delivery, Qos, RetryCount};
-use super::queue::{ByteLen, OverflowPolicy, Queue, QueueLimits};
+use super::queue::{Queue, Run};
 
 /// A subscriber as a state machine: events and the outcomes of deliveries go in, events to deliver
 /// come out.
@@ -21,8 +22,8 @@ use super::queue::{ByteLen, OverflowPolicy, Queue, QueueLimits};
 ///
 /// Source: Ice manual, "IceStorm Subscriber Error Handling"; observed: IceStorm 3.7.8.
 #[derive(Debug)]
-pub(crate) struct Subscription<E> {
-    queue: Queue<E>,
+pub(crate) struct Subscription<R> {
+    queue: Queue<R>,
     limits: QueueLimits,
     state: State,
     /// The time after which an offline subscriber is tried again; none if that is too far away to
@@ -38,6 +39,8 @@ pub(crate) struct Subscription<E> {
     is_draining: bool,
     overflow: Overflow,
     notice: Option<OverflowNotice>,
+    /// Whether the subscriber wants to know of events that it lost before the next.
+    notices_gaps: bool,
     /// Queued bytes at which the delivery wants to be woken; it is not parked if there is none.
     wake_at: Option<usize>,
 }
@@ -54,8 +57,11 @@ enum Overflow {
 /// What is worth telling people of a full queue, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OverflowNotice {
-    /// The queue is full: from now on events are lost.
-    Began,
+    /// The queue is full: from now on events are lost, by this policy.
+    Began {
+        /// Which.
+        policy: OverflowPolicy,
+    },
     /// There is room again, after so many events were lost.
     Ended {
         /// How many.
@@ -123,11 +129,12 @@ pub(crate) enum Turn {
     End,
 }
 
-impl<E: ByteLen> Subscription<E> {
+impl<R: Run> Subscription<R> {
+    /// `limits` are the hub's; the subscriber may have asked for less.
     pub(crate) fn new(qos: &Qos, limits: QueueLimits, discard_interval: Duration) -> Self {
         Self {
             queue: Queue::new(),
-            limits,
+            limits: qos.limits_within(limits),
             state: State::Online,
             offline_until: None,
             retry_count: qos.retry_count,
@@ -139,42 +146,55 @@ impl<E: ByteLen> Subscription<E> {
             is_draining: false,
             overflow: Overflow::No,
             notice: None,
+            notices_gaps: qos.lost_facet.is_some(),
             wake_at: None,
         }
     }
 
-    /// An event was published. True if the delivery must be woken. A subscription that has ended
+    /// Events were published. True if the delivery must be woken. A subscription that has ended
     /// takes no notice.
-    pub(crate) fn handle_event(&mut self, event: &E, now: Instant) -> bool
-    where
-        E: Clone,
-    {
+    pub(crate) fn handle_events(&mut self, run: &R, now: Instant) -> bool {
         if self.state == State::Gone {
             return false;
         }
-        self.accounts.offered += 1;
-        if self.state == State::Offline && self.offline_until.is_some_and(|until| now >= until) {
-            self.state = State::Online;
-        }
+        self.end_offline(now);
+        let count = run.len() as u64;
         match self.state {
             State::Online if !self.is_draining => {
-                self.enqueue(event);
-                self.wake_at_bytes()
+                let is_woken = self.enqueue(run, now);
+                is_woken || self.wake_at_bytes()
             }
             State::Offline => {
-                self.accounts.lost.offline += 1;
+                self.accounts.offered += count;
+                self.accounts.lost.offline += count;
+                self.queue.note_lost(count);
                 false
             }
             State::Failed => {
-                self.accounts.lost.removed += 1;
+                self.accounts.offered += count;
+                self.accounts.lost.removed += count;
                 self.state = State::Gone;
                 self.wake()
             }
             State::Online | State::Gone => {
-                self.accounts.lost.removed += 1;
+                self.accounts.offered += count;
+                self.accounts.lost.removed += count;
                 false
             }
         }
+    }
+
+    /// Events were published by somebody who waits until there is room for them: those for which
+    /// there is none come back, and have not been published yet. True if the delivery must be woken.
+    pub(crate) fn offer(&mut self, mut run: R, now: Instant) -> (bool, Option<R>) {
+        self.end_offline(now);
+        let room = self.queue.room_for(&run, &self.limits);
+        let can_wait = self.state == State::Online && !self.is_draining && self.can_ever_fit(&run);
+        if !self.is_waited_for() || !can_wait || room == run.len() {
+            return (self.handle_events(&run, now), None);
+        }
+        let is_woken = room > 0 && self.handle_events(&run.split_to(room), now);
+        (is_woken, Some(run))
     }
 
     /// What the delivery does next, if a turn is worth it from `bytes_min` queued bytes on.
@@ -192,12 +212,30 @@ impl<E: ByteLen> Subscription<E> {
     }
 
     /// Gives events to the delivery, which says later what became of them: at least one if there
-    /// is any, then as many as the limits allow.
-    pub(crate) fn take(&mut self, events_max: usize, bytes_max: usize, taken: &mut Vec<E>) {
-        let before = taken.len();
-        self.queue.take(events_max, bytes_max, taken);
-        self.outstanding += (taken.len() - before) as u64;
+    /// is any, then as many as the limits allow. How many were lost just before them, for those who
+    /// want to know.
+    pub(crate) fn take(
+        &mut self,
+        events_max: usize,
+        bytes_max: usize,
+        taken: &mut Vec<R>,
+    ) -> Option<u64> {
+        let before = self.queue.len();
+        let queue = &mut self.queue;
+        let gap = queue.take(events_max, bytes_max, self.notices_gaps, taken);
+        self.outstanding += (before - self.queue.len()) as u64;
         self.end_overflow_if_roomy();
+        (self.notices_gaps && gap > 0).then_some(gap)
+    }
+
+    /// Whether somebody who waits for room may try again: there is some, or it is not waited for.
+    pub(crate) fn is_roomy(&self) -> bool {
+        self.state != State::Online || self.is_draining || self.queue.is_half_empty(&self.limits)
+    }
+
+    /// Whether publishers may wait for room.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.limits.overflow == OverflowPolicy::Block
     }
 
     /// What is worth telling people since the last call.
@@ -259,41 +297,68 @@ impl<E: ByteLen> Subscription<E> {
         self.state
     }
 
-    fn enqueue(&mut self, event: &E)
-    where
-        E: Clone,
-    {
-        let byte_len = event.byte_len();
-        if !self.queue.is_full_for(byte_len, &self.limits) {
-            return self.queue.push(event.clone());
+    fn end_offline(&mut self, now: Instant) {
+        if self.state == State::Offline && self.offline_until.is_some_and(|until| now >= until) {
+            self.state = State::Online;
+        }
+    }
+
+    /// Queues events. True if the subscription ended with one of them and the delivery must be woken.
+    fn enqueue(&mut self, run: &R, now: Instant) -> bool {
+        if self.queue.room_for(run, &self.limits) == run.len() {
+            self.accounts.offered += run.len() as u64;
+            self.queue.push(run.clone());
+            return false;
+        }
+        let mut rest = run.clone();
+        while rest.len() > 1 {
+            self.enqueue_one(rest.split_to(1));
+            if self.state != State::Online {
+                return self.handle_events(&rest, now);
+            }
+        }
+        self.enqueue_one(rest);
+        false
+    }
+
+    fn enqueue_one(&mut self, event: R) {
+        self.accounts.offered += 1;
+        if self.queue.room_for(&event, &self.limits) > 0 {
+            return self.queue.push(event);
         }
         match self.limits.overflow {
-            OverflowPolicy::DropOldest => self.make_room_for(event, byte_len),
+            OverflowPolicy::DropOldest if self.can_ever_fit(&event) => self.make_room_for(event),
             OverflowPolicy::Disconnect => {
                 self.accounts.lost.overflow += 1;
                 self.fail();
                 self.notice = Some(OverflowNotice::Failed);
             }
+            _ => {
+                self.begin_overflow();
+                self.accounts.lost.overflow += 1;
+                self.queue.note_lost(1);
+            }
         }
     }
 
-    fn make_room_for(&mut self, event: &E, byte_len: usize)
-    where
-        E: Clone,
-    {
+    fn make_room_for(&mut self, event: R) {
+        self.begin_overflow();
+        while self.queue.room_for(&event, &self.limits) == 0 && self.queue.drop_oldest() {
+            self.accounts.lost.overflow += 1;
+        }
+        self.queue.push(event);
+    }
+
+    /// Whether an empty queue has room for the first of these.
+    fn can_ever_fit(&self, run: &R) -> bool {
+        run.byte_len_of(1) <= self.limits.bytes && self.limits.events > 0
+    }
+
+    fn begin_overflow(&mut self) {
         if self.overflow == Overflow::No {
             self.overflow = Overflow::Since(self.accounts.lost.overflow);
-            self.notice = Some(OverflowNotice::Began);
-        }
-        let never_fits = byte_len > self.limits.bytes || self.limits.events == 0;
-        while !never_fits && self.queue.is_full_for(byte_len, &self.limits) {
-            self.queue.pop();
-            self.accounts.lost.overflow += 1;
-        }
-        if never_fits {
-            self.accounts.lost.overflow += 1;
-        } else {
-            self.queue.push(event.clone());
+            let policy = self.limits.overflow;
+            self.notice = Some(OverflowNotice::Began { policy });
         }
     }
 

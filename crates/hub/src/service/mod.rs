@@ -3,10 +3,11 @@
 //! - `hub.rs`: a hub as its user sees it
 //! - `registry.rs`: all topics, and every change to them
 //! - `topic.rs`, `subscriber.rs`: one of each, around the pure core
-//! - `one_line.rs`: what peers say, for the log
+//! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
 //! - `delivery/`: how events leave, a file for each mode
 //! - `servants/`: the objects that peers invoke
 
+mod count;
 mod delivery;
 mod hub;
 mod one_line;

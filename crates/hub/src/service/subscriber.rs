@@ -5,11 +5,17 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use floe::{Event, Identity, InvokeError, LocalError, Proxy, SystemException, TypedProxy};
+use floe::{
+    Events, Identity, InvocationMode, InvokeError, LocalError, Proxy, SystemException, TypedProxy,
+};
 use tokio::sync::Notify;
 
+use super::count::{losses, number};
 use super::one_line::OneLine;
-use crate::core::{Failure, OverflowNotice, Qos, Snapshot, State, Subscription, Turn};
+use crate::contracts::floe::LossListenerProxy;
+use crate::core::{
+    Failure, OverflowNotice, OverflowPolicy, Qos, Snapshot, State, Subscription, Turn,
+};
 use crate::settings::HubSettings;
 
 /// A subscriber of a topic, shared by publishers and its delivery task.
@@ -20,8 +26,18 @@ pub(crate) struct Subscriber {
     qos_text: BTreeMap<String, String>,
     qos: Qos,
     /// Guards queue, state and accounts. Held for a few moves, never across a wait.
-    subscription: Mutex<Subscription<Event>>,
+    subscription: Mutex<Subscription<Events>>,
     /// Rung when the subscription says so; only its delivery task listens.
+    bell: Notify,
+    /// Where publishers stand that wait for room.
+    door: Door,
+}
+
+/// Where publishers wait, one behind the other: the first for room, the others for the first.
+#[derive(Default)]
+struct Door {
+    first: tokio::sync::Mutex<()>,
+    /// Rung when there is room.
     bell: Notify,
 }
 
@@ -33,8 +49,8 @@ impl Subscriber {
         qos: Qos,
         settings: &HubSettings,
     ) -> Self {
-        let subscription =
-            Subscription::new(&qos, settings.queue_limits, settings.discard_interval);
+        let limits = settings.limits_of(topic);
+        let subscription = Subscription::new(&qos, limits, settings.discard_interval);
         Self {
             topic: topic.clone(),
             proxy: proxy.ice_timeout(settings.send_timeout),
@@ -42,6 +58,7 @@ impl Subscriber {
             qos,
             subscription: Mutex::new(subscription),
             bell: Notify::new(),
+            door: Door::default(),
         }
     }
 
@@ -65,27 +82,59 @@ impl Subscriber {
         &self.qos
     }
 
-    /// Queues an event.
-    pub(crate) fn publish(&self, event: &Event, now: Instant) {
+    /// Queues events.
+    pub(crate) fn publish(&self, events: &Events, now: Instant) {
         let (must_wake, notice) = {
             let mut subscription = self.lock();
-            let must_wake = subscription.handle_event(event, now);
+            let must_wake = subscription.handle_events(events, now);
             (must_wake, subscription.poll_notice())
         };
         self.ring_if(must_wake);
         self.tell(notice);
     }
 
+    /// Whether publishers that ask for it wait while there is no room.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.lock().is_waited_for()
+    }
+
+    /// Queues events, and waits while there is no room if that is the policy of the subscription.
+    /// Those who wait come in the order in which they began to. Cancelled, some may be queued.
+    pub(crate) async fn publish_waiting(&self, events: Events) {
+        let _first = self.door.first.lock().await;
+        let mut rest = Some(events);
+        while let Some(events) = rest {
+            rest = self.offer(events);
+            if rest.is_some() {
+                self.door.bell.notified().await;
+            }
+        }
+    }
+
+    /// Queues the events for which there is room; the others come back.
+    fn offer(&self, events: Events) -> Option<Events> {
+        let (must_wake, rest, notice) = {
+            let mut subscription = self.lock();
+            let (must_wake, rest) = subscription.offer(events, Instant::now());
+            (must_wake, rest, subscription.poll_notice())
+        };
+        self.ring_if(must_wake);
+        self.tell(notice);
+        rest
+    }
+
     /// Ends the subscription: what is queued is lost.
     pub(crate) fn remove(&self) {
         let must_wake = self.lock().remove();
         self.ring_if(must_wake);
+        self.door.bell.notify_one();
     }
 
     /// Takes no more events; what is queued is still delivered.
     pub(crate) fn drain(&self) {
         let must_wake = self.lock().drain();
         self.ring_if(must_wake);
+        self.door.bell.notify_one();
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -109,33 +158,44 @@ impl Subscriber {
         }
     }
 
-    /// What the delivery does next; takes events if it delivers.
-    pub(super) fn next_turn(
+    /// What the delivery does next; takes events if it delivers, and tells of those that were lost
+    /// before them.
+    pub(super) async fn next_turn(
         &self,
         events_max: usize,
         bytes_max: usize,
-        taken: &mut Vec<Event>,
+        taken: &mut Vec<Events>,
     ) -> Turn {
-        let (turn, notice) = {
-            let mut subscription = self.lock();
-            let turn = subscription.turn(1);
-            if turn == Turn::Deliver {
-                subscription.take(events_max, bytes_max, taken);
-            }
-            (turn, subscription.poll_notice())
-        };
-        self.tell(notice);
+        let turn = self.lock().turn(1);
+        if turn == Turn::Deliver {
+            self.take(events_max, bytes_max, taken).await;
+        }
         turn
     }
 
-    /// Takes what is queued, within limits.
-    pub(super) fn take(&self, events_max: usize, bytes_max: usize, taken: &mut Vec<Event>) {
-        let notice = {
+    /// Takes what is queued, within limits; how many events. The subscriber is told of those that were
+    /// lost before them, if it asked.
+    pub(super) async fn take(
+        &self,
+        events_max: usize,
+        bytes_max: usize,
+        taken: &mut Vec<Events>,
+    ) -> usize {
+        let known = taken.len();
+        let (gap, is_roomy, notice) = {
             let mut subscription = self.lock();
-            subscription.take(events_max, bytes_max, taken);
-            subscription.poll_notice()
+            let gap = subscription.take(events_max, bytes_max, taken);
+            let is_roomy = subscription.is_waited_for() && subscription.is_roomy();
+            (gap, is_roomy, subscription.poll_notice())
         };
+        if is_roomy {
+            self.door.bell.notify_one();
+        }
         self.tell(notice);
+        if let Some(count) = gap {
+            self.tell_lost(count).await;
+        }
+        taken[known..].iter().map(Events::len).sum()
     }
 
     /// Waits for the bell. May be cancelled.
@@ -156,6 +216,7 @@ impl Subscriber {
             (before, subscription.state(), subscription.poll_notice())
         };
         self.tell(notice);
+        self.door.bell.notify_one();
         let (name, error) = (self.log_name(), OneLine(error));
         match after {
             State::Offline if before != after => {
@@ -180,9 +241,15 @@ impl Subscriber {
         };
         let name = self.log_name();
         match notice {
-            OverflowNotice::Began => tracing::warn!(
-                "{name} loses its oldest events: its queue is full, for it takes them too slowly"
-            ),
+            OverflowNotice::Began { policy } => {
+                let which = match policy {
+                    OverflowPolicy::DropOldest => "its oldest events",
+                    _ => "the newest events",
+                };
+                tracing::warn!(
+                    "{name} loses {which}: its queue is full, for it takes them too slowly"
+                );
+            }
             OverflowNotice::Ended { lost } => tracing::warn!(
                 "{name} loses no more events: its queue was full, and {lost} were lost"
             ),
@@ -192,13 +259,33 @@ impl Subscriber {
         }
     }
 
+    /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if
+    /// the subscriber is gone, the events that follow tell it.
+    async fn tell_lost(&self, count: u64) {
+        let Some(facet) = &self.qos.lost_facet else {
+            return;
+        };
+        let listener = self.proxy.ice_facet(facet);
+        let listener = LossListenerProxy::from_proxy(match self.proxy.reference().mode {
+            InvocationMode::BatchOneway => listener.ice_oneway(),
+            InvocationMode::BatchDatagram => listener.ice_datagram(),
+            _ => listener,
+        });
+        let total = losses(self.snapshot().accounts.lost);
+        let told = listener.lost(&self.topic, number(count), &total).await;
+        if let Err(error) = told {
+            let (name, error) = (self.log_name(), OneLine(error));
+            tracing::debug!("could not tell {name} of {count} lost events: {error}");
+        }
+    }
+
     fn ring_if(&self, must_wake: bool) {
         if must_wake {
             self.bell.notify_one();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Subscription<Event>> {
+    fn lock(&self) -> MutexGuard<'_, Subscription<Events>> {
         // Its methods move events between counters: none is left half way by a panic.
         self.subscription
             .lock()

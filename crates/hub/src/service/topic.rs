@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use floe::{Event, Identity};
+use floe::{Event, EventSink, Events, Identity};
 
 use super::subscriber::Subscriber;
 use crate::core::Accounts;
@@ -53,18 +53,39 @@ impl Topic {
         &self.name
     }
 
-    /// Puts an event into the queues of all subscribers.
-    pub(crate) fn publish(&self, event: &Event) {
-        self.published.fetch_add(1, Ordering::Relaxed);
+    /// Puts events into the queues of all subscribers.
+    pub(crate) fn publish(&self, events: &Events) {
+        self.count(events);
         let subscribers = self.read();
         if subscribers.is_empty() {
             return;
         }
-        let event = to_queue(event);
         let now = Instant::now();
         for subscriber in subscribers.iter() {
-            subscriber.publish(&event, now);
+            subscriber.publish(events, now);
         }
+    }
+
+    /// The same, waiting where the policy of a subscription is to wait for room. Nobody else waits for
+    /// that: the others have the events at once.
+    pub(crate) async fn publish_waiting(&self, events: &Events) {
+        self.count(events);
+        let mut slow = Vec::new();
+        let now = Instant::now();
+        for subscriber in self.read().iter() {
+            match subscriber.is_waited_for() {
+                true => slow.push(subscriber.clone()),
+                false => subscriber.publish(events, now),
+            }
+        }
+        for subscriber in slow {
+            subscriber.publish_waiting(events.clone()).await;
+        }
+    }
+
+    fn count(&self, events: &Events) {
+        let count = events.len() as u64;
+        self.published.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Events that were published to the topic; those for a single subscriber do not count.
@@ -177,11 +198,17 @@ impl Topic {
     }
 }
 
+/// Publisher objects hand over what came together.
+impl EventSink for Topic {
+    fn take(&self, events: Events) {
+        self.publish(&events);
+    }
+}
+
 /// The event as it may wait: not in a buffer that is much longer than itself.
-pub(crate) fn to_queue(event: &Event) -> Event {
-    if event.len() <= DETACHED_LEN_MAX {
-        event.detached()
-    } else {
-        event.clone()
+pub(crate) fn to_queue(event: Event) -> Events {
+    match event.len() <= DETACHED_LEN_MAX {
+        true => event.detached().into(),
+        false => event.into(),
     }
 }

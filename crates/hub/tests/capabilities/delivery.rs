@@ -227,3 +227,17 @@ async fn a_shutdown_delivers_what_is_queued() {
     world.shut_down().await;
     assert_eq!(inbox.operations(10).await, numbered(10));
 }
+
+#[tokio::test]
+async fn datagram_subscribers_get_datagrams_one_by_one_and_in_batches() {
+    let world = World::start().await;
+    let subscribers = Subscribers::at("udp -h 127.0.0.1 -p 0").await;
+    let (single, mut single_inbox) = subscribers.add("single");
+    let (batch, mut batch_inbox) = subscribers.add("batch");
+    let topic = world.create("t").await;
+    subscribe(&topic, &single.ice_datagram(), &[]).await;
+    subscribe(&topic, &batch.ice_batch_datagram(), &[]).await;
+    publish_many(&publisher(&topic).await, 20).await;
+    assert_eq!(single_inbox.operations(20).await, numbered(20));
+    assert_eq!(batch_inbox.operations(20).await, numbered(20));
+}

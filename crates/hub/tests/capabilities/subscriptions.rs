@@ -1,7 +1,7 @@
 //! Subscribing and unsubscribing.
 
 use floe::contracts::ice_storm::TopicSubscribeAndGetPublisherError as SubscribeError;
-use floe::{InvocationMode, InvokeError, SystemException, TypedProxy};
+use floe::{InvokeError, SystemException, TypedProxy};
 
 use crate::world::{Subscribers, World, identity, publish, publisher, qos, soon, subscribe};
 
@@ -119,12 +119,6 @@ async fn a_quality_of_service_that_cannot_be_had_is_refused() {
     assert_eq!(
         reason(&proxy.ice_oneway(), &ordered).await,
         "ordered reliability requires a twoway proxy"
-    );
-    let datagram = proxy.ice_mode(InvocationMode::Datagram);
-    assert!(
-        reason(&datagram, &[])
-            .await
-            .contains("datagram delivery is not yet supported")
     );
     let indirect: floe::Proxy = world.client.proxy("s @ adapter").unwrap();
     assert!(

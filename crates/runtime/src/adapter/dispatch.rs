@@ -17,7 +17,7 @@ use floe_wire::reference::Identity;
 use super::{Adapter, DispatchPlace, OperationError, Origin};
 use crate::connection::handle;
 use crate::error::system_exception;
-use crate::event::Event;
+use crate::event::{Event, Events};
 
 /// Answers requests: a servant as its adapter sees it.
 ///
@@ -34,6 +34,20 @@ pub trait Dispatcher: Send + Sync + 'static {
     fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
         place.run_boxed(self.dispatch(request));
     }
+
+    /// Who takes the requests to this object as events, if they are not to be dispatched one by one:
+    /// those that arrived together are handed over together, and each is answered with nothing in its
+    /// own encoding. It is asked anew for each read of a connection.
+    fn event_sink(&self, _current: &Current) -> Option<Arc<dyn EventSink>> {
+        None
+    }
+}
+
+/// Takes requests to an object as events, without looking into them.
+pub trait EventSink: Send + Sync + 'static {
+    /// Takes events in the order in which they came. It must not wait: what follows on the
+    /// connection, and the answers to these, wait for it.
+    fn take(&self, events: Events);
 }
 
 /// A servant may be shared, for example with whoever looks at what it counted.
@@ -44,6 +58,10 @@ impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
 
     fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
         Arc::clone(&*self).dispatch_in(request, place);
+    }
+
+    fn event_sink(&self, current: &Current) -> Option<Arc<dyn EventSink>> {
+        (**self).event_sink(current)
     }
 }
 

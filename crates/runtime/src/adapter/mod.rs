@@ -27,7 +27,9 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 pub(crate) use dispatch::Parts;
-pub use dispatch::{Current, DispatchFuture, Dispatcher, Request, Response, dispatch_fn};
+pub use dispatch::{
+    Current, DispatchFuture, Dispatcher, EventSink, Request, Response, dispatch_fn,
+};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
 pub(crate) use origin::Origin;

@@ -15,6 +15,7 @@ use floe_wire::message::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::collecting::{Collecting, reason};
 use super::found::Found;
 use super::{Connection, Shared};
 use crate::adapter::{AdapterCore, DispatchPlace, Dispatcher, Origin, Parts, Request, Response};
@@ -37,6 +38,7 @@ pub(super) struct Dispatching {
     /// Of the connection when the origin of the spare was made.
     adapter_version: u64,
     found: Found,
+    collecting: Collecting,
     place: DispatchPlace,
     /// Bounds the dispatches under way in number and in bytes. There must be enough of it before the
     /// first poll: a dispatch that has been polled may hold what others wait for, and must not wait
@@ -88,6 +90,7 @@ impl Dispatching {
             spare: None,
             adapter_version: 0,
             found: Found::default(),
+            collecting: Collecting::default(),
             place: DispatchPlace::default(),
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
@@ -129,7 +132,10 @@ impl Dispatching {
 
     /// Dispatches a request of a run.
     fn dispatch(&mut self, parts: Box<Parts>, share: u32, run: &IncomingRun) {
-        match self.begin(parts) {
+        let Some(polled) = self.begin(parts) else {
+            return;
+        };
+        match polled {
             Poll::Ready(Ok(response)) => self.reply(response),
             Poll::Ready(Err(exception)) => self.reply_exception(run.last(), |_| exception),
             Poll::Pending => {
@@ -181,7 +187,10 @@ impl Dispatching {
             if !self.take_adapter_permit(&parts) {
                 return Stop::Waiting(parts);
             }
-            match self.begin(parts) {
+            let Some(polled) = self.begin(parts) else {
+                continue;
+            };
+            match polled {
                 Poll::Ready(Ok(response)) => self.take_back(response.into_parts()),
                 Poll::Ready(Err(_)) => {}
                 Poll::Pending => return Stop::Running,
@@ -191,6 +200,8 @@ impl Dispatching {
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
     pub(super) async fn finish_read(&mut self) {
+        self.hand_over();
+        self.collecting.forget();
         self.found.forget();
         self.adapter_permit = None;
         if let Some(spare) = &mut self.spare {
@@ -213,6 +224,8 @@ impl Dispatching {
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.spare = None;
             self.adapter_permit = None;
+            self.hand_over();
+            self.collecting.forget();
             self.found.forget();
         }
         if let Some(mut parts) = self.spare.take()
@@ -236,27 +249,55 @@ impl Dispatching {
     }
 
     /// Starts the dispatch of a request, and polls it once; a panic of the servant is a failure of
-    /// that request alone.
+    /// that request alone. `None` if it is an event, which is handed over with those that follow.
     #[inline]
-    fn begin(&mut self, mut parts: Box<Parts>) -> Poll<Result<Response, SystemException>> {
+    fn begin(&mut self, mut parts: Box<Parts>) -> Option<Poll<Result<Response, SystemException>>> {
+        if self.collecting.takes(&parts.current.request) {
+            self.collect(parts);
+            return None;
+        }
+        self.hand_over();
         let dispatcher = match self.found.find(&mut parts) {
             Ok(dispatcher) => dispatcher,
             Err(exception) => {
                 self.spare = Some(parts);
-                return Poll::Ready(Err(exception));
+                return Some(Poll::Ready(Err(exception)));
             }
         };
+        if let Some(sink) = dispatcher.event_sink(&parts.current) {
+            self.collecting.begin(sink, &parts.current.request);
+            self.collect(parts);
+            return None;
+        }
         let place = &mut self.place;
-        catch_unwind(AssertUnwindSafe(|| {
+        let polled = catch_unwind(AssertUnwindSafe(|| {
             dispatcher.dispatch_in(Request::of(parts), place);
             place.poll(&mut Context::from_waker(Waker::noop()))
         }))
-        .unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
+        .unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))));
+        Some(polled)
+    }
+
+    fn collect(&mut self, parts: Box<Parts>) {
+        let is_enough = self.collecting.add(&parts.current.request);
+        self.take_back(parts);
+        if is_enough {
+            self.hand_over();
+        }
+    }
+
+    /// Hands the events over that were collected.
+    #[inline]
+    fn hand_over(&mut self) {
+        if !self.collecting.is_empty() {
+            self.reply_count += self.collecting.hand_over(&mut self.replies);
+        }
     }
 
     /// Writes the replies collected so far. A peer that does not read its replies is not read from,
     /// so that they cannot pile up here.
     async fn flush(&mut self) {
+        self.hand_over();
         let count = std::mem::take(&mut self.reply_count);
         if count == 0 {
             return;
@@ -476,9 +517,7 @@ pub(crate) fn poll_dispatch(
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> SystemException {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let reason = text.unwrap_or("no reason given");
+    let reason = reason(panic);
     tracing::error!("a servant panicked: {reason}");
     SystemException::UnknownException(format!("the servant panicked: {reason}"))
 }

@@ -6,7 +6,7 @@
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`: who reads: a task, a thread, or the callers in turns
 //! - `slot.rs`: where a caller waits for its reply
-//! - `dispatching.rs`, `found.rs`: requests of the peer, dispatched in place
+//! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
 //! - `handle.rs`: what users see of a connection
@@ -15,6 +15,7 @@
 //! writing, writes it.
 
 pub(crate) mod burst;
+mod collecting;
 mod compressing;
 pub(crate) mod dispatching;
 mod driver;

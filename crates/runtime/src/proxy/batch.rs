@@ -12,7 +12,7 @@ use super::invoke::check_datagram;
 use super::{Inner, OperationInfo, Proxy};
 use crate::connection::Connection;
 use crate::error::{InvokeError, LocalError};
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 /// What a batch proxy has collected.
@@ -96,12 +96,10 @@ impl Proxy {
     /// Collects an event, as [`Proxy::collect`] does.
     pub(super) async fn collect_event(&self, event: &Event) -> Result<(), InvokeError> {
         let len_max = self.batch_size_max();
-        let reference = self.reference();
-        let (identity, facet) = (&reference.identity, &reference.facet);
         let full = self.push(|batch| {
             batch
                 .writer
-                .push_event(identity, facet, event.as_bytes(), len_max)
+                .push_event(self.target(), event.as_bytes(), len_max)
         })?;
         match full {
             Some(full) => self.post_full(full).await,
@@ -110,14 +108,13 @@ impl Proxy {
     }
 
     /// Sends events in batches of their own, apart from what is collected.
-    pub(super) async fn forward_batch(&self, events: &[Event]) -> Result<(), InvokeError> {
-        let reference = self.reference();
-        let (identity, facet) = (&reference.identity, &reference.facet);
+    pub(super) async fn forward_batch(&self, events: &[Events]) -> Result<(), InvokeError> {
+        let target = self.target();
         let len_max = self.batch_size_max();
         let mut batch = BatchWriter::default();
-        for event in events {
+        for event in events.iter().flat_map(Events::iter) {
             let count = batch.count();
-            let full = batch.push_event(identity, facet, event.as_bytes(), len_max);
+            let full = batch.push_event(target, event, len_max);
             if let Some(full) = full.map_err(not_encoded)? {
                 self.post_batch(full, count).await?;
             }

@@ -3,16 +3,14 @@
 use std::borrow::Cow;
 
 use floe_wire::encoding::{Encapsulation, EncodeError, Encoder, EncodingVersion};
-use floe_wire::message::{
-    Context, OperationMode, Outcome, RequestHead, RequestId, Target, forward_request,
-};
+use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId, Target};
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
 use super::attempt::{Terms, Until};
 use crate::connection::Failure;
 use crate::error::{InvokeError, LocalError};
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::pipeline::Invocation;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
@@ -53,22 +51,20 @@ impl Proxy {
     pub async fn forward(&self, event: &Event) -> Result<Option<Outcome>, InvokeError> {
         match self.reference().mode {
             InvocationMode::Twoway => {
-                let write = |buffer: &mut Vec<u8>, id| self.write_event(buffer, id, event);
+                let write = |buffer: &mut Vec<u8>, id| {
+                    self.target().write_event(buffer, id, event.as_bytes())
+                };
                 returned(
                     self.exchange(&self.terms(event.operation(), false), write)
                         .await?,
                 )
             }
-            InvocationMode::Oneway => {
-                self.forward_all(std::slice::from_ref(event)).await?;
+            InvocationMode::Oneway | InvocationMode::Datagram => {
+                self.forward_all(&[event.clone().into()]).await?;
                 Ok(None)
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
                 self.collect_event(event).await?;
-                Ok(None)
-            }
-            InvocationMode::Datagram => {
-                self.forward_all(std::slice::from_ref(event)).await?;
                 Ok(None)
             }
         }
@@ -80,12 +76,14 @@ impl Proxy {
     ///
     /// # Errors
     /// As [`Proxy::invoke`]; some of the events may have been sent.
-    pub async fn forward_all(&self, events: &[Event]) -> Result<(), InvokeError> {
+    pub async fn forward_all(&self, events: &[Events]) -> Result<(), InvokeError> {
+        let target = self.target();
+        let each = || events.iter().flat_map(Events::iter);
         match self.reference().mode {
             InvocationMode::Twoway | InvocationMode::Oneway => {
                 let write = |buffer: &mut Vec<u8>| {
-                    let mut events = events.iter();
-                    events.try_for_each(|event| self.write_event(buffer, RequestId::ONEWAY, event))
+                    each()
+                        .try_for_each(|event| target.write_event(buffer, RequestId::ONEWAY, event))
                 };
                 self.post(&self.terms("(events)", false), Until::Written, write)
                     .await
@@ -94,9 +92,9 @@ impl Proxy {
                 self.forward_batch(events).await
             }
             InvocationMode::Datagram => {
-                for event in events {
+                for event in each() {
                     let write =
-                        |buffer: &mut Vec<u8>| self.write_event(buffer, RequestId::ONEWAY, event);
+                        |buffer: &mut Vec<u8>| target.write_event(buffer, RequestId::ONEWAY, event);
                     self.post_datagram("(event)", write).await?;
                 }
                 Ok(())
@@ -236,20 +234,12 @@ impl Proxy {
         Cow::Owned(context)
     }
 
-    fn write_event(
-        &self,
-        buffer: &mut Vec<u8>,
-        id: RequestId,
-        event: &Event,
-    ) -> Result<(), EncodeError> {
-        let reference = self.reference();
-        forward_request(
-            buffer,
-            id,
-            &reference.identity,
-            &reference.facet,
-            event.as_bytes(),
-        )
+    /// Identity and facet, encoded.
+    pub(super) fn target(&self) -> &Target {
+        self.inner.target.get_or_init(|| {
+            let reference = self.reference();
+            Target::new(&reference.identity, &reference.facet)
+        })
     }
 
     pub(super) fn header<'a>(

@@ -6,7 +6,8 @@ use super::{Connection, Event, Role};
 use crate::encoding::EncodingVersion;
 use crate::message::{
     BatchWriter, CLOSE_CONNECTION, Context, MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType,
-    OperationMode, Outcome, ProtocolError, RequestHeader, RequestId, VALIDATE_CONNECTION, reply,
+    OperationMode, Outcome, ProtocolError, RequestHeader, RequestId, Target, VALIDATE_CONNECTION,
+    reply,
 };
 use crate::reference::Identity;
 
@@ -203,14 +204,10 @@ fn a_batch_gives_its_requests_in_order() {
 #[test]
 fn a_batch_count_that_cannot_fit_is_refused() {
     let mut bytes = BatchWriter::default();
-    let identity = Identity {
-        name: "o".into(),
-        category: String::new(),
-    };
+    let target = Target::new(&Identity::new("o"), "");
     bytes
         .push_event(
-            &identity,
-            "",
+            &target,
             b"\x01x\x00\x00\x06\x00\x00\x00\x01\x01",
             usize::MAX,
         )
@@ -224,30 +221,26 @@ fn a_batch_count_that_cannot_fit_is_refused() {
 
 #[test]
 fn an_event_is_forwarded_byte_for_byte() {
-    use crate::message::{IncomingRequest, forward_request};
+    use crate::message::IncomingRequest;
     let original = message(&request(RequestId(9)));
     let incoming = IncomingRequest::parse(&original).unwrap();
     let mut forwarded = Vec::new();
-    forward_request(
-        &mut forwarded,
-        RequestId(9),
-        &incoming.identity(),
-        "",
-        &incoming.event(),
-    )
-    .unwrap();
+    let target = Target::new(&incoming.identity(), "");
+    let id = RequestId(9);
+    let written = target.write_event(&mut forwarded, id, &incoming.event());
+    assert_eq!(written, Ok(()));
     assert_eq!(forwarded, original.bytes);
 }
 
 #[test]
 fn a_batch_over_its_limit_gives_back_what_came_before() {
-    let identity = Identity::new("o");
+    let target = Target::new(&Identity::new("o"), "");
     let event = b"\x02op\x00\x00\x06\x00\x00\x00\x01\x01";
     let mut batch = BatchWriter::default();
-    assert_eq!(batch.push_event(&identity, "", event, 60), Ok(None));
-    assert_eq!(batch.push_event(&identity, "", event, 60), Ok(None));
+    assert_eq!(batch.push_event(&target, event, 60), Ok(None));
+    assert_eq!(batch.push_event(&target, event, 60), Ok(None));
     let full = batch
-        .push_event(&identity, "", event, 60)
+        .push_event(&target, event, 60)
         .unwrap()
         .expect("two fit into 60 bytes");
     assert_eq!((full.len(), batch.count()), (48, 1));

@@ -1,15 +1,15 @@
 //! Batches: several oneway requests behind one header.
 
 use super::header::{begin_message, end_message};
-use super::request::{Fields, write_target};
+use super::request::Fields;
 use super::row::{Checked, Next, Row};
 use super::{
     HEADER_LEN, IncomingRequest, Message, MessageType, RequestHead, RequestHeader, RequestId,
+    Target,
 };
 use crate::encoding::{
     DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, EncodingVersion,
 };
-use crate::reference::Identity;
 
 /// The least bytes that a request takes in a batch.
 const REQUEST_LEN_MIN: usize = 12;
@@ -79,21 +79,19 @@ impl BatchWriter {
         })
     }
 
-    /// Adds a request for `identity` around the [`IncomingRequest::event`] of another, as
-    /// [`BatchWriter::push`] does.
+    /// Adds a request around the [`IncomingRequest::event`] of another, as [`BatchWriter::push`]
+    /// does.
     ///
     /// # Errors
     /// [`EncodeError`] if the message gets longer than its size can say.
     pub fn push_event(
         &mut self,
-        identity: &Identity,
-        facet: &str,
+        target: &Target,
         event: &[u8],
         len_max: usize,
     ) -> Result<Option<Vec<u8>>, EncodeError> {
         self.add(len_max, |buffer| {
-            write_target(buffer, identity, facet);
-            buffer.extend_from_slice(event);
+            target.write_event_body(buffer, event);
             Ok(())
         })
     }

@@ -21,6 +21,30 @@ impl Target {
             bytes: bytes.into(),
         }
     }
+
+    /// Appends a Request message to it around the [event](super::IncomingRequest::event) of a request
+    /// that came from elsewhere: operation, mode, context and parameters travel unopened. On error
+    /// the buffer is as before.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if the message gets longer than its size can say.
+    pub fn write_event(
+        &self,
+        buffer: &mut Vec<u8>,
+        id: RequestId,
+        event: &[u8],
+    ) -> Result<(), EncodeError> {
+        let start = begin_message(buffer, MessageType::Request);
+        buffer.extend_from_slice(&id.0.to_le_bytes());
+        self.write_event_body(buffer, event);
+        end_message(buffer, start)
+    }
+
+    /// Appends it as it stands in a batch.
+    pub(super) fn write_event_body(&self, buffer: &mut Vec<u8>, event: &[u8]) {
+        buffer.extend_from_slice(&self.bytes);
+        buffer.extend_from_slice(event);
+    }
 }
 
 /// What a request says besides its parameters, as [`RequestHeader`](super::RequestHeader), to a target

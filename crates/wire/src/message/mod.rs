@@ -28,7 +28,7 @@ pub use header::{
 pub use incoming::Message;
 pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};
-pub use request::{IncomingRequest, RequestHeader, RequestId, forward_request};
+pub use request::{IncomingRequest, RequestHeader, RequestId};
 pub use row::Next;
 pub use run::IncomingRun;
 pub use system_exception::{RequestFailed, SystemException};

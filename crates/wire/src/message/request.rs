@@ -115,25 +115,6 @@ impl RequestHeader<'_> {
     }
 }
 
-/// Appends a Request message for another target around the [`IncomingRequest::event`] of a request
-/// that came from elsewhere: operation, mode, context and parameters travel unopened.
-///
-/// # Errors
-/// [`EncodeError`] if the message gets longer than its size can say.
-pub fn forward_request(
-    buffer: &mut Vec<u8>,
-    id: RequestId,
-    identity: &Identity,
-    facet: &str,
-    event: &[u8],
-) -> Result<(), EncodeError> {
-    let start = begin_message(buffer, MessageType::Request);
-    buffer.extend_from_slice(&id.0.to_le_bytes());
-    write_target(buffer, identity, facet);
-    buffer.extend_from_slice(event);
-    end_message(buffer, start)
-}
-
 pub(super) fn write_target(buffer: &mut Vec<u8>, identity: &Identity, facet: &str) {
     let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
     identity.encode(&mut encoder);
@@ -318,10 +299,15 @@ impl IncomingRequest {
     }
 
     /// Operation, mode, context and parameters as they stand on the wire: what
-    /// [`forward_request`] sends on to another target. Shares the message's bytes.
+    /// [`Target::write_event`](super::Target::write_event) sends on to another target. Shares the message's bytes.
     pub fn event(&self) -> Bytes {
         let range = self.range(self.fields.event_start, self.fields.parameters.end);
         self.bytes.slice(range)
+    }
+
+    /// The same, borrowed.
+    pub fn event_bytes(&self) -> &[u8] {
+        &self.bytes[self.range(self.fields.event_start, self.fields.parameters.end)]
     }
 
     /// Identity and facet as they stand on the wire. Equal bytes are the same target; a peer may

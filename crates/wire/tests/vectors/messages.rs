@@ -5,7 +5,7 @@ use floe_wire::compression::{Compression, Compressor, Decompressor};
 use floe_wire::message::{
     BatchWriter, CLOSE_CONNECTION, Context, IncomingBatch, IncomingReply, IncomingRequest,
     MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType, OperationMode, Outcome, RequestHeader,
-    RequestId, VALIDATE_CONNECTION, forward_request,
+    RequestId, Target, VALIDATE_CONNECTION,
 };
 use floe_wire::reference::Identity;
 use serde_json::Value;
@@ -185,15 +185,10 @@ fn run_request(vector: &Vector, message: &Message) {
     }
 
     let mut forwarded = Vec::new();
-    let target = (request.identity(), request.facet());
-    forward_request(
-        &mut forwarded,
-        request.id(),
-        &target.0,
-        target.1,
-        &request.event(),
-    )
-    .expect("short enough");
+    let target = Target::new(&request.identity(), request.facet());
+    target
+        .write_event(&mut forwarded, request.id(), &request.event())
+        .expect("short enough");
     assert_eq!(
         hex(&forwarded),
         hex(&vector.bytes),
@@ -237,8 +232,7 @@ fn run_batch(vector: &Vector, message: &Message) {
         });
         forwarder
             .push_event(
-                &request.identity(),
-                request.facet(),
+                &Target::new(&request.identity(), request.facet()),
                 &request.event(),
                 usize::MAX,
             )

@@ -5,28 +5,38 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
 
-/// An event that is as long as it says; events are numbered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Numbered {
-    number: u32,
-    byte_len: usize,
-}
+/// Events that are as long as they say; they are numbered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Numbered(Vec<(u32, usize)>);
 
-impl ByteLen for Numbered {
-    fn byte_len(&self) -> usize {
-        self.byte_len
+impl Run for Numbered {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn byte_len_of(&self, count: usize) -> usize {
+        self.0[..count].iter().map(|(_, byte_len)| byte_len).sum()
+    }
+
+    fn split_to(&mut self, count: usize) -> Self {
+        let rest = self.0.split_off(count);
+        Self(std::mem::replace(&mut self.0, rest))
     }
 }
 
 fn event(number: u32) -> Numbered {
-    Numbered {
-        number,
-        byte_len: 10,
-    }
+    events(number..number + 1)
+}
+
+fn events(numbers: std::ops::Range<u32>) -> Numbered {
+    Numbered(numbers.map(|number| (number, 10)).collect())
 }
 
 const TWOWAY: Delivery = Delivery::Twoway {
     outstanding_max: TWOWAY_OUTSTANDING_MAX,
+};
+const BEGAN: OverflowNotice = OverflowNotice::Began {
+    policy: OverflowPolicy::DropOldest,
 };
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -39,11 +49,19 @@ fn limits(overflow: OverflowPolicy) -> QueueLimits {
 }
 
 fn subscription(retry_count: RetryCount) -> Subscription<Numbered> {
-    let qos = Qos {
-        delivery: TWOWAY,
-        retry_count,
-    };
+    let qos = qos(TWOWAY, retry_count);
     Subscription::new(&qos, limits(OverflowPolicy::DropOldest), DISCARD_INTERVAL)
+}
+
+fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
+    Qos {
+        delivery,
+        retry_count,
+        overflow: None,
+        events_max: None,
+        bytes_max: None,
+        lost_facet: None,
+    }
 }
 
 fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32> {
@@ -51,15 +69,20 @@ fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32
     if subscription.turn(1) == Turn::Deliver {
         subscription.take(events_max, usize::MAX, &mut taken);
     }
-    taken.iter().map(|event| event.number).collect()
+    numbers(&taken)
+}
+
+fn numbers(taken: &[Numbered]) -> Vec<u32> {
+    let events = taken.iter().flat_map(|run| &run.0);
+    events.map(|(number, _)| *number).collect()
 }
 
 /// Lets a subscription fail with one event in delivery and one in the queue.
 fn failed(retry_count: RetryCount, failure: Failure, now: Instant) -> Subscription<Numbered> {
     let mut subscription = subscription(retry_count);
-    subscription.handle_event(&event(0), now);
+    subscription.handle_events(&event(0), now);
     assert_eq!(take(&mut subscription, 1), [0]);
-    subscription.handle_event(&event(1), now);
+    subscription.handle_events(&event(1), now);
     subscription.handle_failed(1, failure, now);
     subscription
 }
@@ -69,7 +92,7 @@ fn events_come_out_in_the_order_in_which_they_went_in() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..3 {
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
     }
     assert_eq!(take(&mut subscription, 2), [0, 1]);
     assert_eq!(take(&mut subscription, 2), [2]);
@@ -83,14 +106,14 @@ fn a_take_is_limited_in_bytes_but_never_empty() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..3 {
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
     }
     let mut taken = Vec::new();
     subscription.take(usize::MAX, 25, &mut taken);
-    assert_eq!(taken, [event(0), event(1)]);
+    assert_eq!(numbers(&taken), [0, 1]);
     taken.clear();
     subscription.take(usize::MAX, 1, &mut taken);
-    assert_eq!(taken, [event(2)]);
+    assert_eq!(numbers(&taken), [2]);
 }
 
 #[test]
@@ -98,7 +121,7 @@ fn a_full_queue_loses_its_oldest_events_and_counts_them() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..5 {
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
     }
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
     assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
@@ -108,12 +131,9 @@ fn a_full_queue_loses_its_oldest_events_and_counts_them() {
 fn an_event_that_never_fits_leaves_the_others_alone() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    subscription.handle_event(&event(0), now);
-    let huge = Numbered {
-        number: 1,
-        byte_len: 101,
-    };
-    subscription.handle_event(&huge, now);
+    subscription.handle_events(&event(0), now);
+    let huge = Numbered(vec![(1, 101)]);
+    subscription.handle_events(&huge, now);
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 1);
     assert_eq!(take(&mut subscription, 10), [0]);
 }
@@ -123,16 +143,16 @@ fn an_overflow_is_told_of_when_it_begins_and_when_there_is_room_again() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..3 {
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
         assert_eq!(subscription.poll_notice(), None);
     }
-    subscription.handle_event(&event(3), now);
-    assert_eq!(subscription.poll_notice(), Some(OverflowNotice::Began));
+    subscription.handle_events(&event(3), now);
+    assert_eq!(subscription.poll_notice(), Some(BEGAN));
     // It is a little too slow: there is never much room.
     for number in 4..8 {
         assert_eq!(take(&mut subscription, 1).len(), 1);
-        subscription.handle_event(&event(number), now);
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
+        subscription.handle_events(&event(number), now);
         assert_eq!(subscription.poll_notice(), None);
     }
     take(&mut subscription, 2);
@@ -146,9 +166,9 @@ fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(1));
     for number in 0..4 {
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
     }
-    assert_eq!(subscription.poll_notice(), Some(OverflowNotice::Began));
+    assert_eq!(subscription.poll_notice(), Some(BEGAN));
     subscription.handle_failed(0, Failure::Soft, now);
     let ended = OverflowNotice::Ended { lost: 1 };
     assert_eq!(subscription.poll_notice(), Some(ended));
@@ -157,14 +177,11 @@ fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
 #[test]
 fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let now = Instant::now();
-    let qos = Qos {
-        delivery: Delivery::Oneway,
-        retry_count: RetryCount::Unlimited,
-    };
+    let qos = qos(Delivery::Oneway, RetryCount::Unlimited);
     let limits = limits(OverflowPolicy::Disconnect);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     for number in 0..4 {
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
     }
     let snapshot = subscription.snapshot();
     assert_eq!(snapshot.state, State::Failed);
@@ -178,11 +195,11 @@ fn the_first_failure_ends_a_subscription_with_the_next_event() {
     let mut subscription = failed(RetryCount::Limited(0), Failure::Soft, now);
     assert_eq!(subscription.snapshot().state, State::Failed);
     assert_eq!(subscription.turn(1), Turn::Park);
-    assert!(subscription.handle_event(&event(2), now));
+    assert!(subscription.handle_events(&event(2), now));
     assert_eq!(subscription.turn(1), Turn::End);
     let accounts = subscription.snapshot().accounts;
     assert_eq!((accounts.lost.failed, accounts.lost.removed), (1, 2));
-    assert!(!subscription.handle_event(&event(3), now));
+    assert!(!subscription.handle_events(&event(3), now));
     assert_eq!(subscription.snapshot().accounts, accounts);
 }
 
@@ -191,11 +208,11 @@ fn a_tolerated_failure_discards_events_for_an_interval() {
     let now = Instant::now();
     let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
     let later = now + DISCARD_INTERVAL;
-    subscription.handle_event(&event(2), later - Duration::from_millis(1));
+    subscription.handle_events(&event(2), later - Duration::from_millis(1));
     let snapshot = subscription.snapshot();
     assert_eq!(snapshot.state, State::Offline);
     assert_eq!(snapshot.accounts.lost.offline, 2);
-    assert!(!subscription.handle_event(&event(3), later));
+    assert!(!subscription.handle_events(&event(3), later));
     assert_eq!(take(&mut subscription, 10), [3]);
     subscription.handle_failed(1, Failure::Soft, later);
     assert_eq!(subscription.snapshot().state, State::Failed);
@@ -204,14 +221,11 @@ fn a_tolerated_failure_discards_events_for_an_interval() {
 #[test]
 fn an_interval_too_long_to_be_told_lasts_for_ever() {
     let now = Instant::now();
-    let qos = Qos {
-        delivery: TWOWAY,
-        retry_count: RetryCount::Unlimited,
-    };
+    let qos = qos(TWOWAY, RetryCount::Unlimited);
     let limits = limits(OverflowPolicy::DropOldest);
     let mut subscription = Subscription::new(&qos, limits, Duration::MAX);
     subscription.handle_failed(0, Failure::Soft, now);
-    subscription.handle_event(&event(2), now + Duration::from_secs(1_000_000_000));
+    subscription.handle_events(&event(2), now + Duration::from_secs(1_000_000_000));
     assert_eq!(subscription.snapshot().state, State::Offline);
     assert_eq!(subscription.snapshot().accounts.lost.offline, 1);
 }
@@ -223,10 +237,10 @@ fn an_answer_proves_that_a_twoway_subscriber_lives() {
     let mut now = now;
     for number in 2..5 {
         now += DISCARD_INTERVAL;
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
         take(&mut subscription, 1);
         subscription.handle_delivered(1);
-        subscription.handle_event(&event(number), now);
+        subscription.handle_events(&event(number), now);
         take(&mut subscription, 1);
         subscription.handle_failed(1, Failure::Soft, now);
         assert_eq!(subscription.snapshot().state, State::Offline);
@@ -244,8 +258,8 @@ fn an_object_that_does_not_exist_is_never_tried_again() {
 fn failures_of_requests_that_were_outstanding_count_once() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(1));
-    subscription.handle_event(&event(0), now);
-    subscription.handle_event(&event(1), now);
+    subscription.handle_events(&event(0), now);
+    subscription.handle_events(&event(1), now);
     take(&mut subscription, 2);
     subscription.handle_failed(1, Failure::Soft, now);
     subscription.handle_failed(1, Failure::Soft, now);
@@ -265,10 +279,10 @@ fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
 fn draining_delivers_what_waits_and_takes_nothing_new() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    subscription.handle_event(&event(0), now);
+    subscription.handle_events(&event(0), now);
     assert_eq!(subscription.turn(1_000), Turn::Park);
     assert!(subscription.drain());
-    subscription.handle_event(&event(1), now);
+    subscription.handle_events(&event(1), now);
     assert_eq!(subscription.turn(1_000), Turn::Deliver);
     assert_eq!(take(&mut subscription, 10), [0]);
     assert_eq!(subscription.turn(1_000), Turn::End);
@@ -280,22 +294,134 @@ fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     assert!(
-        !subscription.handle_event(&event(0), now),
+        !subscription.handle_events(&event(0), now),
         "it is not parked"
     );
     assert_eq!(subscription.turn(25), Turn::Park);
-    assert!(!subscription.handle_event(&event(1), now), "20 of 25 bytes");
-    assert!(subscription.handle_event(&event(2), now));
     assert!(
-        !subscription.handle_event(&event(3), now),
+        !subscription.handle_events(&event(1), now),
+        "20 of 25 bytes"
+    );
+    assert!(subscription.handle_events(&event(2), now));
+    assert!(
+        !subscription.handle_events(&event(3), now),
         "it is woken already"
     );
+}
+
+#[test]
+fn events_that_came_together_are_parted_only_where_they_must_be() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    subscription.handle_events(&events(0..3), now);
+    let mut taken = Vec::new();
+    subscription.take(2, usize::MAX, &mut taken);
+    subscription.take(usize::MAX, usize::MAX, &mut taken);
+    assert_eq!(taken, [events(0..2), events(2..3)]);
+    subscription.handle_events(&events(3..8), now);
+    assert_eq!(take(&mut subscription, 10), [5, 6, 7]);
+    assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
+}
+
+#[test]
+fn what_was_accepted_stays_if_the_newest_are_dropped() {
+    let now = Instant::now();
+    for overflow in [OverflowPolicy::DropNewest, OverflowPolicy::Block] {
+        let qos = qos(TWOWAY, RetryCount::Limited(0));
+        let mut subscription = Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL);
+        subscription.handle_events(&events(0..5), now);
+        assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
+        assert_eq!(take(&mut subscription, 10), [0, 1, 2]);
+    }
+}
+
+#[test]
+fn who_waits_gets_back_what_has_no_room_and_loses_nothing() {
+    let now = Instant::now();
+    let qos = qos(TWOWAY, RetryCount::Limited(0));
+    let limits = limits(OverflowPolicy::Block);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    let (_, rest) = subscription.offer(events(0..5), now);
+    assert_eq!(rest, Some(events(3..5)));
+    assert!(!subscription.is_roomy());
+    assert_eq!(take(&mut subscription, 2), [0, 1]);
+    assert!(subscription.is_roomy());
+    assert_eq!(subscription.offer(events(3..5), now).1, None);
+    assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
+    let snapshot = subscription.snapshot();
+    assert_eq!((snapshot.accounts.offered, snapshot.lost()), (5, 0));
+}
+
+#[test]
+fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_event() {
+    let now = Instant::now();
+    let qos = qos(TWOWAY, RetryCount::Limited(0));
+    let full = || {
+        let limits = limits(OverflowPolicy::Block);
+        let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+        subscription.handle_events(&events(0..3), now);
+        subscription
+    };
+    let mut failed = full();
+    failed.handle_failed(0, Failure::Hard, now);
+    assert!(failed.is_roomy());
+    assert_eq!(failed.offer(event(3), now).1, None);
+    let mut removed = full();
+    removed.remove();
+    assert_eq!(removed.offer(event(3), now).1, None);
+    let mut draining = full();
+    draining.drain();
+    assert_eq!(draining.offer(event(3), now).1, None);
+    let mut huge = full();
+    assert_eq!(huge.offer(Numbered(vec![(3, 101)]), now).1, None);
+    assert_eq!(huge.snapshot().accounts.lost.overflow, 1);
+}
+
+/// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
+fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>, Vec<u32>)> {
+    let mut all = Vec::new();
+    while subscription.turn(1) == Turn::Deliver {
+        let mut taken = Vec::new();
+        let gap = subscription.take(usize::MAX, usize::MAX, &mut taken);
+        all.push((gap, numbers(&taken)));
+    }
+    all
+}
+
+#[test]
+fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
+    let now = Instant::now();
+    let mut qos = qos(TWOWAY, RetryCount::Limited(1));
+    qos.lost_facet = Some("gaps".to_owned());
+    let new = |overflow| Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL);
+
+    let mut oldest = new(OverflowPolicy::DropOldest);
+    oldest.handle_events(&events(0..5), now);
+    assert_eq!(take_with_gaps(&mut oldest), [(Some(2), vec![2, 3, 4])]);
+    oldest.handle_events(&event(5), now);
+    assert_eq!(take_with_gaps(&mut oldest), [(None, vec![5])]);
+
+    let mut newest = new(OverflowPolicy::DropNewest);
+    newest.handle_events(&events(0..5), now);
+    let mut first = Vec::new();
+    assert_eq!(newest.take(1, usize::MAX, &mut first), None);
+    newest.handle_events(&event(5), now);
+    let expected = [(None, vec![1, 2]), (Some(2), vec![5])];
+    assert_eq!(take_with_gaps(&mut newest), expected);
+
+    let mut offline = new(OverflowPolicy::DropOldest);
+    offline.handle_events(&events(0..2), now);
+    offline.handle_failed(0, Failure::Soft, now);
+    offline.handle_events(&events(2..5), now);
+    offline.handle_events(&event(5), now + DISCARD_INTERVAL);
+    assert_eq!(take_with_gaps(&mut offline), [(Some(5), vec![5])]);
 }
 
 /// What may happen to a subscription.
 #[derive(Debug, Clone)]
 enum Step {
-    Event { byte_len: usize },
+    Events { byte_lens: Vec<usize> },
+    Offer { byte_lens: Vec<usize> },
     Turn { bytes_min: usize },
     Take { events_max: usize, bytes_max: usize },
     Delivered { share: u64 },
@@ -305,6 +431,10 @@ enum Step {
     Remove,
 }
 
+fn byte_lens() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(1..120_usize, 1..5)
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let failure = prop_oneof![
         6 => Just(Failure::Soft),
@@ -312,7 +442,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Failure::Ours),
     ];
     prop_oneof![
-        40 => (1..120_usize).prop_map(|byte_len| Step::Event { byte_len }),
+        30 => byte_lens().prop_map(|byte_lens| Step::Events { byte_lens }),
+        10 => byte_lens().prop_map(|byte_lens| Step::Offer { byte_lens }),
         15 => (1..80_usize).prop_map(|bytes_min| Step::Turn { bytes_min }),
         20 => (1..6_usize, 1..150_usize)
             .prop_map(|(events_max, bytes_max)| Step::Take { events_max, bytes_max }),
@@ -331,16 +462,21 @@ fn any_subscription() -> impl Strategy<Value = Subscription<Numbered>> {
     ];
     let overflow = prop_oneof![
         Just(OverflowPolicy::DropOldest),
+        Just(OverflowPolicy::DropNewest),
+        Just(OverflowPolicy::Block),
         Just(OverflowPolicy::Disconnect),
     ];
     let delivery = prop_oneof![Just(Delivery::Oneway), Just(Delivery::Batch), Just(TWOWAY)];
-    (retry_count, overflow, delivery).prop_map(|(retry_count, overflow, delivery)| {
-        let qos = Qos {
-            delivery,
-            retry_count,
-        };
+    let wishes = (retry_count, overflow, delivery, any::<bool>());
+    wishes.prop_map(|(retry_count, overflow, delivery, notices_gaps)| {
+        let mut qos = qos(delivery, retry_count);
+        qos.lost_facet = notices_gaps.then(String::new);
         Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL)
     })
+}
+
+fn numbered_from(first: u32, byte_lens: &[usize]) -> Numbered {
+    Numbered((first..).zip(byte_lens.iter().copied()).collect())
 }
 
 proptest! {
@@ -358,11 +494,30 @@ proptest! {
             let mut is_woken = false;
             let outstanding = subscription.snapshot().outstanding;
             match step {
-                Step::Event { byte_len } => {
+                Step::Events { byte_lens } => {
                     let was_gone = subscription.state() == State::Gone;
-                    let event = Numbered { number: published, byte_len };
-                    is_woken = subscription.handle_event(&event, now);
-                    published += u32::from(!was_gone);
+                    let run = numbered_from(published, &byte_lens);
+                    let before = subscription.snapshot().accounts.offered;
+                    is_woken = subscription.handle_events(&run, now);
+                    let offered = subscription.snapshot().accounts.offered - before;
+                    // The rest came after the subscription had ended.
+                    let is_whole = offered == byte_lens.len() as u64;
+                    prop_assert!(is_whole || subscription.state() == State::Gone);
+                    prop_assert!(!was_gone || offered == 0);
+                    published += offered as u32;
+                }
+                Step::Offer { byte_lens } => {
+                    let run = numbered_from(published, &byte_lens);
+                    let before = subscription.snapshot().accounts;
+                    let (woken, rest) = subscription.offer(run, now);
+                    is_woken = woken;
+                    let after = subscription.snapshot().accounts;
+                    let offered = after.offered - before.offered;
+                    if let Some(rest) = rest {
+                        prop_assert_eq!(offered as usize + rest.len(), byte_lens.len());
+                        prop_assert_eq!(before.lost, after.lost, "who waits loses nothing");
+                    }
+                    published += offered as u32;
                 }
                 Step::Turn { bytes_min } => {
                     parked_until = None;
@@ -373,9 +528,9 @@ proptest! {
                 Step::Take { events_max, bytes_max } => {
                     let mut taken = Vec::new();
                     subscription.take(events_max, bytes_max, &mut taken);
-                    for event in taken {
-                        prop_assert!(last_taken.is_none_or(|last| last < event.number));
-                        last_taken = Some(event.number);
+                    for number in numbers(&taken) {
+                        prop_assert!(last_taken.is_none_or(|last| last < number));
+                        last_taken = Some(number);
                     }
                 }
                 Step::Delivered { share } => subscription.handle_delivered(share.min(outstanding)),

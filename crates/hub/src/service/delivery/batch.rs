@@ -39,11 +39,11 @@ async fn send_all(subscriber: &Subscriber, bytes_max: usize) {
 /// Sends a batch; how many events it had.
 async fn send(subscriber: &Subscriber, events_max: usize, bytes_max: usize) -> usize {
     let mut events = Vec::new();
-    subscriber.take(events_max, bytes_max, &mut events);
-    if !events.is_empty() {
+    let count = subscriber.take(events_max, bytes_max, &mut events).await;
+    if count > 0 {
         // Boxed: it is 2 kB long, which an idle subscriber need not hold.
         let result = Box::pin(subscriber.proxy().forward_all(&events)).await;
-        subscriber.settle(events.len(), result);
+        subscriber.settle(count, result);
     }
-    events.len()
+    count
 }

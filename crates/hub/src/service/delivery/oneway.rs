@@ -13,14 +13,15 @@ const WRITE_EVENTS_MAX: usize = 1024;
 pub(super) async fn run(subscriber: &Subscriber) {
     let mut events = Vec::new();
     loop {
-        match subscriber.next_turn(WRITE_EVENTS_MAX, WRITE_BYTES_MAX, &mut events) {
+        let turn = subscriber.next_turn(WRITE_EVENTS_MAX, WRITE_BYTES_MAX, &mut events);
+        match turn.await {
             Turn::End => return,
             Turn::Park => subscriber.woken().await,
             Turn::Deliver => {
                 // Boxed: it is 2 kB long, which an idle subscriber need not hold.
                 let result = Box::pin(subscriber.proxy().forward_all(&events)).await;
-                subscriber.settle(events.len(), result);
-                events.clear();
+                let count = events.drain(..).map(|run| run.len()).sum();
+                subscriber.settle(count, result);
                 // A write that never waits must not keep other tasks from running.
                 tokio::task::consume_budget().await;
             }

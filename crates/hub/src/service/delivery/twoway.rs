@@ -23,16 +23,16 @@ pub(super) async fn run(subscriber: &Subscriber, outstanding_max: usize) {
             outstanding_max - in_flight.len()
         };
         if room > 0 {
-            match subscriber.next_turn(room, usize::MAX, &mut events) {
+            match subscriber.next_turn(room, usize::MAX, &mut events).await {
                 Turn::Deliver => {
                     if let Err(error) = connect(subscriber, in_flight.len()).await {
-                        for _ in events.drain(..) {
+                        for _ in events.drain(..).flat_map(|run| 0..run.len()) {
                             subscriber.settle(1, Err::<Option<Outcome>, _>(error.clone()));
                         }
                     }
-                    events
-                        .drain(..)
-                        .for_each(|event| in_flight.start(deliver(event)));
+                    for run in events.drain(..) {
+                        run.each().for_each(|event| in_flight.start(deliver(event)));
+                    }
                     // Until there is no room or nothing queued: only a parked delivery is woken.
                     continue;
                 }

@@ -6,9 +6,10 @@ use floe::Current;
 use floe::contracts::ice_storm::NoSuchTopic;
 
 use crate::contracts::floe::{
-    HubAdmin, HubAdminTopicInfoError, Losses, SubscriberInfo, SubscriberState, TopicInfo,
+    HubAdmin, HubAdminTopicInfoError, SubscriberInfo, SubscriberState, TopicInfo,
 };
 use crate::core;
+use crate::service::count::{losses, number};
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 
@@ -62,18 +63,4 @@ fn subscriber_info(subscriber: &Subscriber) -> SubscriberInfo {
         queued_bytes: number(snapshot.queued_bytes),
         outstanding: number(snapshot.outstanding),
     }
-}
-
-fn losses(lost: core::Losses) -> Losses {
-    Losses {
-        overflow: number(lost.overflow),
-        offline: number(lost.offline),
-        failed: number(lost.failed),
-        removed: number(lost.removed),
-    }
-}
-
-/// Slice has no unsigned integers.
-fn number(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -5,11 +5,14 @@ use std::future::ready;
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
-use floe::{DispatchFuture, Dispatcher, Request, RequestFailed, SystemException};
+use floe::{
+    Current, DispatchFuture, Dispatcher, EventSink, Request, RequestFailed, SystemException,
+};
 
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
 use super::{FINDER, HUB_ADMIN, publisher};
+use crate::core::WAITING_FACET;
 use crate::service::registry::{Object, Registry};
 
 /// All objects of the hub but the finder.
@@ -29,6 +32,13 @@ impl Objects {
 }
 
 impl Dispatcher for Objects {
+    fn event_sink(&self, current: &Current) -> Option<Arc<dyn EventSink>> {
+        match self.registry.find(current.name()) {
+            Some(Object::Publisher(topic)) if current.facet().is_empty() => Some(topic),
+            _ => None,
+        }
+    }
+
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
         let current = request.current();
         let Some(object) = self.registry.find(current.name()) else {
@@ -39,10 +49,14 @@ impl Dispatcher for Objects {
                 false => refuse(SystemException::ObjectNotExist),
             };
         };
-        if !current.facet().is_empty() {
-            return refuse(SystemException::FacetNotExist);
-        }
         match object {
+            Object::Publisher(topic) if current.facet() == WAITING_FACET => {
+                Box::pin(publisher::publish_waiting(request, topic))
+            }
+            Object::SubscriberPublisher(subscriber) if current.facet() == WAITING_FACET => {
+                Box::pin(publisher::publish_to_one_waiting(request, subscriber))
+            }
+            _ if !current.facet().is_empty() => refuse(SystemException::FacetNotExist),
             Object::Publisher(topic) => Box::pin(ready(publisher::publish(request, &topic))),
             Object::SubscriberPublisher(subscriber) => {
                 Box::pin(ready(publisher::publish_to_one(request, &subscriber)))

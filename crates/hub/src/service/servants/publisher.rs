@@ -1,7 +1,9 @@
 //! Publisher objects: any request is an event, answered with nothing in its own encoding.
 //!
-//! The operations that every object has are no exception, as in IceStorm: `ice_ping` is an event.
+//! The operations that every object has are no exception, as in IceStorm: `ice_ping` is an event. The
+//! facet for publishers that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is ours.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use floe::{Request, Response, SystemException};
@@ -11,7 +13,16 @@ use crate::service::topic::{Topic, to_queue};
 
 /// Publishes to all subscribers of a topic.
 pub(super) fn publish(request: Request, topic: &Topic) -> Result<Response, SystemException> {
-    topic.publish(&request.event());
+    topic.publish(&to_queue(request.event()));
+    request.returned_nothing()
+}
+
+/// The same for a publisher that waits for room.
+pub(super) async fn publish_waiting(
+    request: Request,
+    topic: Arc<Topic>,
+) -> Result<Response, SystemException> {
+    topic.publish_waiting(&to_queue(request.event())).await;
     request.returned_nothing()
 }
 
@@ -20,9 +31,25 @@ pub(super) fn publish_to_one(
     request: Request,
     subscriber: &Subscriber,
 ) -> Result<Response, SystemException> {
-    if subscriber.is_gone() {
-        return Err(SystemException::ObjectNotExist(Default::default()));
-    }
-    subscriber.publish(&to_queue(&request.event()), Instant::now());
+    check_present(subscriber)?;
+    subscriber.publish(&to_queue(request.event()), Instant::now());
     request.returned_nothing()
+}
+
+/// The same for a publisher that waits for room.
+pub(super) async fn publish_to_one_waiting(
+    request: Request,
+    subscriber: Arc<Subscriber>,
+) -> Result<Response, SystemException> {
+    check_present(&subscriber)?;
+    let events = to_queue(request.event());
+    subscriber.publish_waiting(events).await;
+    request.returned_nothing()
+}
+
+fn check_present(subscriber: &Subscriber) -> Result<(), SystemException> {
+    match subscriber.is_gone() {
+        true => Err(SystemException::ObjectNotExist(Default::default())),
+        false => Ok(()),
+    }
 }

@@ -1,0 +1,18 @@
+//! Counts as contracts have them.
+
+use crate::contracts::floe::Losses;
+use crate::core;
+
+pub(super) fn losses(lost: core::Losses) -> Losses {
+    Losses {
+        overflow: number(lost.overflow),
+        offline: number(lost.offline),
+        failed: number(lost.failed),
+        removed: number(lost.removed),
+    }
+}
+
+/// Slice has no unsigned integers.
+pub(super) fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

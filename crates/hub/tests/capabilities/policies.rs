@@ -1,0 +1,215 @@
+//! What happens to events for which a queue has no room, and who learns of it.
+
+use std::time::Duration;
+
+use floe::{Current, InvokeError, Proxy, TypedProxy};
+use floe_hub::contracts::floe::{LossListener, LossListenerDispatcher, Losses};
+use floe_hub::{OverflowPolicy, QueueLimits, WAITING_FACET};
+use tokio::sync::mpsc;
+
+use crate::world::{
+    Inbox, Subscribers, World, numbered, publish, publish_many, publisher, qos, soon, subscribe,
+};
+
+/// A hub, a topic, and a subscriber that does not answer yet.
+struct Stuck {
+    world: World,
+    subscribers: Subscribers,
+    publisher: Proxy,
+    inbox: Inbox,
+}
+
+impl Stuck {
+    async fn with_qos(qos: &[(&str, &str)]) -> Self {
+        let world = World::start().await;
+        let subscribers = Subscribers::start().await;
+        let (proxy, inbox) = subscribers.add_stuck("s");
+        let topic = world.create("t").await;
+        subscribe(&topic, &proxy, qos).await;
+        let publisher = publisher(&topic).await;
+        Self {
+            world,
+            subscribers,
+            publisher,
+            inbox,
+        }
+    }
+}
+
+/// The number of events that a stuck twoway subscriber has unanswered.
+const OUTSTANDING: usize = 5;
+
+#[tokio::test]
+async fn the_newest_events_are_lost_if_the_subscriber_wants_that() {
+    let wishes = [("floe.overflow", "drop-newest"), ("floe.queueEvents", "10")];
+    let mut stuck = Stuck::with_qos(&wishes).await;
+    publish_many(&stuck.publisher, OUTSTANDING).await;
+    stuck.inbox.operations(OUTSTANDING).await;
+    publish_many(&stuck.publisher, 20).await;
+    let info = stuck.world.info("t").await;
+    assert_eq!(info.lost.overflow, 10);
+    stuck.inbox.open();
+    assert_eq!(stuck.inbox.operations(10).await, numbered(10));
+    let info = stuck
+        .world
+        .info_when("t", |info| info.delivered == 15)
+        .await;
+    assert_eq!(info.published, 25);
+}
+
+#[tokio::test]
+async fn a_publisher_that_asked_waits_for_room_and_nothing_is_lost() {
+    let wishes = [
+        ("floe.overflow", "block"),
+        ("floe.queueEvents", "10"),
+        ("reliability", "ordered"),
+    ];
+    let mut stuck = Stuck::with_qos(&wishes).await;
+    let waiting = stuck.publisher.ice_facet(WAITING_FACET);
+    let publishing = tokio::spawn(async move { publish_many(&waiting, 100).await });
+    let info = stuck
+        .world
+        .info_when("t", |info| info.subscribers[0].queued == 10)
+        .await;
+    assert_eq!(info.lost, Losses::default());
+    assert!(!publishing.is_finished());
+    stuck.inbox.open();
+    assert_eq!(stuck.inbox.operations(100).await, numbered(100));
+    soon(publishing).await.unwrap();
+    let info = stuck
+        .world
+        .info_when("t", |info| info.delivered == 100)
+        .await;
+    assert_eq!(info.lost, Losses::default());
+}
+
+#[tokio::test]
+async fn a_waiting_publisher_keeps_neither_other_subscribers_nor_other_publishers_waiting() {
+    let wishes = [("floe.overflow", "block"), ("floe.queueEvents", "1")];
+    let mut stuck = Stuck::with_qos(&wishes).await;
+    let topic = stuck.world.manager.retrieve("t").await.unwrap().unwrap();
+    let (fast, mut fast_inbox) = stuck.subscribers.add("fast");
+    subscribe(&topic, &fast, &[]).await;
+    let waiting = stuck.publisher.ice_facet(WAITING_FACET).ice_oneway();
+    publish_many(&waiting, 20).await;
+    assert_eq!(fast_inbox.operations(20).await, numbered(20));
+    publish(&stuck.publisher, "other").await;
+    assert_eq!(fast_inbox.next().await.operation, "other");
+    let info = stuck.world.info("t").await;
+    assert_eq!(
+        info.subscribers[0].lost.overflow, 1,
+        "of the one that does not wait"
+    );
+    stuck.inbox.open();
+    assert_eq!(stuck.inbox.operations(20).await, numbered(20));
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_subscriber_that_leaves() {
+    let wishes = [("floe.overflow", "block"), ("floe.queueEvents", "1")];
+    let stuck = Stuck::with_qos(&wishes).await;
+    let waiting = stuck.publisher.ice_facet(WAITING_FACET);
+    let publishing = tokio::spawn(async move { publish_many(&waiting, 20).await });
+    let full = |info: &floe_hub::contracts::floe::TopicInfo| info.subscribers[0].queued == 1;
+    stuck.world.info_when("t", full).await;
+    let topic = stuck.world.manager.retrieve("t").await.unwrap().unwrap();
+    let subscriber = stuck.world.info("t").await.subscribers.remove(0).subscriber;
+    soon(topic.unsubscribe(subscriber.as_ref())).await.unwrap();
+    soon(publishing).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_topic_may_have_limits_of_its_own() {
+    let world = World::with(|settings| {
+        let limits = QueueLimits {
+            events: 3,
+            overflow: OverflowPolicy::DropNewest,
+            ..QueueLimits::default()
+        };
+        settings
+            .topic_queue_limits
+            .insert("small".to_owned(), limits);
+    })
+    .await;
+    let subscribers = Subscribers::start().await;
+    for (topic, lost) in [("small", 7), ("other", 0)] {
+        let (proxy, _inbox) = subscribers.add_stuck(topic);
+        let topic = world.create(topic).await;
+        subscribe(&topic, &proxy, &[("reliability", "ordered")]).await;
+        publish_many(&publisher(&topic).await, 11).await;
+        let info = world.info(&soon(topic.get_name()).await.unwrap()).await;
+        let subscriber = &info.subscribers[0];
+        assert_eq!(subscriber.offered, 11);
+        // One may be on its way or not yet.
+        let lost_or_late = lost..=lost + i64::from(lost > 0);
+        assert!(lost_or_late.contains(&subscriber.lost.overflow), "{info:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wish_that_makes_no_sense_is_refused() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    let qos = qos(&[("floe.overflow", "explode")]);
+    let refused = topic.subscribe_and_get_publisher(&qos, Some(&proxy)).await;
+    let reason = refused.unwrap_err().to_string();
+    assert!(reason.contains("expected block, drop-oldest"), "{reason}");
+}
+
+/// Sends on what it is told.
+struct Gaps(mpsc::UnboundedSender<(String, i64, i64)>);
+
+impl LossListener for Gaps {
+    async fn lost(
+        &self,
+        topic: String,
+        count: i64,
+        total: Losses,
+        _current: &Current,
+    ) -> Result<(), InvokeError> {
+        let _ = self.0.send((topic, count, total.overflow));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_subscriber_that_asked_learns_of_what_it_lost_before_the_next_event() {
+    for mode in ["-t", "-o"] {
+        let world = World::start().await;
+        let mut settings = floe::Settings::default();
+        settings.dispatch_limit = 1;
+        let subscribers = Subscribers::with(settings, "tcp -h 127.0.0.1 -p 0").await;
+        let (proxy, mut inbox) = subscribers.add_stuck("s");
+        let (sender, mut gaps) = mpsc::unbounded_channel();
+        let listener = LossListenerDispatcher::new(Gaps(sender));
+        let identity = proxy.reference().identity.clone();
+        subscribers
+            .adapter
+            .add_facet(identity, "gaps", listener)
+            .unwrap();
+        let topic = world.create("t").await;
+        let wishes = [("floe.lostFacet", "gaps"), ("floe.queueEvents", "10")];
+        let proxy = match mode {
+            "-o" => proxy.ice_oneway(),
+            _ => proxy,
+        };
+        subscribe(&topic, &proxy, &wishes).await;
+        let publisher = publisher(&topic).await;
+        // More than what is on the way when the subscriber does not read.
+        let long = crate::world::encapsulation(floe::EncodingVersion::V1_1, &"x".repeat(200_000));
+        for _ in 0..100 {
+            let sent = publisher.invoke("e", floe::OperationMode::Normal, &long);
+            soon(sent).await.unwrap();
+        }
+        let info = world.info_when("t", |info| info.lost.overflow > 0).await;
+        let lost = info.lost.overflow;
+        inbox.open();
+        inbox.operations(100 - lost as usize).await;
+        let told = soon(gaps.recv()).await.unwrap();
+        assert_eq!(told, ("t".to_owned(), lost, lost), "{mode}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(gaps.try_recv().is_err(), "once is enough");
+    }
+}
