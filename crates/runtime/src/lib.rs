@@ -50,6 +50,7 @@ mod polling;
 mod proxy;
 mod settings;
 mod signals;
+mod sync;
 mod transport;
 
 pub use adapter::{

@@ -1,10 +1,10 @@
 //! A thread that waits, and how others wake it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Wake;
-use std::thread::Thread;
 use std::time::Instant;
+
+use crate::sync::thread::{self, Thread};
+use crate::sync::{Arc, AtomicBool, Ordering};
 
 /// One wait of one thread. Nested waits have one each.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub(crate) struct Sleeper {
 
 impl Sleeper {
     /// A wait of this thread.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            thread: std::thread::current(),
+            thread: thread::current(),
             is_woken: AtomicBool::new(false),
             is_called: AtomicBool::new(false),
             is_parked: AtomicBool::new(false),
@@ -35,7 +35,7 @@ impl Sleeper {
     }
 
     /// Before the future is polled: what wakes from now on counts.
-    pub(super) fn reset(&self) {
+    pub(crate) fn reset(&self) {
         // Whoever wakes has got the waker later, through a lock.
         self.is_woken.store(false, Ordering::Relaxed);
     }
@@ -54,14 +54,14 @@ impl Sleeper {
         while !self.is_woken.load(Ordering::SeqCst) && !self.is_called.swap(false, Ordering::SeqCst)
         {
             let Some(deadline) = deadline else {
-                std::thread::park();
+                thread::park();
                 continue;
             };
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            std::thread::park_timeout(left);
+            thread::park_timeout(left);
         }
         self.is_parked.store(false, Ordering::SeqCst);
     }

@@ -4,7 +4,7 @@
 //! - `sending.rs`: requests and other messages on their way there
 //! - `burst.rs`: many messages at once leave together
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
-//! - `driver.rs`, `turn.rs`: who reads: a task, a thread, or the callers in turns
+//! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
 //! - `slot.rs`: where a caller waits for its reply
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
 //! - `compressing.rs`: what compression has to know of the order of messages
@@ -29,6 +29,8 @@ mod sending;
 mod slot;
 #[cfg(unix)]
 mod turn;
+#[cfg(unix)]
+mod turns;
 mod writing;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -259,6 +261,8 @@ impl Connection {
             return self.fail(LocalError::Shutdown);
         }
         self.flush();
+        // What the peer still owes, and its end of the stream, are waited for.
+        self.ask_for_reading();
         let connection = self.clone();
         self.tasks.spawn(async move {
             let limit = connection.settings.close_timeout;

@@ -12,8 +12,7 @@
 //! for each reply would cost the callers as much as the reply itself.
 
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::io::Interest;
@@ -22,36 +21,23 @@ use tokio::sync::Notify;
 use super::Connection;
 use super::driver::{Driver, is_transient, receive_polling};
 use super::reading::Reading;
+use super::turns::{CallWatch, Turns};
 use crate::blocking::Sleeper;
 use crate::transport::plain::PlainSocket;
 
-/// Whose turn it is to read.
+/// Whose turn it is to read, and from where.
 pub(super) struct Turn {
     socket: Arc<PlainSocket>,
-    /// Guards who reads and who waits; held for a moment.
-    state: Mutex<State>,
-    /// Whether a caller has waited since the last look of the watch.
-    is_used: AtomicBool,
+    turns: Turns<Box<Reading>>,
     /// Wakes the watch.
     watch: Notify,
-}
-
-#[derive(Default)]
-struct State {
-    /// The reading, while nobody holds it. Gone for good when the connection has ended.
-    free: Option<Box<Reading>>,
-    /// Callers that wait while another one reads.
-    waiting: Vec<Arc<Sleeper>>,
-    /// Whether the watch shall read as soon as it can, for somebody who cannot.
-    is_asked: bool,
 }
 
 impl Turn {
     pub(super) fn new(socket: Arc<PlainSocket>) -> Self {
         Self {
             socket,
-            state: Mutex::default(),
-            is_used: AtomicBool::new(false),
+            turns: Turns::new(),
             watch: Notify::new(),
         }
     }
@@ -63,61 +49,14 @@ impl Turn {
 
     /// Somebody waits for a reply who cannot read it: the watch shall.
     pub(super) fn ask(&self) {
-        self.lock().is_asked = true;
+        self.turns.ask();
         self.watch.notify_one();
     }
 
-    /// The turn; if another one has it, the sleeper is noted as waiting.
-    fn take_or_wait(&self, sleeper: &Arc<Sleeper>) -> Option<Box<Reading>> {
-        let mut state = self.lock();
-        let free = state.free.take();
-        if free.is_none() {
-            state.waiting.push(sleeper.clone());
+    fn call(&self, watch: CallWatch) {
+        if watch.0 {
+            self.watch.notify_one();
         }
-        free
-    }
-
-    /// The sleeper waits no longer. If the turn was meant for it, another one gets it.
-    fn stop_waiting(&self, sleeper: &Arc<Sleeper>) {
-        let mut state = self.lock();
-        state.waiting.retain(|other| !Arc::ptr_eq(other, sleeper));
-        self.call_next(&state);
-    }
-
-    /// Whether the watch is needed: somebody asked for it, or nobody has used the turn for a while.
-    fn is_watch_due(&self) -> bool {
-        let is_used = self.is_used.swap(false, Ordering::Relaxed);
-        let state = self.lock();
-        state.free.is_some() && (state.is_asked || !is_used)
-    }
-
-    /// The turn for the watch, unless callers read by themselves again.
-    fn take_unless_used(&self) -> Option<Box<Reading>> {
-        let mut state = self.lock();
-        let is_needed = state.is_asked || !self.is_used.load(Ordering::Relaxed);
-        is_needed.then(|| state.free.take())?
-    }
-
-    fn give_back(&self, reading: Box<Reading>) {
-        let mut state = self.lock();
-        state.free = Some(reading);
-        self.call_next(&state);
-    }
-
-    /// Sees to it that a free turn is taken, if anybody needs it.
-    fn call_next(&self, state: &State) {
-        if state.free.is_none() {
-            return;
-        }
-        match state.waiting.first() {
-            Some(next) => next.call(),
-            None if state.is_asked => self.watch.notify_one(),
-            None => {}
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -181,7 +120,9 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         match self.reading.take() {
             // What a panic left half done must not go on.
-            Some(reading) if !std::thread::panicking() => self.turn.give_back(reading),
+            Some(reading) if !std::thread::panicking() => {
+                self.turn.call(self.turn.turns.give_back(reading));
+            }
             _ => {}
         }
     }
@@ -191,8 +132,8 @@ impl Connection {
     /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
     /// if nobody else does. It may return early.
     pub(super) fn take_turn(&self, turn: &Turn, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {
-        turn.is_used.store(true, Ordering::Relaxed);
-        match turn.take_or_wait(sleeper) {
+        turn.turns.mark_used();
+        match turn.turns.take_or_wait(sleeper) {
             Some(reading) => {
                 let reading = Some(reading);
                 let mut held = Held { turn, reading };
@@ -200,7 +141,7 @@ impl Connection {
             }
             None => {
                 sleeper.park(deadline);
-                turn.stop_waiting(sleeper);
+                turn.call(turn.turns.stop_waiting(sleeper));
             }
         }
     }
@@ -210,9 +151,9 @@ impl Connection {
         let Driver::Callers(turn) = &self.driver else {
             return;
         };
-        turn.give_back(Box::new(reading));
+        turn.call(turn.turns.give_back(Box::new(reading)));
         while !self.lock().machine.is_closed() {
-            if !turn.is_watch_due() {
+            if !turn.turns.is_watch_due() {
                 let _ = tokio::time::timeout(self.idle_time(), turn.watch.notified()).await;
                 continue;
             }
@@ -222,8 +163,13 @@ impl Connection {
                 self.abort(reason);
             }
         }
-        // Nobody else may be there to take it.
-        drop(turn.lock().free.take());
+        turn.turns.end();
+    }
+
+    /// Whether nobody waits for what is read: neither for a reply, nor for the end of a close.
+    fn is_unasked(&self) -> bool {
+        let shared = self.lock();
+        shared.machine.in_flight() == 0 && shared.machine.is_active()
     }
 
     /// How long it must be idle before it is watched: where the peer calls, too, it waits for that.
@@ -244,13 +190,13 @@ impl Connection {
             };
             ready.clear_ready();
             drop(ready);
-            let Some(reading) = turn.take_unless_used() else {
+            let Some(reading) = turn.turns.take_unless_used() else {
                 return Ok(());
             };
             let reading = Some(reading);
             Held { turn, reading }.read_all().await;
-            if self.lock().machine.in_flight() == 0 {
-                turn.lock().is_asked = false;
+            if self.is_unasked() {
+                turn.turns.stop_asking();
             }
             if self.lock().machine.is_closed() {
                 return Ok(());
