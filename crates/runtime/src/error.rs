@@ -171,6 +171,12 @@ pub enum LocalError {
         /// The endpoint or address of the peer.
         peer: String,
     },
+    /// A servant that blocks its thread wants a reply over the connection that this thread reads:
+    /// nobody would read it.
+    OwnReader {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
     /// Parameters that were given encoded are no encapsulation.
     Parameters(DecodeError),
     /// Requests that a batch had collected could not be sent.
@@ -227,6 +233,12 @@ impl fmt::Display for LocalError {
             Self::ClosedHere { peer } => {
                 write!(f, "the application dropped the connection to {peer}")
             }
+            Self::OwnReader { peer } => write!(
+                f,
+                "this thread is the one that reads the connection to {peer}, so a reply over it would \
+                 never be read: wait on another thread, let an async servant make the call, or call \
+                 over a connection of its own (`Proxy::ice_with_connection_id`)"
+            ),
             Self::Parameters(error) => {
                 write!(f, "expected an encapsulation with its header: {error}")
             }

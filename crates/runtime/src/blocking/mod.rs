@@ -24,7 +24,8 @@
 //! into an adapter. The example `blocking` has all of it.
 //!
 //! Such a servant runs on the thread that reads its connection. It may wait for calls over other
-//! connections, but not for one back over its own: nobody would read the reply. One with async may.
+//! connections, but not for one back over its own: nobody would read the reply, so that this is
+//! [`LocalError::OwnReader`](crate::LocalError::OwnReader). One with async may.
 //!
 //! Messages without a reply that follow each other closely leave together, up to a tenth of a
 //! millisecond later; one that comes alone leaves at once.
@@ -47,4 +48,4 @@ pub use wait::Wait;
 pub(crate) use sleeper::Sleeper;
 #[cfg(unix)]
 pub(crate) use wait::wait_for_reply;
-pub(crate) use wait::{is_waiting, wait_until};
+pub(crate) use wait::{is_waiting, wait_depth, wait_until};

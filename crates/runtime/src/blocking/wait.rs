@@ -80,6 +80,8 @@ const OWN_COUNT: usize = 2;
 /// What a pending future waits for.
 #[derive(Default)]
 struct Due {
+    /// How many waits of this thread this one is within, itself included.
+    depth: usize,
     /// Identifies the waker that the thread was called with.
     waker: usize,
     /// The connection whose replies it waits for.
@@ -106,12 +108,18 @@ fn with_due<T>(waker: &Waker, poll: impl FnOnce() -> T) -> (T, Due) {
         }
     }
     let due = Due {
+        depth: wait_depth() + 1,
         waker: waker.data() as usize,
         ..Due::default()
     };
     let _outer = Restore(DUE.replace(Some(due)));
     let output = poll();
     (output, DUE.take().unwrap_or_default())
+}
+
+/// How many waits of this thread, one within another, are polling right now.
+pub(crate) fn wait_depth() -> usize {
+    DUE.with_borrow(|due| due.as_ref().map_or(0, |due| due.depth))
 }
 
 /// Whether a future is polled directly by a thread that waits for it.

@@ -5,6 +5,7 @@
 //! - `burst.rs`: many messages at once leave together
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
+//! - `here.rs`: which connections a thread keeps from being read
 //! - `slot.rs`: where a caller waits for its reply
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
 //! - `compressing.rs`: what compression has to know of the order of messages
@@ -21,6 +22,7 @@ pub(crate) mod dispatching;
 mod driver;
 mod found;
 pub(crate) mod handle;
+mod here;
 mod input;
 mod output;
 pub(crate) mod pool;

@@ -70,7 +70,10 @@ impl Reading {
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
         let end = match read {
             Ok(0) => Some(self.end_of_stream()),
-            Ok(count) => self.handle_bytes(count).await,
+            Ok(count) => {
+                let connection = self.connection.clone();
+                connection.handling(self.handle_bytes(count)).await
+            }
             Err(error) => Some(End::Lost(error.to_string())),
         };
         match end {

@@ -243,6 +243,10 @@ impl Reply {
         reserved: Option<RequestId>,
         write: &impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
     ) -> Result<bool, Failure> {
+        self.connection.check_reader().map_err(|error| Failure {
+            error,
+            perhaps_dispatched: false,
+        })?;
         let slot = &self.slot;
         let sent = self
             .connection

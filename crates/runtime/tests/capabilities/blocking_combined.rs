@@ -354,3 +354,79 @@ fn a_servant_in_the_background_may_connect_elsewhere_and_wait() {
         assert!(relayed.is_ok(), "{relayed:?}");
     });
 }
+
+/// Blocks its thread for a call back over the connection that the request came over.
+struct BlocksForItself;
+
+impl Dispatcher for BlocksForItself {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        let connection = request.current().connection().expect("over the wire");
+        let back = connection.proxy(Identity::new("callback"));
+        let result = back.ice_ping().wait();
+        let text = result.expect_err("nobody could read it").to_string();
+        let response = request.returned(|encoder| encoder.string(&text));
+        Box::pin(async move { response })
+    }
+}
+
+/// What a servant that blocks for itself is told.
+fn told(proxy: &Proxy) -> String {
+    let results = returned(proxy, "op", &NOTHING).unwrap();
+    String::from_utf8_lossy(&results[7..]).into_owned()
+}
+
+#[test]
+fn a_servant_that_waits_for_its_own_reader_is_told_so_at_once() {
+    soon(|| {
+        let server = Server::start();
+        server
+            .adapter
+            .add("blocks", Arc::new(BlocksForItself))
+            .unwrap();
+        let client = Communicator::new();
+        let endpoint = &server.adapter.endpoints()[0];
+        let proxy: Proxy = client.proxy(&format!("blocks:{endpoint}")).unwrap();
+        let text = told(&proxy);
+        assert!(text.contains("this thread is the one that reads"), "{text}");
+        // The connection goes on.
+        assert_eq!(told(&proxy), text);
+    });
+}
+
+#[test]
+fn a_called_back_client_that_waits_for_its_own_reader_is_told_so_at_once() {
+    soon(|| {
+        // The peer calls back from async code, over the connection that the client's thread reads.
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let server = runtime.block_on(crate::echo::Server::start());
+        let calls_back = Arc::new(CallsBack::default());
+        server.adapter.add("back", calls_back).unwrap();
+        let endpoint = &server.adapter.endpoints()[0];
+        let client = Communicator::new();
+        let adapter = client.adapter_without_endpoints().unwrap();
+        adapter.add("callback", Arc::new(BlocksForItself)).unwrap();
+        let proxy: Proxy = client.proxy(&format!("back:{endpoint}")).unwrap();
+        let connection = proxy.ice_connection().wait().unwrap().unwrap();
+        connection.set_adapter(Some(&adapter));
+        let text = told(&proxy);
+        assert!(text.contains("this thread is the one that reads"), "{text}");
+    });
+}
+
+#[test]
+fn a_client_that_has_just_called_shuts_down_at_once() {
+    soon(|| {
+        let server = Server::start();
+        let mut slow_count = 0;
+        for _ in 0..20 {
+            let client = Communicator::new();
+            let proxy = server.proxy_of(&client);
+            returned(&proxy, "echo", &NOTHING).unwrap();
+            let start = Instant::now();
+            client.shutdown();
+            slow_count += usize::from(start.elapsed() >= Duration::from_millis(90));
+        }
+        // As long as a connection is not watched after a call; a busy machine may be slow, too.
+        assert!(slow_count <= 2, "{slow_count} of 20 took long");
+    });
+}

@@ -1,0 +1,65 @@
+//! What a thread is in the middle of: reading which connections, and waiting within that.
+//!
+//! A servant that is run where its request was read keeps its connection from being read until it
+//! returns, or first waits as async code does. One that blocks its thread instead, for a reply over
+//! the same connection, would wait for ever: nobody would read that reply.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+
+use super::Connection;
+use crate::blocking::wait_depth;
+use crate::error::LocalError;
+
+thread_local! {
+    /// Connections that this thread is handling input of, innermost last: where each is, and how
+    /// many waits of the thread were nested when that began.
+    static HANDLED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Connection {
+    /// Runs a future that handles input of this connection, and lets its threads know.
+    pub(super) async fn handling<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let _handled = Handled::enter(self);
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Refuses a request whose sender blocks the thread that alone would read its reply.
+    pub(super) fn check_reader(&self) -> Result<(), LocalError> {
+        let begun = HANDLED.with_borrow(|handled| {
+            let own = handled.iter().find(|(place, _)| *place == self.place());
+            own.map(|(_, depth)| *depth)
+        });
+        match begun {
+            Some(depth) if wait_depth() > depth => Err(LocalError::OwnReader {
+                peer: self.peer.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn place(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+}
+
+struct Handled;
+
+impl Handled {
+    fn enter(connection: &Connection) -> Self {
+        let entry = (connection.place(), wait_depth());
+        HANDLED.with_borrow_mut(|handled| handled.push(entry));
+        Self
+    }
+}
+
+impl Drop for Handled {
+    fn drop(&mut self) {
+        HANDLED.with_borrow_mut(|handled| handled.pop());
+    }
+}
