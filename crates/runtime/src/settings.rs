@@ -36,8 +36,14 @@ pub struct Settings {
     pub output_limit: usize,
     /// Requests of one connection that may be in dispatch before its reading stops. Default 1,024;
     /// less if they are longer than 16 KiB on the average. Calls back and forth over one connection
-    /// that nest deeper than this wait for one another for ever: give them a timeout.
+    /// that nest deeper than this wait for one another, until
+    /// [`dispatch_stall_timeout`](Self::dispatch_stall_timeout) ends that.
     pub dispatch_limit: usize,
+    /// How long none of [`dispatch_limit`](Self::dispatch_limit) dispatches of a connection may end
+    /// while replies to requests of this side are due over it. The replies stand behind requests that
+    /// are not read, so the dispatches may be waiting for themselves: the next twoway request is then
+    /// refused with an `UnknownException` that says so. Default 30 s; `Duration::MAX` waits for ever.
+    pub dispatch_stall_timeout: Duration,
     /// Requests of one adapter, over all its connections, that may be in dispatch before their
     /// connections stop reading. Default 65,536. Collocated calls are not counted: who makes one
     /// may be a dispatch itself.
@@ -109,6 +115,7 @@ impl Default for Settings {
             interceptors: Interceptors::default(),
             output_limit: 4 * 1024 * 1024,
             dispatch_limit: 1024,
+            dispatch_stall_timeout: Duration::from_secs(30),
             adapter_dispatch_limit: 64 * 1024,
             batch_size_max: 1024 * 1024,
             heartbeat_interval: Duration::from_secs(20),

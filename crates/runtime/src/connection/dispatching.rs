@@ -8,12 +8,14 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use floe_wire::message::{
     IncomingBatch, IncomingRequest, IncomingRun, Next, Outcome, RequestFailed, SystemException,
     reply,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use super::collecting::{Collecting, reason};
 use super::found::Found;
@@ -27,6 +29,8 @@ const REPLIES_MAX: usize = 64 * 1024;
 const PERMIT_LEN: usize = 1024;
 /// Permits that every dispatch takes, whatever its length.
 const PERMITS_MIN: u32 = 16;
+/// How long each request waits once dispatches have stalled.
+const STALLED_WAIT: Duration = Duration::from_millis(100);
 
 /// The dispatching of one connection.
 pub(super) struct Dispatching {
@@ -48,6 +52,8 @@ pub(super) struct Dispatching {
     /// A share of what the dispatches of all connections of the adapter may take, for the next
     /// dispatch. It is kept from one to the next as long as nobody waits for it.
     adapter_permit: Option<OwnedSemaphorePermit>,
+    /// Whether none of the budget came back for so long that requests were refused.
+    is_stalled: bool,
 }
 
 /// Requests that arrived together, to be dispatched one after another.
@@ -95,14 +101,17 @@ impl Dispatching {
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
             adapter_permit: None,
+            is_stalled: false,
         }
     }
 
     /// Dispatches requests: each here if it is done at once, else in a task of its own.
     pub(super) async fn run(&mut self, mut run: IncomingRun) {
         while let Some((parts, share)) = self.run_at_once(&mut run) {
-            if !self.has_budget(share) {
-                self.wait_for_budget(share).await;
+            if let Some(refusal) = self.wait_for_budget(share, !parts.current.is_oneway()).await {
+                self.reply_exception(Some(parts.current.request.clone()), |_| refusal);
+                self.take_back(parts);
+                continue;
             }
             if !self.take_adapter_permit(&parts) {
                 self.wait_for_adapter(&parts).await;
@@ -152,9 +161,7 @@ impl Dispatching {
     /// Dispatches the requests of a batch one after another, the next when the one before is done.
     pub(super) async fn batch(&mut self, mut batch: IncomingBatch) {
         let share = self.share_of(batch.byte_len());
-        if !self.has_budget(share) {
-            self.wait_for_budget(share).await;
-        }
+        self.wait_for_budget(share, false).await;
         let mut first = None;
         loop {
             match self.batch_at_once(first.take(), &mut batch) {
@@ -318,12 +325,36 @@ impl Dispatching {
         self.replies.len() <= REPLIES_MAX && self.budget.available_permits() >= share as usize
     }
 
-    /// Waits until there is. What is answered already leaves first.
-    async fn wait_for_budget(&mut self, share: u32) {
+    /// Waits until there is. If none comes back for as long as a stall may last, the request may be
+    /// refused: one without a reply would be lost in silence, and waits on.
+    async fn wait_for_budget(&mut self, share: u32, may_refuse: bool) -> Option<SystemException> {
+        while !self.has_budget(share) && !self.budget_comes(share).await {
+            let refusal = may_refuse.then(|| self.connection.refuse_nested());
+            if let Some(Some(refusal)) = refusal {
+                return Some(refusal);
+            }
+        }
+        self.is_stalled = false;
+        None
+    }
+
+    /// Whether there is enough of the budget before a stall has lasted too long. What is answered
+    /// already leaves first.
+    async fn budget_comes(&mut self, share: u32) -> bool {
         self.adapter_permit = None;
         self.flush().await;
-        let permit = self.budget.acquire_many(share).await;
-        drop(permit.expect("the semaphore is never closed"));
+        let acquired = self.budget.acquire_many(share);
+        let limit = self.connection.settings.dispatch_stall_timeout;
+        let limit = match self.is_stalled {
+            true => limit.min(STALLED_WAIT),
+            false => limit,
+        };
+        let has_come = timeout(limit, acquired).await.is_ok();
+        if !has_come && !self.is_stalled {
+            self.connection.warn_of_stall();
+        }
+        self.is_stalled = !has_come;
+        has_come
     }
 
     /// Takes a share of the adapter's budget, unless it is there already; false if there is none
@@ -413,6 +444,32 @@ struct Permit {
 }
 
 impl Connection {
+    /// Says that nothing is read any more.
+    fn warn_of_stall(&self) {
+        tracing::warn!(
+            "the connection to {} is not read: as many requests are in dispatch as \
+             `Settings::dispatch_limit` ({}) allows, and none has ended for {:?}",
+            self.peer,
+            self.settings.dispatch_limit,
+            self.settings.dispatch_stall_timeout
+        );
+    }
+
+    /// What a request is refused with that has waited for dispatches as long as it may, if they may
+    /// be waiting for what stands behind it: replies to requests of this side.
+    fn refuse_nested(&self) -> Option<SystemException> {
+        let due = self.lock().machine.in_flight();
+        (due > 0).then(|| {
+            let limit = self.settings.dispatch_limit;
+            SystemException::UnknownException(format!(
+                "not dispatched: {limit} requests of this connection are in dispatch, the most \
+                 (`Settings::dispatch_limit`), none ended for {:?}, and {due} replies that they may \
+                 wait for stand behind this request: nest calls less deeply or raise the limit",
+                self.settings.dispatch_stall_timeout
+            ))
+        })
+    }
+
     /// Whose requests it carries, while they exist.
     pub(crate) fn owner(&self) -> Option<(Arc<AdapterCore>, Communicator)> {
         let adapter = self.adapter()?;

@@ -167,3 +167,62 @@ async fn what_the_application_drops_is_not_retried() {
         "{result:?}"
     );
 }
+
+/// Calls `callback` of its peer with one less than it was called with, until that is nothing.
+#[derive(Default)]
+struct CountsDown;
+
+impl Dispatcher for CountsDown {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        Box::pin(async move {
+            let parameters = request.parameters();
+            let depth = i32::from_le_bytes(parameters[6..10].try_into().expect("an int"));
+            if depth == 0 {
+                return request.returned_nothing();
+            }
+            let connection = request.current().connection().expect("over the wire");
+            let peer = connection.proxy(Identity::new("down"));
+            let less = encapsulation(&(depth - 1).to_le_bytes());
+            let result = peer.invoke("down", OperationMode::Normal, &less).await;
+            match result {
+                Ok(_) => request.returned_nothing(),
+                Err(InvokeError::System(exception)) => Err(exception),
+                Err(error) => Err(SystemException::UnknownLocalException(error.to_string())),
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn calls_that_nest_deeper_than_the_limit_end_with_an_error_that_says_so() {
+    let mut settings = floe::Settings::default();
+    settings.dispatch_limit = 4;
+    settings.dispatch_stall_timeout = std::time::Duration::from_millis(50);
+    let server = Server::with_settings(settings.clone()).await;
+    server
+        .adapter
+        .add("down", Arc::new(CountsDown))
+        .expect("new");
+    let client = Communicator::with_settings(settings);
+    let adapter = client.adapter_without_endpoints().await.expect("local");
+    adapter.add("down", Arc::new(CountsDown)).expect("new");
+    let proxy = server.proxy_of(&client, "down");
+    let connection = proxy.ice_connection().await.expect("connected");
+    connection
+        .expect("a connection")
+        .set_adapter(Some(&adapter));
+
+    let enough = encapsulation(&7_i32.to_le_bytes());
+    soon(returned(&proxy, "down", &enough))
+        .await
+        .expect("within the limit");
+    let too_deep = encapsulation(&100_i32.to_le_bytes());
+    let refused = soon(returned(&proxy, "down", &too_deep)).await;
+    let Err(InvokeError::System(SystemException::UnknownException(text))) = refused else {
+        panic!("expected a refusal, got {refused:?}");
+    };
+    assert!(text.contains("dispatch_limit"), "{text}");
+    soon(returned(&proxy, "down", &enough))
+        .await
+        .expect("it works on");
+}

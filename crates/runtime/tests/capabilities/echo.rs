@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use floe::{
     Adapter, Communicator, DispatchFuture, Dispatcher, InvokeError, OperationMode, Outcome, Proxy,
-    Request, SystemException,
+    Request, Settings, SystemException,
 };
 
 /// The type ids of [`Echo`].
@@ -67,7 +67,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start() -> Self {
-        let communicator = Communicator::new();
+        Self::with_settings(Settings::default()).await
+    }
+
+    pub(crate) async fn with_settings(settings: Settings) -> Self {
+        let communicator = Communicator::with_settings(settings);
         let adapter = communicator
             .adapter("tcp -h 127.0.0.1 -p 0")
             .await
