@@ -2,55 +2,41 @@
 
 use std::time::Duration;
 
+use floe_wire::connection::{self, AttemptEnd};
 use floe_wire::message::OperationMode;
 
 use super::{Interceptor, Invocation, InvokeFuture, Next};
 use crate::connection::Failure;
 use crate::error::{InvokeError, LocalError};
 
-/// The retries that an invocation still has.
-///
-/// A retry is safe if the request surely did not reach the servant, or if the operation is
-/// idempotent. There are as many as the settings list waits, and one more, at once, if the last
-/// failure is that the peer closed gracefully: the server went away between two calls.
-///
-/// Source: Ice manual, "Automatic Retries" (`Ice.RetryIntervals`).
-pub(crate) struct Retries<'a> {
-    intervals: std::slice::Iter<'a, Duration>,
-    has_extra: bool,
-}
+/// The retries that an invocation still has: see [`floe_wire::connection::Retries`].
+pub(crate) struct Retries<'a>(connection::Retries<'a>);
 
 impl<'a> Retries<'a> {
     pub(crate) fn new(intervals: &'a [Duration]) -> Self {
-        Self {
-            intervals: intervals.iter(),
-            has_extra: true,
-        }
+        Self(connection::Retries::new(intervals))
     }
 
     /// How long to wait before the request is sent again; `None` if it must not be.
     pub(crate) fn next(&mut self, is_idempotent: bool, failure: &Failure) -> Option<Duration> {
-        let is_safe = is_idempotent || !failure.perhaps_dispatched;
-        if !is_safe || !is_worthwhile(&failure.error) {
-            return None;
-        }
-        if let Some(interval) = self.intervals.next() {
-            return Some(*interval);
-        }
-        let is_closed = matches!(failure.error, LocalError::ClosedByPeer { .. });
-        (is_closed && std::mem::take(&mut self.has_extra)).then_some(Duration::ZERO)
+        let end = attempt_end(&failure.error);
+        self.0.next(is_idempotent, failure.perhaps_dispatched, end)
+    }
+}
+
+fn attempt_end(error: &LocalError) -> AttemptEnd {
+    match error {
+        LocalError::ClosedByPeer { .. } => AttemptEnd::ClosedByPeer,
+        LocalError::ConnectionLost { .. }
+        | LocalError::Closing { .. }
+        | LocalError::Connect { .. }
+        | LocalError::ConnectTimeout { .. } => AttemptEnd::Lost,
+        _ => AttemptEnd::Final,
     }
 }
 
 fn is_worthwhile(error: &LocalError) -> bool {
-    matches!(
-        error,
-        LocalError::ConnectionLost { .. }
-            | LocalError::ClosedByPeer { .. }
-            | LocalError::Closing { .. }
-            | LocalError::Connect { .. }
-            | LocalError::ConnectTimeout { .. }
-    )
+    attempt_end(error) != AttemptEnd::Final
 }
 
 /// Tries an invocation again that failed on this side of the wire, more patiently than the

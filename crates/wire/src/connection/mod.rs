@@ -14,11 +14,14 @@
 //! order. Requests in flight carry a token of the driver's, which comes back with the reply.
 
 mod in_flight;
+mod retry;
 #[cfg(test)]
 mod tests;
 
 use bytes::BytesMut;
 use in_flight::InFlight;
+
+pub use retry::{AttemptEnd, Retries};
 
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
