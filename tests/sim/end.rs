@@ -1,0 +1,214 @@
+//! One end of a connection, without a network: the state machine, the output that the runtime has,
+//! and what is read.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use floe_wire::EncodingVersion;
+use floe_wire::connection::{AttemptEnd, Connection as Machine, Event, NotActive, Role};
+use floe_wire::message::{
+    BatchWriter, Context, IncomingRequest, Message, OperationMode, RequestHeader, RequestId, reply,
+};
+use floe_wire::reference::Identity;
+
+use crate::book::{Call, Kind};
+use crate::output::{Batch, Output};
+use crate::vigil::Vigil;
+
+/// What a request in flight is known by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Token {
+    pub(crate) call: usize,
+    /// Where it stands in the output.
+    pub(crate) start: u64,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) machine: Machine<Token>,
+    pub(crate) output: Output,
+    /// What a full network did not take.
+    pub(crate) writing: Option<Batch>,
+    pub(crate) input: BytesMut,
+    /// What was read and has not been handled: the dispatches are at their limit.
+    pub(crate) events: VecDeque<Event<Token>>,
+    pub(crate) dispatch_count: usize,
+    /// Calls that wait for room in the output.
+    pub(crate) waiting: Vec<usize>,
+    /// Replies that wait for room in it.
+    pub(crate) replies: VecDeque<Vec<u8>>,
+    pub(crate) vigil: Vigil,
+    /// Why it is closed, once it is.
+    pub(crate) ended: Option<AttemptEnd>,
+    pub(crate) close_began: Option<Duration>,
+    /// Requests appended, and the last of the peer's that was dispatched: each has a number.
+    pub(crate) appended_count: u64,
+    pub(crate) dispatched_last: u64,
+}
+
+/// Why a call was not appended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It must wait for room.
+    Full,
+    /// The connection takes no more.
+    NotActive,
+}
+
+impl End {
+    /// The end of a connection that was just made.
+    pub(crate) fn new(side: usize, now: Duration) -> Self {
+        let mut output = Output::default();
+        let role = [Role::Client, Role::Server][side];
+        Self {
+            machine: Machine::new(role, output.pending()),
+            output,
+            writing: None,
+            input: BytesMut::new(),
+            events: VecDeque::new(),
+            dispatch_count: 0,
+            waiting: Vec::new(),
+            replies: VecDeque::new(),
+            vigil: Vigil::new(now),
+            ended: None,
+            close_began: None,
+            appended_count: 0,
+            dispatched_last: 0,
+        }
+    }
+
+    /// Appends the request of a call; its id if it has one.
+    ///
+    /// Source: `try_append` in `crates/runtime/src/connection/sending.rs`.
+    pub(crate) fn append(
+        &mut self,
+        number: usize,
+        call: &Call,
+        output_limit: usize,
+    ) -> Result<Option<RequestId>, Refusal> {
+        if self.output.len() > output_limit && self.machine.is_active() {
+            return Err(Refusal::Full);
+        }
+        let start = self.output.end();
+        let id = self
+            .machine
+            .next_id()
+            .map_err(|NotActive| Refusal::NotActive)?;
+        match call.kind {
+            Kind::Twoway => {
+                self.write_request(number, call, id);
+                self.machine.expect_reply(
+                    id,
+                    Token {
+                        call: number,
+                        start,
+                    },
+                );
+                return Ok(Some(id));
+            }
+            Kind::Oneway => self.write_request(number, call, RequestId::ONEWAY),
+            Kind::Batch(count) => self.write_batch(number, call, count),
+        }
+        Ok(None)
+    }
+
+    fn write_request(&mut self, number: usize, call: &Call, id: RequestId) {
+        self.appended_count += 1;
+        let nth = self.appended_count;
+        let parameters = parameters(number, nth, call.parameters_len);
+        with_header(call, |header| {
+            header
+                .write(
+                    self.output.pending(),
+                    id,
+                    EncodingVersion::V1_1,
+                    |encoder| {
+                        encoder.bytes(&parameters);
+                    },
+                )
+                .expect("bytes have an encoding");
+        });
+    }
+
+    fn write_batch(&mut self, number: usize, call: &Call, count: usize) {
+        let mut batch = BatchWriter::default();
+        for _ in 0..count {
+            self.appended_count += 1;
+            let parameters = parameters(number, self.appended_count, 0);
+            with_header(call, |header| {
+                let pushed = batch.push(header, usize::MAX, |encoder| {
+                    encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
+                        encoder.bytes(&parameters);
+                    });
+                });
+                assert!(matches!(pushed, Ok(None)));
+            });
+        }
+        let message = batch.finish().expect("it is not empty");
+        self.output.pending().extend_from_slice(&message);
+    }
+
+    /// Turns what was read into events.
+    ///
+    /// Source: `take_messages` in `crates/runtime/src/connection/reading.rs`.
+    pub(crate) fn take_messages(&mut self, message_size_max: usize) {
+        while !self.machine.is_closed() {
+            let message = Message::split(&mut self.input, message_size_max);
+            let message = message.expect("the network changes no byte");
+            let Some(message) = message else { return };
+            let event = self.machine.handle_message(message, self.output.pending());
+            self.events
+                .push_back(event.expect("both sides keep the protocol"));
+        }
+    }
+
+    /// The number of the call that a request of the peer belongs to.
+    pub(crate) fn accept(&mut self, request: &IncomingRequest) -> usize {
+        let parameters = request.parameters().slice(6..);
+        let number = |at: usize| {
+            let bytes = parameters[at..at + 8].try_into().expect("eight bytes");
+            u64::from_le_bytes(bytes)
+        };
+        let (call, nth) = (number(0), number(8));
+        assert_eq!(
+            nth,
+            self.dispatched_last + 1,
+            "requests are dispatched in the order in which they were sent, without a gap"
+        );
+        self.dispatched_last = nth;
+        call as usize
+    }
+}
+
+/// The reply to a request, which says whose it is.
+pub(crate) fn reply_to(id: RequestId, number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    reply::write_returned(&mut bytes, id, EncodingVersion::V1_1, |encoder| {
+        encoder.bytes(&(number as u64).to_le_bytes());
+    })
+    .expect("bytes have an encoding");
+    bytes
+}
+
+fn parameters(number: usize, nth: u64, len: usize) -> Vec<u8> {
+    let mut bytes = (number as u64).to_le_bytes().to_vec();
+    bytes.extend(nth.to_le_bytes());
+    bytes.resize(16 + len, 0x5A);
+    bytes
+}
+
+fn with_header(call: &Call, write: impl FnOnce(&RequestHeader<'_>)) {
+    let mode = match call.is_idempotent {
+        true => OperationMode::Idempotent,
+        false => OperationMode::Normal,
+    };
+    write(&RequestHeader {
+        identity: &Identity::new("object"),
+        facet: "",
+        operation: "op",
+        mode,
+        context: &Context::new(),
+    });
+}
