@@ -54,7 +54,7 @@ pub enum Event<T> {
     /// A request has been answered.
     Reply(T, IncomingReply),
     /// Nothing to do: a heartbeat, a reply to a request that was given up, or a request that came
-    /// after the decision to close.
+    /// after the decision to close, when no reply of the peer was due any more.
     Nothing,
     /// The peer closes gracefully: none of the requests still in flight was executed.
     Closed(Vec<T>),
@@ -73,7 +73,8 @@ pub struct Connection<T> {
 enum State {
     Validating,
     Active,
-    /// No new request in or out; replies of both directions are still due.
+    /// No new request out, nor in once the replies to our own are there; replies of either direction
+    /// are still due.
     Draining,
     /// CloseConnection is written: nothing may follow it.
     Closing,
@@ -199,7 +200,7 @@ impl<T> Connection<T> {
             }
             MessageType::BatchRequest => {
                 let batch = IncomingBatch::parse(&message).map_err(malformed)?;
-                Ok(if self.is_active() {
+                Ok(if self.is_dispatching_new() {
                     Event::Batch(batch)
                 } else {
                     Event::Nothing
@@ -252,8 +253,19 @@ impl<T> Connection<T> {
         self.in_flight.drain()
     }
 
+    /// Whether requests of the peer are still dispatched. A side that closes dispatches them as long
+    /// as it waits for replies itself: if both close at once and neither did, each would wait for
+    /// replies to requests that the other one has discarded.
+    fn is_dispatching_new(&self) -> bool {
+        match self.state {
+            State::Active => true,
+            State::Draining => self.in_flight.len() > 0,
+            State::Validating | State::Closing | State::Closed => false,
+        }
+    }
+
     fn accept_request(&mut self, request: IncomingRequest) -> Event<T> {
-        if !self.is_active() {
+        if !self.is_dispatching_new() {
             return Event::Nothing;
         }
         if !request.id().is_oneway() {

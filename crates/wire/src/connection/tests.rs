@@ -246,3 +246,33 @@ fn a_batch_over_its_limit_gives_back_what_came_before() {
     assert_eq!((full.len(), batch.count()), (48, 1));
     assert_eq!(batch.finish().expect("the third").len(), 33);
 }
+
+#[test]
+fn both_sides_that_close_with_requests_in_flight_answer_each_other() {
+    let mut output = Vec::new();
+    let mut client = validated_client();
+    let mut server = Connection::<&'static str>::new(Role::Server, &mut output);
+    let ids = (
+        start(&mut client, "client's"),
+        start(&mut server, "server's"),
+    );
+    output.clear();
+    client.close(&mut output);
+    server.close(&mut output);
+    assert!(output.is_empty(), "replies of both sides are due");
+
+    let to_server = server.handle_message(message(&request(ids.0)), &mut output);
+    assert!(matches!(to_server, Ok(Event::Request(_))), "{to_server:?}");
+    let to_client = client.handle_message(message(&request(ids.1)), &mut output);
+    assert!(matches!(to_client, Ok(Event::Request(_))), "{to_client:?}");
+    server.handle_dispatched(&mut output);
+    client.handle_dispatched(&mut output);
+    let replied = client.handle_message(message(&reply_to(ids.0)), &mut output);
+    assert!(matches!(replied, Ok(Event::Reply("client's", _))));
+    assert_eq!(
+        output, CLOSE_CONNECTION,
+        "the client waits for nothing more"
+    );
+    let late = client.handle_message(message(&request(RequestId(9))), &mut output);
+    assert!(matches!(late, Ok(Event::Nothing)), "{late:?}");
+}
