@@ -137,8 +137,8 @@ impl World {
     /// What is known of a call that never ends.
     fn stuck(&self) -> String {
         let call = self.book.calls.iter().find(|call| call.told.is_none());
-        let joint = call.and_then(|call| call.in_flight);
-        let joint = joint.map(|(joint, _)| &self.joints[joint]);
+        let joint = call.and_then(|call| call.in_flight.map(|(joint, _)| joint).or(call.bound_to));
+        let joint = joint.map(|joint| &self.joints[joint]);
         format!("a call never ends: {call:?}, {joint:#?}")
     }
 
@@ -193,7 +193,10 @@ impl World {
             Action::Writable(joint, side) => self.flush(joint, side, true),
             Action::Dispatched(joint, side, id, call) => self.reply(joint, side, id, call),
             Action::CloseTimeout(joint, side) => self.close_timed_out(joint, side),
-            Action::GiveUp(joint) => self.broken(joint),
+            Action::GiveUp(joint) => {
+                let first = self.random.up_to(1);
+                self.broken(joint, first);
+            }
             Action::Look(side) => self.look(side),
             Action::Close(side) => self.close_all(side),
             trouble => self.trouble(trouble),
@@ -256,6 +259,7 @@ impl World {
     fn use_room(&mut self, joint: usize, side: usize) {
         let limit = self.plan.output_limit;
         let end = &mut self.joints[joint].ends[side];
+        let reply_count = end.replies.len();
         while end.output.replies_len() <= limit
             && let Some(mut reply) = end.replies.pop_front()
         {
@@ -264,6 +268,11 @@ impl World {
             end.dispatch_count -= 1;
             end.vigil.used = self.now;
         }
+        if end.replies.len() < reply_count {
+            // What was read may be dispatched now.
+            self.after(Duration::ZERO, Action::Arrive(joint, side));
+        }
+        let end = &mut self.joints[joint].ends[side];
         if end.output.len() <= limit {
             for call in std::mem::take(&mut end.waiting) {
                 self.after(Duration::ZERO, Action::Attempt(call));
@@ -299,13 +308,12 @@ impl World {
                 self.fail(joint, side, AttemptEnd::ClosedByPeer);
             }
             Read::End => self.fail(joint, side, AttemptEnd::Lost),
-            Read::Broken => self.broken(joint),
+            Read::Broken => self.broken(joint, side),
         }
     }
 
-    /// Both sides hear that the stream is broken, the other one later.
-    pub(crate) fn broken(&mut self, joint: usize) {
-        let first = self.random.up_to(1);
+    /// Both sides hear that the stream is broken, this one first.
+    pub(crate) fn broken(&mut self, joint: usize, first: usize) {
         for pipe in &mut self.joints[joint].pipes {
             pipe.is_broken = true;
             pipe.is_silent = false;
@@ -313,6 +321,7 @@ impl World {
         self.fail(joint, first, AttemptEnd::Lost);
         let wait = self.random.time(self.plan.weather.delay_max);
         self.after(wait, Action::Arrive(joint, 1 - first));
+        self.after(wait, Action::Writable(joint, 1 - first));
     }
 
     /// The end of a connection: whoever waits for it hears of that.
@@ -410,7 +419,8 @@ impl World {
         match end.vigil.look(self.plan.manners[side], seen, self.now) {
             Due::Nothing => {}
             Due::Heartbeat => {
-                if end.machine.is_active() {
+                // What waits already says as much, and heartbeats must not pile up.
+                if end.machine.is_active() && end.output.pending_len() == 0 {
                     end.output.pending().extend_from_slice(&VALIDATE_CONNECTION);
                     self.flush(joint, side, false);
                     self.joints[joint].ends[side].vigil.mark_heartbeat(self.now);
