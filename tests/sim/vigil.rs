@@ -116,11 +116,12 @@ impl Vigil {
         }
     }
 
-    /// The rule of `crates/runtime/src/connection/mod.rs`: it counts looks, so that no clock can
-    /// lead it astray.
+    /// Our rule counts looks, so that no leap of the clock can lead it astray.
     fn look_as_floe(&mut self, seen: Seen) -> Due {
         let has_written = std::mem::take(&mut self.has_written);
-        self.silent_count = match std::mem::take(&mut self.has_read) {
+        // Silence counts from when a reply is due: a peer may be silent while it owes nothing.
+        let may_be_silent = std::mem::take(&mut self.has_read) || !seen.is_reply_due;
+        self.silent_count = match may_be_silent {
             true => 0,
             false => self.silent_count + 1,
         };
