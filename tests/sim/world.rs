@@ -144,8 +144,9 @@ impl World {
 
     fn judge(&self) {
         let retries = self.plan.retry_intervals.len();
+        let is_quiet = self.is_gentle();
         self.book
-            .check(self.is_gentle() && self.close_count <= retries);
+            .check(is_quiet, is_quiet && self.close_count <= retries);
         for (number, joint) in self.joints.iter().enumerate() {
             for end in &joint.ends {
                 assert!(end.ended.is_some(), "connection {number} never ended");
