@@ -8,6 +8,8 @@ mod message;
 mod slice_source;
 #[path = "../fuzz/src/value.rs"]
 mod value;
+#[path = "../fuzz/src/websocket.rs"]
+mod websocket;
 
 use std::fs;
 use std::sync::mpsc;
@@ -29,6 +31,23 @@ fn every_slice_source_of_the_corpus_ends_well() {
 #[test]
 fn every_value_of_the_corpus_ends_well() {
     replay("value", value::run);
+}
+
+#[test]
+fn every_websocket_of_the_corpus_ends_well() {
+    replay("websocket", websocket::run);
+}
+
+#[test]
+fn a_truncated_or_bit_flipped_websocket_ends_well() {
+    for (_, input) in corpus("websocket") {
+        (0..input.len()).for_each(|len| websocket::run(&input[..len]));
+        for bit in 0..input.len() * 8 {
+            let mut flipped = input.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            websocket::run(&flipped);
+        }
+    }
 }
 
 #[test]
