@@ -205,8 +205,8 @@ fn all_are_answered(reader_count: usize, asker_count: usize) {
             })
         })
         .collect();
-    // The peer answers the last one first.
-    for caller in (0..reader_count + asker_count).rev() {
+    // Those who cannot read are answered last, when the others may have left.
+    for caller in 0..reader_count + asker_count {
         connection.arrive(caller);
     }
     for caller in callers {

@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) refused_percent: usize,
     /// Graceful closes by each side.
     pub(crate) closes: [usize; 2],
+    /// Whether both sides close at about the same time, too.
+    pub(crate) closes_together: bool,
     /// Troubles of each kind, in a rough run.
     pub(crate) cut_count: usize,
     pub(crate) abort_count: usize,
@@ -70,7 +72,7 @@ impl Plan {
         };
         let (cut_count, abort_count, silence_count) = (trouble(6), trouble(3), trouble(3));
         let (stall_count, jump_count, refused_percent) = (trouble(5), trouble(2), trouble(30));
-        let deadline_percent = trouble(40);
+        let deadline_percent = random.one_of(&[0, 0, 10, 40]);
         let weather = Self::weather(random, is_rough);
         // Each piece costs the run some steps.
         let (call_most, parameters_most) = match (weather.piece_max, weather.window) {
@@ -109,6 +111,7 @@ impl Plan {
                 .min(dispatch_most),
             refused_percent,
             closes: [random.up_to(2), random.up_to(2)],
+            closes_together: random.percent(40),
             cut_count,
             abort_count,
             silence_count,

@@ -19,6 +19,13 @@ impl World {
                 self.schedule_trouble(Action::Close(side));
             }
         }
+        if self.plan.closes_together {
+            let time = self.random.time(self.plan.begin_within);
+            for side in 0..2 {
+                let wait = self.random.time(self.plan.weather.delay_max);
+                self.at(time + wait, Action::Close(side));
+            }
+        }
         let troubles = [
             (Action::Cut, self.plan.cut_count),
             (Action::Silence, self.plan.silence_count),
