@@ -62,7 +62,7 @@ fn read(event: Event<()>, connection: &mut Connection<()>, output: &mut Vec<u8>)
                 );
             }
         }
-        Event::Validated | Event::Nothing | Event::Closed(_) => {}
+        Event::Validated | Event::Heartbeat | Event::Nothing | Event::Closed(_) => {}
     }
 }
 

@@ -12,8 +12,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::adapter::{Adapter, AdapterCore};
+use crate::adapter::{Adapter, AdapterCore, AdapterSettings, Admissions};
 use crate::blocking::background;
+use crate::complaints::Complaints;
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
 use crate::error::{AdapterError, InvokeError};
@@ -83,7 +84,20 @@ impl Communicator {
     /// [`AdapterError`] if the text is no endpoint list, or the system refuses to listen.
     #[doc(alias = "createObjectAdapterWithEndpoints")]
     pub async fn adapter(&self, endpoints: &str) -> Result<Adapter, AdapterError> {
-        let adapter = Adapter::bind(self, parse_endpoints(endpoints)?).await?;
+        self.adapter_with(endpoints, AdapterSettings::default())
+            .await
+    }
+
+    /// The same with limits of its own.
+    ///
+    /// # Errors
+    /// As [`Communicator::adapter`].
+    pub async fn adapter_with(
+        &self,
+        endpoints: &str,
+        settings: AdapterSettings,
+    ) -> Result<Adapter, AdapterError> {
+        let adapter = Adapter::bind(self, parse_endpoints(endpoints)?, settings).await?;
         self.core.adapters().push(adapter.core().clone());
         self.core.has_adapters.store(true, Ordering::Relaxed);
         if self.core.is_shut_down() {
@@ -276,6 +290,9 @@ pub(crate) struct Core {
     connections: Mutex<Connections>,
     /// Started with the first connection.
     heartbeat: OnceLock<Heartbeat>,
+    /// Incoming connections that there are, and may be.
+    admissions: Arc<Admissions>,
+    complaints: Complaints,
 }
 
 /// All connections of a communicator, in both directions.
@@ -289,6 +306,8 @@ struct Connections {
 impl Core {
     fn new(settings: Settings, is_blocking: bool) -> Self {
         Self {
+            admissions: Arc::new(Admissions::of(&settings)),
+            complaints: Complaints::default(),
             settings: Arc::new(settings),
             is_blocking,
             thread_count: Arc::default(),
@@ -306,6 +325,16 @@ impl Core {
 
     pub(crate) fn settings(&self) -> &Arc<Settings> {
         &self.settings
+    }
+
+    /// Incoming connections that there are, and may be.
+    pub(crate) fn admissions(&self) -> &Arc<Admissions> {
+        &self.admissions
+    }
+
+    /// Logs what peers can provoke as often as they like.
+    pub(crate) fn complain(&self, line: impl FnOnce() -> String) {
+        self.complaints.note(self.runtime(), line);
     }
 
     pub(crate) fn pool(&self) -> &Pool {
@@ -365,11 +394,16 @@ impl Core {
             }
             connections.list.push(Arc::downgrade(connection));
         }
-        self.heartbeat
-            .get_or_init(|| Heartbeat::start(self, self.settings.heartbeat_interval));
+        self.follow(connection);
         if self.is_shut_down() {
             connection.close();
         }
+    }
+
+    /// A connection has other rules of liveness from now on.
+    pub(crate) fn follow(self: &Arc<Self>, connection: &Connection) {
+        let heartbeat = self.heartbeat.get_or_init(|| Heartbeat::start(self));
+        heartbeat.follow(connection);
     }
 
     pub(crate) fn forget_adapter(&self, adapter: &Arc<AdapterCore>) {

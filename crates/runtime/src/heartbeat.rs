@@ -1,48 +1,90 @@
-//! Heartbeats: a thread that looks at all connections of a communicator now and then.
+//! A thread that looks at all connections of a communicator now and then: heartbeats, silence, disuse.
 //!
 //! It is a thread and no task, because a pending timer makes the runtime read the clock at every
 //! wake-up, and every call would pay for it. The thread sleeps nearly always.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::communicator::Core;
+use crate::connection::Connection;
 
 /// The heartbeat of a communicator; it ends when this is dropped.
 pub(crate) struct Heartbeat {
-    _end: Option<Sender<()>>,
+    changes: Sender<()>,
+    tick: Arc<Tick>,
 }
 
+/// Milliseconds between two looks.
+struct Tick(AtomicU64);
+
 impl Heartbeat {
-    /// Starts to look at the connections of `core` once in an interval; never if it is zero.
-    pub(crate) fn start(core: &Arc<Core>, interval: Duration) -> Self {
-        if interval.is_zero() {
-            return Self { _end: None };
-        }
-        let (end, ended) = channel();
+    /// Starts to look at the connections of `core`, as often as their rules ask for.
+    pub(crate) fn start(core: &Arc<Core>) -> Self {
+        let (changes, changed) = channel();
         let core = Arc::downgrade(core);
+        let tick = Arc::new(Tick(AtomicU64::new(0)));
+        tick.renew(&core);
+        let own = tick.clone();
         let thread = thread::Builder::new()
             .name("floe-heartbeat".to_owned())
             .stack_size(STACK_LEN)
-            .spawn(move || run(&core, &ended, interval));
+            .spawn(move || run(&core, &changed, &own));
         if let Err(error) = thread {
             // Calls still work; only peers that expect heartbeats may drop silent connections.
             tracing::warn!("no heartbeats are sent, for the system refused a thread: {error}");
         }
-        Self { _end: Some(end) }
+        Self { changes, tick }
+    }
+
+    /// A connection has these rules from now on: the next look may have to come sooner.
+    pub(crate) fn follow(&self, connection: &Connection) {
+        if connection.tick().is_some_and(|tick| tick < self.tick.get()) {
+            // It fails only if there is no thread.
+            let _ = self.changes.send(());
+        }
+    }
+}
+
+impl Tick {
+    fn get(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    /// The shortest that any connection asks for.
+    fn renew(&self, core: &Weak<Core>) -> Duration {
+        let connections = core.upgrade().map(|core| core.live_connections());
+        let ticks = connections.iter().flatten().filter_map(|c| c.tick());
+        let tick = ticks.min().unwrap_or(NOTHING_TO_DO);
+        self.0.store(tick.as_millis() as u64, Ordering::Relaxed);
+        tick
     }
 }
 
 /// Enough for a write and a logged line.
 const STACK_LEN: usize = 128 * 1024;
+/// How long to wait while no rule asks for a look.
+const NOTHING_TO_DO: Duration = Duration::from_secs(3600);
 
-fn run(core: &Weak<Core>, ended: &Receiver<()>, interval: Duration) {
-    while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+fn run(core: &Weak<Core>, changed: &Receiver<()>, tick: &Tick) {
+    let mut wait = tick.get();
+    loop {
+        match changed.recv_timeout(wait) {
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        // One look for all that changed at once.
+        while changed.try_recv().is_ok() {}
+        wait = tick.renew(core);
         let Some(core) = core.upgrade() else { return };
+        let now = Instant::now();
         for connection in core.live_connections() {
-            connection.keep_alive(interval);
+            if connection.tick().is_some() {
+                connection.look(now, wait);
+            }
         }
     }
 }

@@ -38,6 +38,7 @@
 mod adapter;
 pub mod blocking;
 mod communicator;
+mod complaints;
 mod connection;
 pub mod contracts;
 mod error;
@@ -45,6 +46,7 @@ mod event;
 mod heartbeat;
 mod implicit;
 mod include;
+mod liveness;
 pub mod pipeline;
 mod polling;
 mod proxy;
@@ -54,14 +56,16 @@ mod sync;
 mod transport;
 
 pub use adapter::{
-    Adapter, Cookie, Current, DispatchFuture, DispatchPlace, Dispatcher, EventSink, IntoIdentity,
-    LocateFuture, Located, OperationError, Request, Response, ServantLocator, dispatch_fn,
+    Adapter, AdapterCounts, AdapterSettings, Cookie, Current, DispatchFuture, DispatchPlace,
+    Dispatcher, EventSink, IntoIdentity, LocateFuture, Located, OperationError, Request, Response,
+    ServantLocator, dispatch_fn,
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};
 pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::{Event, Events};
 pub use implicit::ImplicitContext;
+pub use liveness::{Heartbeats, IdleCheck, Liveness};
 pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::{EndpointSelection, Settings};
 pub use signals::Signals;

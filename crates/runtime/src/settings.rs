@@ -5,6 +5,7 @@ use std::time::Duration;
 use floe_wire::compression::{Compression, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 
+use crate::liveness::Liveness;
 use crate::pipeline::Interceptors;
 
 /// Limits and waits of a communicator and of everything that belongs to it.
@@ -52,14 +53,32 @@ pub struct Settings {
     /// Default 1 MiB, as in Ice.
     #[doc(alias = "Ice.BatchAutoFlushSize")]
     pub batch_size_max: usize,
-    /// How often each connection is looked at: one that was silent since the last look gets a
-    /// heartbeat. Default 20 s: an Ice 3.8 peer drops a connection that is silent for 60 s. Zero
-    /// turns heartbeats and the idle check off.
-    pub heartbeat_interval: Duration,
-    /// How long a peer that owes a reply may be silent before its connection is dropped; `None`
-    /// waits for ever. Default 60 s, as in Ice: an Ice or Floe peer that is alive sends heartbeats.
-    #[doc(alias = "Ice.ACM.Timeout")]
-    pub idle_timeout: Option<Duration>,
+    /// Heartbeats, idle checks and inactivity of the connections that this communicator makes.
+    #[doc(alias("Ice.ACM.Client", "Ice.Connection.Client"))]
+    pub outgoing: Liveness,
+    /// The same for those that its adapters accept, unless an adapter has its own.
+    #[doc(alias("Ice.ACM.Server", "Ice.Connection.Server"))]
+    pub incoming: Liveness,
+    /// Connections that all adapters together may have accepted at a time. Those beyond are closed
+    /// at once, with a logged line, and lose nobody else's. Default 65,536; each takes a descriptor,
+    /// so the system's limit of those may come first.
+    pub connection_limit: usize,
+    /// The same for one address of the peers; sockets of this host count together. Default none.
+    pub connection_limit_per_address: Option<usize>,
+    /// Connections of one listening socket that may be in their TLS handshake or in the opening of
+    /// their WebSocket at a time. When one more comes the oldest is given up, if it has had 250 ms.
+    /// Default 256.
+    pub handshake_limit: usize,
+    /// What the system keeps of datagrams that were received and not yet read, in bytes, for each
+    /// socket; it may give less or more, and drops what does not fit. Default the system's.
+    #[doc(alias = "Ice.UDP.RcvSize")]
+    pub udp_receive_buffer: Option<usize>,
+    /// The same for datagrams to be sent.
+    #[doc(alias = "Ice.UDP.SndSize")]
+    pub udp_send_buffer: Option<usize>,
+    /// Who may connect to the sockets of `unix` endpoints: bits of a file's mode, such as `0o600`
+    /// for this user alone. Default none: what the process creates by its umask.
+    pub unix_socket_mode: Option<u32>,
     /// In which order a proxy tries its endpoints. Default [`EndpointSelection::Random`], as in Ice.
     #[doc(alias = "Ice.Default.EndpointSelection")]
     pub endpoint_selection: EndpointSelection,
@@ -118,8 +137,14 @@ impl Default for Settings {
             dispatch_stall_timeout: Duration::from_secs(30),
             adapter_dispatch_limit: 64 * 1024,
             batch_size_max: 1024 * 1024,
-            heartbeat_interval: Duration::from_secs(20),
-            idle_timeout: Some(Duration::from_secs(60)),
+            outgoing: Liveness::default(),
+            incoming: Liveness::default(),
+            connection_limit: 64 * 1024,
+            connection_limit_per_address: None,
+            handshake_limit: 256,
+            udp_receive_buffer: None,
+            udp_send_buffer: None,
+            unix_socket_mode: None,
             endpoint_selection: EndpointSelection::Random,
             prefer_secure: false,
             #[cfg(feature = "tls")]

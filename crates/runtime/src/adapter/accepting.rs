@@ -6,19 +6,23 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Weak;
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::AdapterCore;
+use super::limits::{Admission, Admissions, add};
+use crate::connection::handle::ConnectionInfo;
 use crate::connection::{Connection, Purpose};
+use crate::settings::Settings;
 use crate::transport::{Accepted, Listener, Pending, Stream};
 
-/// Connections of one socket that may be opening at the same time.
-const OPENING_MAX: usize = 256;
-/// How long each may take in any case; when that many are opening, the oldest is given up then.
+/// How long each opening may take in any case; when too many are under way, the oldest is given up
+/// then.
 const OPENING_PATIENCE: Duration = Duration::from_millis(250);
 /// How long to wait for descriptors to become free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -29,12 +33,13 @@ const LOG_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) async fn accept(
     listener: Box<dyn Listener>,
     adapter: Weak<AdapterCore>,
-    open_timeout: Duration,
+    settings: Arc<Settings>,
 ) {
     let mut opening = Opening {
         tasks: JoinSet::new(),
         oldest_first: VecDeque::new(),
-        open_timeout,
+        limit: settings.handshake_limit.max(1),
+        open_timeout: settings.connect_timeout,
     };
     let mut failures = Failures::default();
     loop {
@@ -46,11 +51,17 @@ pub(super) async fn accept(
                     }
                 }
                 Ok(Accepted::Opening { peer, opening: pending }) => {
+                    // Nobody shakes hands in vain.
+                    match admit_any(&peer, &adapter) {
+                        None => return,
+                        Some(false) => continue,
+                        Some(true) => {}
+                    }
                     opening.make_room(&adapter).await;
-                    opening.begin(peer, pending);
+                    opening.begin(peer, pending, adapter.clone());
                 }
                 Err(error) => {
-                    failures.note(&error);
+                    failures.note(&error, &adapter);
                     // Out of descriptors or memory: neither ends the server, nor may it spin.
                     if !is_of_the_peer(&error) {
                         sleep(ACCEPT_RETRY_DELAY).await;
@@ -67,21 +78,24 @@ struct Opening {
     tasks: JoinSet<Option<Stream>>,
     /// When each began.
     oldest_first: VecDeque<(Instant, AbortHandle)>,
+    limit: usize,
     open_timeout: Duration,
 }
 
 impl Opening {
     /// Waits a little for one of too many to be done, and then gives up the oldest.
     async fn make_room(&mut self, adapter: &Weak<AdapterCore>) {
-        while self.tasks.len() >= OPENING_MAX {
+        while self.tasks.len() >= self.limit {
             let oldest = self.oldest_first.front();
             let until = oldest.map_or_else(Instant::now, |(begun, _)| *begun + OPENING_PATIENCE);
             tokio::select! {
                 Some(opened) = self.tasks.join_next() => self.end(opened.ok().flatten(), adapter),
                 () = sleep_until(until) => {
-                    tracing::warn!(
-                        "{OPENING_MAX} connections are being opened: gave up the oldest of them"
-                    );
+                    let limit = self.limit;
+                    failed_handshake(adapter, || format!(
+                        "gave up the oldest of {limit} connections that are being opened, as many as \
+                         `Settings::handshake_limit` allows, to open another one"
+                    ));
                     if let Some((_, oldest)) = self.oldest_first.pop_front() {
                         oldest.abort();
                         // It may be another one that is done by now.
@@ -93,22 +107,26 @@ impl Opening {
         }
     }
 
-    fn begin(&mut self, peer: String, opening: Pending<'static, Stream>) {
+    fn begin(
+        &mut self,
+        peer: String,
+        opening: Pending<'static, Stream>,
+        adapter: Weak<AdapterCore>,
+    ) {
         let limit = self.open_timeout;
         let task = async move {
-            match timeout(limit, opening).await {
-                Ok(Ok(stream)) => Some(stream),
-                Ok(Err(error)) => {
-                    tracing::warn!("refused a connection from {peer}: {error}");
-                    None
-                }
-                Err(_) => {
-                    tracing::warn!(
-                        "refused a connection from {peer}: it was not opened within {limit:?}"
-                    );
-                    None
-                }
-            }
+            let why = match timeout(limit, opening).await {
+                Ok(Ok(stream)) => return Some(stream),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => format!(
+                    "its TLS handshake or the opening of its WebSocket was not done within {limit:?} \
+                     (`Settings::connect_timeout`)"
+                ),
+            };
+            failed_handshake(&adapter, || {
+                format!("refused a connection from {peer}: {why}")
+            });
+            None
         };
         let task = self.tasks.spawn(task);
         self.oldest_first.push_back((Instant::now(), task));
@@ -123,18 +141,78 @@ impl Opening {
     }
 }
 
-/// Starts a connection; `None` if the adapter or its communicator is gone.
+fn failed_handshake(adapter: &Weak<AdapterCore>, line: impl FnOnce() -> String) {
+    if let Some(core) = adapter.upgrade() {
+        add(&core.counters.handshakes_failed);
+        core.complain(line);
+    }
+}
+
+/// Starts a connection, if it is admitted; `None` if the adapter or its communicator is gone.
 fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
     let core = adapter.upgrade()?;
     let communicator = core.communicator()?;
+    let both = both_limits(&core)?;
+    let admitted = Admission::of(both.clone(), address_of(&stream, &both));
+    let admission = match admitted {
+        Ok(admission) => admission,
+        Err(why) => {
+            core.refuse(&stream.peer, &why);
+            return Some(());
+        }
+    };
     tracing::debug!("accepted a connection from {}", stream.peer);
-    let purpose = Purpose::Incoming(adapter.clone());
+    let liveness = core.limits.liveness.clone();
+    let liveness = liveness.unwrap_or_else(|| communicator.settings().incoming.clone());
+    let purpose = Purpose::Incoming(adapter.clone(), liveness, admission);
     let connection = Connection::start(stream, purpose, &communicator);
     // Deactivated meanwhile on another thread, which did not know of this one.
     if core.is_deactivated() {
         connection.close();
     }
     Some(())
+}
+
+/// Whether one more may come, whoever it is; `None` if nobody is there any more to receive it.
+fn admit_any(peer: &str, adapter: &Weak<AdapterCore>) -> Option<bool> {
+    let core = adapter.upgrade()?;
+    for limit in both_limits(&core)? {
+        if let Err(why) = limit.check_count() {
+            core.refuse(peer, &why);
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+fn both_limits(core: &AdapterCore) -> Option<[Arc<Admissions>; 2]> {
+    let communicator = core.communicator()?;
+    let all = communicator.core().admissions().clone();
+    Some([core.admissions.clone(), all])
+}
+
+/// The peer's address, if it matters.
+fn address_of(stream: &Stream, limits: &[Arc<Admissions>]) -> Option<IpAddr> {
+    if !limits.iter().any(|limit| limit.is_by_address()) {
+        return None;
+    }
+    let mut info = ConnectionInfo::default();
+    stream.writer.describe(&mut info);
+    let address = info.remote_address.map(|address| address.ip());
+    address.map(|address| address.to_canonical())
+}
+
+impl AdapterCore {
+    fn refuse(&self, peer: &str, why: &str) {
+        self.counters.refused.fetch_add(1, Ordering::Relaxed);
+        self.complain(|| format!("refused a connection from {peer}: {why}"));
+    }
+
+    fn complain(&self, line: impl FnOnce() -> String) {
+        if let Some(communicator) = self.communicator() {
+            communicator.core().complain(line);
+        }
+    }
 }
 
 /// Failures to accept, of which there may be thousands a second.
@@ -145,7 +223,10 @@ struct Failures {
 }
 
 impl Failures {
-    fn note(&mut self, error: &io::Error) {
+    fn note(&mut self, error: &io::Error, adapter: &Weak<AdapterCore>) {
+        if let Some(core) = adapter.upgrade() {
+            add(&core.counters.accepts_failed);
+        }
         let now = Instant::now();
         if self
             .logged
@@ -159,9 +240,19 @@ impl Failures {
             count => format!(" (and {count} times before)"),
         };
         self.logged = Some(now);
-        tracing::warn!("could not accept a connection: {error}{more}");
+        let what_to_do = match error.raw_os_error() {
+            Some(EMFILE) => {
+                ": raise the process's limit of open files (`ulimit -n`), or set \
+                 `Settings::connection_limit` below it"
+            }
+            _ => "",
+        };
+        tracing::warn!("could not accept a connection: {error}{more}{what_to_do}");
     }
 }
+
+/// The process has as many descriptors as it may; the same number on all Unixes.
+const EMFILE: i32 = 24;
 
 /// Whether a peer gave up before it was accepted, which says nothing of the next.
 fn is_of_the_peer(error: &io::Error) -> bool {

@@ -189,11 +189,13 @@ impl Current {
         Some(handle::Connection::new(connection.clone()))
     }
 
-    /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`.
+    /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`. Anybody can write what
+    /// they like into a datagram's.
     pub fn peer(&self) -> &str {
-        match self.origin.connection() {
-            Some(connection) => connection.peer(),
-            None => "collocated",
+        match (self.origin.sender(), self.origin.connection()) {
+            (Some(sender), _) => sender,
+            (None, Some(connection)) => connection.peer(),
+            (None, None) => "collocated",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Adapters: where servants live, and the endpoints under which they are reached.
 //!
-//! - `accepting.rs`: connections on their way in
+//! - `accepting.rs`: connections on their way in; `limits.rs`: how many there may be
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
 //! - `dispatch.rs`, `origin.rs`: the [`Dispatcher`] trait, and what a request and its response are
@@ -8,6 +8,7 @@
 
 mod accepting;
 mod dispatch;
+mod limits;
 mod locator;
 mod operation_error;
 mod origin;
@@ -30,6 +31,8 @@ pub(crate) use dispatch::Parts;
 pub use dispatch::{
     Current, DispatchFuture, Dispatcher, EventSink, Request, Response, dispatch_fn,
 };
+pub use limits::{AdapterCounts, AdapterSettings};
+pub(crate) use limits::{Admission, Admissions};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
 pub(crate) use origin::Origin;
@@ -41,6 +44,7 @@ use crate::error::AdapterError;
 use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
 use crate::transport::{self, Listener, Setup};
+use limits::Counters;
 use servants::Servants;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
@@ -65,6 +69,9 @@ pub(crate) struct AdapterCore {
     servants: RwLock<Servants>,
     /// Changes with the map.
     servants_version: AtomicU64,
+    limits: AdapterSettings,
+    admissions: Arc<Admissions>,
+    counters: Counters,
     /// What the dispatches of all its connections together may take.
     budget: Arc<Semaphore>,
     budget_len: u32,
@@ -85,10 +92,13 @@ impl Adapter {
     pub(crate) async fn bind(
         communicator: &Communicator,
         endpoints: Vec<Endpoint>,
+        limits: AdapterSettings,
     ) -> Result<Self, AdapterError> {
         let mut listeners = Vec::new();
         let mut published = Vec::new();
-        let setup = Setup::new(communicator.settings());
+        let counters = Counters::default();
+        let mut setup = Setup::new(communicator.settings());
+        setup.datagrams_ignored = counters.datagrams_ignored.clone();
         for endpoint in &endpoints {
             let listening = transport::listen(endpoint, &setup).await;
             let listening = listening.map_err(|error| cannot_listen(endpoint, error))?;
@@ -104,6 +114,9 @@ impl Adapter {
             published: RwLock::new(with_offer(published, communicator)),
             servants: RwLock::default(),
             servants_version: AtomicU64::new(0),
+            admissions: Arc::new(Admissions::of_adapter(&limits)),
+            limits,
+            counters,
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
             is_active: AtomicBool::new(false),
@@ -127,6 +140,11 @@ impl Adapter {
     /// there as the address of each interface.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.core.bound
+    }
+
+    /// How many connections it has, and what it has counted since it was made.
+    pub fn counts(&self) -> AdapterCounts {
+        self.core.counters.counts(self.core.admissions.count())
     }
 
     /// The endpoints that stand in its proxies: those on which it listens, unless it was told
@@ -281,10 +299,9 @@ impl Adapter {
         self.core.is_active.store(is_active, Ordering::Relaxed);
         for listener in std::mem::take(&mut state.listeners) {
             let core = Arc::downgrade(&self.core);
-            let limit = self.communicator.settings().connect_timeout;
-            let accepting = tasks
-                .runtime()
-                .spawn(accepting::accept(listener, core, limit));
+            let settings = self.communicator.settings().clone();
+            let accepting = accepting::accept(listener, core, settings);
+            let accepting = tasks.runtime().spawn(accepting);
             state.accepting.push(accepting.abort_handle());
             // The communicator's shutdown waits until the port is free again.
             tasks.spawn(async move {

@@ -15,14 +15,28 @@ pub(crate) struct Origin {
     connection: Option<Arc<Connection>>,
     /// There while a request is.
     owner: Option<(Arc<AdapterCore>, Communicator)>,
+    /// Who sent the datagram, for people.
+    sender: Option<String>,
 }
 
 impl Origin {
     /// That of the requests of a connection; `None` if its adapter or communicator is gone.
     pub(crate) fn new(connection: &Arc<Connection>) -> Option<Arc<Self>> {
+        Self::of_sender(connection, connection.sender())
+    }
+
+    /// The same for requests of a datagram, if there is a sender: it is not asked for again.
+    pub(crate) fn of_sender(
+        connection: &Arc<Connection>,
+        sender: Option<String>,
+    ) -> Option<Arc<Self>> {
         let owner = Some(connection.owner()?);
         let connection = Some(connection.clone());
-        Some(Arc::new(Self { connection, owner }))
+        Some(Arc::new(Self {
+            connection,
+            owner,
+            sender,
+        }))
     }
 
     /// That of a call from the same communicator.
@@ -30,11 +44,16 @@ impl Origin {
         Arc::new(Self {
             connection: None,
             owner: Some((adapter, communicator)),
+            sender: None,
         })
     }
 
-    /// Lets go of the owners, if no request needs them any more; false if one does.
+    /// Lets go of the owners, if no request needs them any more; false if one does, or if the next
+    /// request is another sender's.
     pub(crate) fn release(self: &mut Arc<Self>) -> bool {
+        if self.sender.is_some() {
+            return false;
+        }
         let Some(own) = Arc::get_mut(self) else {
             return false;
         };
@@ -63,6 +82,11 @@ impl Origin {
     pub(crate) fn is_of(&self, connection: &Arc<Connection>) -> bool {
         let own = self.connection.as_ref();
         own.is_some_and(|own| Arc::ptr_eq(own, connection))
+    }
+
+    /// Who sent the datagram, for people.
+    pub(crate) fn sender(&self) -> Option<&str> {
+        self.sender.as_deref()
     }
 
     pub(crate) fn adapter(&self) -> &Arc<AdapterCore> {

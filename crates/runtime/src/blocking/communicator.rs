@@ -6,7 +6,7 @@ use std::sync::Arc;
 use floe_wire::reference::{ParseReferenceError, Reference};
 
 use super::Wait;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, AdapterSettings};
 use crate::error::AdapterError;
 use crate::proxy::{Proxy, TypedProxy};
 use crate::settings::Settings;
@@ -60,6 +60,18 @@ impl Communicator {
     /// [`AdapterError`] if the text is no endpoint list, or the system refuses to listen.
     pub fn adapter(&self, endpoints: &str) -> Result<Adapter, AdapterError> {
         self.as_async().adapter(endpoints).wait()
+    }
+
+    /// The same with limits of its own.
+    ///
+    /// # Errors
+    /// As [`Communicator::adapter`].
+    pub fn adapter_with(
+        &self,
+        endpoints: &str,
+        settings: AdapterSettings,
+    ) -> Result<Adapter, AdapterError> {
+        self.as_async().adapter_with(endpoints, settings).wait()
     }
 
     /// An adapter that listens nowhere, for peers that call back over connections of this side: see

@@ -22,6 +22,7 @@ use super::found::Found;
 use super::{Connection, Shared};
 use crate::adapter::{AdapterCore, DispatchPlace, Dispatcher, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
+use crate::settings::Settings;
 
 /// Replies of one read that are collected before they are written, in bytes.
 const REPLIES_MAX: usize = 64 * 1024;
@@ -86,10 +87,9 @@ impl Requests for IncomingBatch {
 
 impl Dispatching {
     pub(super) fn new(connection: Arc<Connection>) -> Self {
-        let limit = u32::try_from(connection.settings.dispatch_limit.max(1)).unwrap_or(u32::MAX);
-        let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
-        let budget_len = limit.saturating_mul(PERMITS_MIN).min(most);
         Self {
+            budget: connection.dispatches.clone(),
+            budget_len: budget_len(&connection.settings),
             connection,
             replies: Vec::new(),
             reply_count: 0,
@@ -98,8 +98,6 @@ impl Dispatching {
             found: Found::default(),
             collecting: Collecting::default(),
             place: DispatchPlace::default(),
-            budget: Arc::new(Semaphore::new(budget_len as usize)),
-            budget_len,
             adapter_permit: None,
             is_stalled: false,
         }
@@ -108,7 +106,10 @@ impl Dispatching {
     /// Dispatches requests: each here if it is done at once, else in a task of its own.
     pub(super) async fn run(&mut self, mut run: IncomingRun) {
         while let Some((parts, share)) = self.run_at_once(&mut run) {
-            if let Some(refusal) = self.wait_for_budget(share, !parts.current.is_oneway()).await {
+            if let Some(refusal) = self
+                .wait_for_budget(share, !parts.current.is_oneway())
+                .await
+            {
                 self.reply_exception(Some(parts.current.request.clone()), |_| refusal);
                 self.take_back(parts);
                 continue;
@@ -161,6 +162,7 @@ impl Dispatching {
     /// Dispatches the requests of a batch one after another, the next when the one before is done.
     pub(super) async fn batch(&mut self, mut batch: IncomingBatch) {
         let share = self.share_of(batch.byte_len());
+        let sender = self.connection.sender();
         self.wait_for_budget(share, false).await;
         let mut first = None;
         loop {
@@ -173,7 +175,7 @@ impl Dispatching {
                 Stop::Running => {
                     let connection = self.connection.clone();
                     let place = std::mem::take(&mut self.place);
-                    let finish = finish_batch(connection, place, batch, self.permit(share));
+                    let finish = finish_batch(connection, place, batch, sender, self.permit(share));
                     return self.connection.tasks.spawn(finish);
                 }
             }
@@ -437,6 +439,17 @@ impl Dispatching {
     }
 }
 
+/// What bounds the dispatches of a connection: permits, as many as [`budget_len`] says.
+pub(super) fn budget(settings: &Settings) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(budget_len(settings) as usize))
+}
+
+pub(super) fn budget_len(settings: &Settings) -> u32 {
+    let limit = u32::try_from(settings.dispatch_limit.max(1)).unwrap_or(u32::MAX);
+    let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
+    limit.saturating_mul(PERMITS_MIN).min(most)
+}
+
 /// What a dispatch holds of the budgets of its connection and its adapter.
 struct Permit {
     _connection: OwnedSemaphorePermit,
@@ -532,12 +545,13 @@ async fn finish_batch(
     connection: Arc<Connection>,
     mut place: DispatchPlace,
     batch: IncomingBatch,
+    sender: Option<String>,
     _permit: Permit,
 ) {
     // Nobody waits for an answer to a request of a batch.
     let _ = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
     for request in batch {
-        if begin_alone(&connection, request, &mut place).is_some() {
+        if begin_alone(&connection, request, sender.clone(), &mut place).is_some() {
             let _ = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
         }
     }
@@ -547,9 +561,10 @@ async fn finish_batch(
 fn begin_alone(
     connection: &Arc<Connection>,
     request: IncomingRequest,
+    sender: Option<String>,
     place: &mut DispatchPlace,
 ) -> Option<()> {
-    let origin = Origin::new(connection)?;
+    let origin = Origin::of_sender(connection, sender)?;
     let dispatcher = origin.adapter().find(&request).ok()?;
     begin_dispatch(dispatcher, Request::new(request, origin), place).ok()
 }

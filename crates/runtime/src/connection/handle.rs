@@ -11,6 +11,7 @@ use super::Connection as Core;
 use crate::adapter::Adapter;
 use crate::communicator::Communicator;
 use crate::error::InvokeError;
+use crate::liveness::Liveness;
 use crate::proxy::Proxy;
 
 /// A connection to a peer; a clone is the same connection.
@@ -108,6 +109,29 @@ impl Connection {
             return Ok(());
         };
         core.batches().flush(Some(&self.core)).await
+    }
+
+    /// The rules of heartbeats, idle check and inactivity that hold for it.
+    #[doc(alias = "getACM")]
+    pub fn liveness(&self) -> Liveness {
+        self.core.liveness()
+    }
+
+    /// Makes other rules hold from now on.
+    #[doc(alias = "setACM")]
+    pub fn set_liveness(&self, liveness: Liveness) {
+        self.core.set_liveness(liveness);
+        if let Some(owner) = self.core.owner.upgrade() {
+            owner.follow(&self.core);
+        }
+    }
+
+    /// Calls `callback` whenever the peer sends a heartbeat, in the place of the callback before it.
+    /// It is called where the heartbeat was read, and must not block: nothing else is read
+    /// meanwhile.
+    #[doc(alias("setHeartbeatCallback", "HeartbeatCallback"))]
+    pub fn on_heartbeat(&self, callback: impl Fn(Connection) + Send + Sync + 'static) {
+        self.core.set_heartbeat_listener(Some(Arc::new(callback)));
     }
 
     /// Sends a heartbeat: a message that means nothing but that this side is alive.

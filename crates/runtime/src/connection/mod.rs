@@ -6,6 +6,7 @@
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
 //! - `here.rs`: which connections a thread keeps from being read
+//! - `pulse.rs`: heartbeats, and what ends a silent or unused connection
 //! - `slot.rs`: where a caller waits for its reply
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
 //! - `compressing.rs`: what compression has to know of the order of messages
@@ -26,6 +27,7 @@ mod here;
 mod input;
 mod output;
 pub(crate) mod pool;
+mod pulse;
 mod reading;
 mod sending;
 mod slot;
@@ -40,14 +42,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use floe_wire::connection::{Connection as Machine, Role};
-use floe_wire::message::VALIDATE_CONNECTION;
 use floe_wire::reference::Endpoint;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::timeout;
 
-use crate::adapter::AdapterCore;
+use crate::adapter::{AdapterCore, Admission};
 use crate::communicator::{Communicator, Core, Tasks};
 use crate::error::LocalError;
+use crate::liveness::Liveness;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
@@ -55,6 +57,7 @@ use burst::Burst;
 use compressing::Compressing;
 use driver::Driver;
 use output::Output;
+use pulse::Pulse;
 use reading::Reading;
 pub(crate) use sending::Reply;
 use slot::Slot;
@@ -75,11 +78,11 @@ pub(crate) struct Connection {
     polling_micros: AtomicU32,
     /// Whether new requests may be sent; a hint that needs no lock.
     is_active: AtomicBool,
-    /// Whether anything was sent, or read, since the last look of the heartbeat.
-    is_lively: AtomicBool,
-    has_read: AtomicBool,
-    /// Looks of the heartbeat since anything was read.
-    silent_count: AtomicU32,
+    pulse: Pulse,
+    /// Bounds the dispatches under way in number and in bytes.
+    dispatches: Arc<Semaphore>,
+    /// Its share of the limits on connections, until it is closed.
+    admission: Mutex<Option<Admission>>,
     /// Becomes true when requests may be sent, and when the connection is closed.
     settled: watch::Sender<bool>,
     settings: Arc<Settings>,
@@ -98,8 +101,8 @@ pub(crate) struct Connection {
 pub(crate) enum Purpose {
     /// Requests to this endpoint.
     Outgoing(Endpoint),
-    /// Requests from the peer to this adapter.
-    Incoming(Weak<AdapterCore>),
+    /// Requests from the peer to this adapter, which admitted it.
+    Incoming(Weak<AdapterCore>, Liveness, Admission),
 }
 
 struct Shared {
@@ -149,9 +152,19 @@ impl Connection {
         purpose: Purpose,
         communicator: &Communicator,
     ) -> Self {
-        let (role, endpoint, adapter) = match purpose {
-            Purpose::Outgoing(endpoint) => (Role::Client, Some(endpoint), None),
-            Purpose::Incoming(adapter) => (Role::Server, None, Some(adapter)),
+        let mut adapter = None;
+        let mut own_endpoint = None;
+        let mut admission = None;
+        let (role, liveness) = match purpose {
+            Purpose::Outgoing(endpoint) => {
+                own_endpoint = Some(endpoint);
+                (Role::Client, communicator.settings().outgoing.clone())
+            }
+            Purpose::Incoming(own, liveness, admitted) => {
+                adapter = Some(own);
+                admission = Some(admitted);
+                (Role::Server, liveness)
+            }
         };
         let mut output = Output::default();
         let machine = Machine::new(role, output.pending());
@@ -171,14 +184,14 @@ impl Connection {
             room: Notify::new(),
             polling_micros: AtomicU32::new(micros(communicator.settings().polling)),
             is_active: AtomicBool::new(role == Role::Server),
-            is_lively: AtomicBool::new(true),
-            has_read: AtomicBool::new(true),
-            silent_count: AtomicU32::new(0),
+            pulse: Pulse::new(liveness),
+            dispatches: dispatching::budget(communicator.settings()),
+            admission: Mutex::new(admission),
             settled: watch::Sender::new(role == Role::Server),
             settings: communicator.settings().clone(),
             tasks: communicator.core().tasks(),
             owner: Arc::downgrade(communicator.core()),
-            endpoint,
+            endpoint: own_endpoint,
             adapter: RwLock::new(adapter),
             adapter_version: AtomicU64::new(0),
             compressing: Compressing::default(),
@@ -188,6 +201,11 @@ impl Connection {
     /// The peer, for messages to people.
     pub(crate) fn peer(&self) -> &str {
         &self.peer
+    }
+
+    /// Who sent the datagram that was read last, for people; `None` if it is a stream.
+    pub(crate) fn sender(&self) -> Option<String> {
+        self.writer.sender().map(|sender| sender.to_string())
     }
 
     /// Whether an adapter accepted it.
@@ -247,20 +265,30 @@ impl Connection {
 
     /// Starts a graceful close; after the close timeout the connection is dropped all the same.
     pub(crate) fn close(self: &Arc<Self>) {
+        if self.lock().machine.is_validating() {
+            return self.fail(LocalError::Shutdown);
+        }
+        self.close_if(|_| true);
+    }
+
+    /// The same if nothing is outstanding in either direction; whether it is.
+    fn close_unused(self: &Arc<Self>) -> bool {
+        self.close_if(|machine| {
+            machine.in_flight() == 0 && machine.dispatching() == 0 && !self.is_dispatching()
+        })
+    }
+
+    fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Arc<Slot>>) -> bool) -> bool {
         {
             let mut shared = self.lock();
             let Shared {
                 machine, output, ..
             } = &mut *shared;
-            if machine.is_active() {
-                self.is_active.store(false, Ordering::Relaxed);
-                machine.close(output.pending());
-            } else if !machine.is_validating() {
-                return;
+            if !machine.is_active() || !may_close(machine) {
+                return false;
             }
-        }
-        if self.lock().machine.is_validating() {
-            return self.fail(LocalError::Shutdown);
+            self.is_active.store(false, Ordering::Relaxed);
+            machine.close(output.pending());
         }
         self.flush();
         // What the peer still owes, and its end of the stream, are waited for.
@@ -269,11 +297,13 @@ impl Connection {
         self.tasks.spawn(async move {
             let limit = connection.settings.close_timeout;
             if timeout(limit, connection.closed()).await.is_err() {
-                let reason = format!("it did not close within {limit:?}: {}", connection.dues());
+                let dues = connection.dues();
+                let reason = format!("it was not closed within {limit:?}: {dues}");
                 tracing::warn!("dropped the connection to {}: {reason}", connection.peer);
                 connection.abort(reason);
             }
         });
+        true
     }
 
     /// Waits until the connection is closed, however that came about.
@@ -290,46 +320,6 @@ impl Connection {
     pub(crate) fn abort(&self, reason: String) {
         let peer = self.peer.clone();
         self.fail(LocalError::ConnectionLost { peer, reason });
-    }
-
-    /// Sends a heartbeat if nothing else was sent since the last call, and drops the connection if
-    /// a reply is due and the peer has been silent for too long. Called once in an `interval`.
-    pub(crate) fn keep_alive(self: &Arc<Self>, interval: Duration) {
-        self.check_silence(interval);
-        if !self.is_lively.swap(false, Ordering::Relaxed) {
-            self.send_heartbeat();
-            self.is_lively.store(false, Ordering::Relaxed);
-        }
-    }
-
-    fn send_heartbeat(self: &Arc<Self>) {
-        {
-            let mut shared = self.lock();
-            if !shared.machine.is_active() {
-                return;
-            }
-            shared
-                .output
-                .pending()
-                .extend_from_slice(&VALIDATE_CONNECTION);
-        }
-        self.flush();
-    }
-
-    fn check_silence(&self, interval: Duration) {
-        if self.has_read.swap(false, Ordering::Relaxed) {
-            return self.silent_count.store(0, Ordering::Relaxed);
-        }
-        let silent_count = self.silent_count.fetch_add(1, Ordering::Relaxed) + 1;
-        let Some(limit) = self.settings.idle_timeout else {
-            return;
-        };
-        let is_due = self.lock().machine.in_flight() > 0;
-        if is_due && interval.saturating_mul(silent_count) >= limit {
-            let reason = format!("a reply is due, and the peer sent nothing for {limit:?}");
-            tracing::warn!("dropped the connection to {}: {reason}", self.peer);
-            self.abort(reason);
-        }
     }
 
     /// Drops the connection. Requests in flight fail with `error`.
@@ -352,6 +342,9 @@ impl Connection {
         }
         self.settled.send_replace(true);
         self.room.notify_waiters();
+        // Others may connect in its place.
+        let admission = self.admission.lock();
+        drop(admission.unwrap_or_else(PoisonError::into_inner).take());
         // Wakes whoever reads; the reading then ends.
         self.writer.shutdown();
         self.driver.look_again();
@@ -372,14 +365,30 @@ impl Connection {
         }
     }
 
-    /// What a graceful close still waits for.
+    /// What a graceful close still waits for, and who is to blame.
     fn dues(&self) -> String {
         let shared = self.lock();
         let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
+        let unwritten = shared.output.len();
+        let ours = format!(
+            "{dispatching} requests of the peer are still in dispatch here (let them end sooner, or \
+             set `Settings::close_timeout` higher)"
+        );
+        let theirs = format!("the peer still owes {in_flight} replies");
         match (in_flight, dispatching) {
-            (0, 0) => "the peer did not close its end".to_owned(),
-            _ => format!("{in_flight} replies of the peer and {dispatching} of ours were due"),
+            (0, 0) if unwritten > 0 => {
+                format!("the peer does not read, and {unwritten} bytes wait for it")
+            }
+            (0, 0) => "the peer was told to close its end, and did not".to_owned(),
+            (0, _) => ours,
+            (_, 0) => theirs,
+            (_, _) => format!("{ours}, and {theirs}"),
         }
+    }
+
+    /// Whether a dispatch is under way that was not done where it was read, oneway or twoway.
+    fn is_dispatching(&self) -> bool {
+        self.dispatches.available_permits() < dispatching::budget_len(&self.settings) as usize
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

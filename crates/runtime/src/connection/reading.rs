@@ -99,10 +99,15 @@ impl Reading {
     }
 
     async fn handle_bytes(&mut self, count: usize) -> Option<End> {
-        self.connection.has_read.store(true, Ordering::Relaxed);
+        self.connection.pulse.mark_handling();
         self.input.filled(count);
-        loop {
+        let mut has_message = false;
+        let end = loop {
             let taken = self.take_messages();
+            has_message |= self
+                .events
+                .iter()
+                .any(|event| !matches!(event, Event::Heartbeat));
             // What came before a bad message is answered first.
             let is_closed = self.handle_events().await;
             self.dispatching.finish_read().await;
@@ -110,18 +115,25 @@ impl Reading {
                 self.connection.flush();
             }
             match taken {
-                Err(error) => return Some(End::Refused(error)),
-                Ok(_) if is_closed => return Some(End::Graceful),
+                Err(error) => break Some(End::Refused(error)),
+                Ok(_) if is_closed => break Some(End::Graceful),
                 Ok(true) => {}
-                Ok(false) => return None,
+                Ok(false) => break None,
             }
-        }
+        };
+        self.connection.pulse.mark_handled(has_message);
+        end
     }
 
     fn end_of_stream(&mut self) -> End {
         let limit = self.connection.settings.message_size_max;
         match self.input.len() {
             0 if self.connection.lock().machine.is_closing() => End::Graceful,
+            0 if self.connection.lock().machine.is_validating() => End::Lost(
+                "the peer ended the stream before it validated the connection: it is shutting down, or \
+                 at its limit of connections, or speaks another protocol; see its log"
+                    .into(),
+            ),
             0 => End::Lost("the peer ended the stream without closing the connection".into()),
             count => End::Truncated(format!(
                 "the peer ended the stream in the middle of a message, after {count} of {} bytes",
@@ -187,6 +199,7 @@ impl Reading {
                     self.connection.refuse(&slots);
                     is_closed = true;
                 }
+                Event::Heartbeat => self.connection.tell_heartbeat(),
                 Event::Nothing => {}
             }
         }
@@ -222,6 +235,13 @@ impl Connection {
         }
     }
 
+    fn complain(&self, line: impl FnOnce() -> String) {
+        match self.owner.upgrade() {
+            Some(owner) => owner.complain(line),
+            None => tracing::warn!("{}", line()),
+        }
+    }
+
     fn end(&self, end: End) {
         let peer = self.peer.clone();
         match end {
@@ -234,11 +254,11 @@ impl Connection {
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
             End::Truncated(reason) => {
-                tracing::warn!("closed the connection to {peer}: {reason}");
+                self.complain(|| format!("closed the connection to {peer}: {reason}"));
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
             End::Refused(error) => {
-                tracing::warn!("closed the connection to {peer}: {error}");
+                self.complain(|| format!("closed the connection to {peer}: {error}"));
                 self.fail(LocalError::Protocol { peer, error });
             }
         }

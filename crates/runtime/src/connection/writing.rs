@@ -3,7 +3,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::output::Batch;
 use super::{Connection, Shared};
@@ -20,7 +19,7 @@ impl Connection {
 
     /// Writes a batch and all that comes meanwhile, as far as the transport takes it.
     pub(super) fn write(self: &Arc<Self>, mut batch: Batch) {
-        self.is_lively.store(true, Ordering::Relaxed);
+        self.pulse.mark_written();
         loop {
             match self.writer.try_write(batch.rest()) {
                 Ok(0) => return self.lose(&io::ErrorKind::WriteZero.into()),

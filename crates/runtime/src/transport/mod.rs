@@ -29,8 +29,10 @@ mod ws;
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::task::{Context, Poll};
 
 use floe_wire::reference::{Endpoint, TcpEndpoint, WsEndpoint};
@@ -67,6 +69,16 @@ pub(crate) trait StreamWriter: Send + Sync + 'static {
 
     /// Ends the stream in both directions; the reading half then finds its end.
     fn shutdown(&self);
+
+    /// Whether what it carries are datagrams, which are never answered.
+    fn is_datagram(&self) -> bool {
+        false
+    }
+
+    /// Where the datagram came from that was read last.
+    fn sender(&self) -> Option<SocketAddr> {
+        None
+    }
 
     /// Fills in what it knows of the connection: addresses, and what a layer knows of its peer.
     fn describe(&self, _info: &mut ConnectionInfo) {}
@@ -175,6 +187,13 @@ impl Listener for Layered {
 pub(crate) struct Setup {
     /// Longest message that a peer may send, in bytes.
     pub(crate) message_size_max: usize,
+    /// Counts datagrams that were no request.
+    pub(crate) datagrams_ignored: Arc<AtomicU64>,
+    /// What the system keeps for a socket of datagrams, in bytes.
+    pub(crate) udp_receive_buffer: Option<usize>,
+    pub(crate) udp_send_buffer: Option<usize>,
+    /// Mode of the files of `unix` sockets.
+    pub(crate) unix_socket_mode: Option<u32>,
     /// Certificates and trust.
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<tls::Tls>,
@@ -184,6 +203,10 @@ impl Setup {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             message_size_max: settings.message_size_max,
+            datagrams_ignored: Arc::default(),
+            udp_receive_buffer: settings.udp_receive_buffer,
+            udp_send_buffer: settings.udp_send_buffer,
+            unix_socket_mode: settings.unix_socket_mode,
             #[cfg(feature = "tls")]
             tls: settings.tls.clone(),
         }
@@ -250,7 +273,7 @@ pub(crate) async fn connect(
             let stream = tcp::connect(&ws.tcp, deadline).await?;
             ws::client(setup.encrypt(stream, &ws.tcp).await?, ws).await
         }
-        Endpoint::Udp(udp) => udp::connect(udp).await,
+        Endpoint::Udp(udp) => udp::connect(udp, setup).await,
         #[cfg(unix)]
         Endpoint::Unix(unix) => unix::connect(unix).await,
         _ => Err(io::ErrorKind::Unsupported.into()),
@@ -278,9 +301,9 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
             let encrypted = setup.encrypted(listening);
             Ok(encrypted.layered(|stream| Box::pin(ws::server(stream))))
         }
-        Endpoint::Udp(udp) => udp::listen(udp, setup.message_size_max).await,
+        Endpoint::Udp(udp) => udp::listen(udp, setup).await,
         #[cfg(unix)]
-        Endpoint::Unix(unix) => unix::listen(unix).await,
+        Endpoint::Unix(unix) => unix::listen(unix, setup.unix_socket_mode).await,
         _ => Err(io::ErrorKind::Unsupported.into()),
     }
 }

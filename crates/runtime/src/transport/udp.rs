@@ -26,7 +26,7 @@ use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::address::{self, Listen, Versions};
-use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter, multicast};
+use super::{Accepted, Listener, Listening, Pending, Setup, Stream, StreamWriter, multicast};
 use crate::connection::handle::ConnectionInfo;
 
 /// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
@@ -35,24 +35,27 @@ pub(crate) const DATAGRAM_LEN_MAX: usize = 65_507;
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A socket that sends to an endpoint.
-pub(super) async fn connect(endpoint: &UdpEndpoint) -> io::Result<Stream> {
+pub(super) async fn connect(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result<Stream> {
     let addresses = address::resolve(&endpoint.host, endpoint.port).await?;
     let mut last = None;
     for address in addresses {
         match sender(endpoint, address) {
-            Ok(socket) => return Ok(sending(socket, address)),
+            Ok(socket) => {
+                set_buffers(&socket, setup)?;
+                return Ok(sending(socket, address));
+            }
             Err(error) => last = Some(error),
         }
     }
     Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
 }
 
-/// Sockets that receive for an endpoint. `message_len_max` is the longest message to take.
-pub(super) async fn listen(
-    endpoint: &UdpEndpoint,
-    message_len_max: usize,
-) -> io::Result<Listening> {
+/// Sockets that receive for an endpoint.
+pub(super) async fn listen(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result<Listening> {
     let (sockets, versions) = bind(endpoint).await?;
+    for socket in &sockets {
+        set_buffers(socket, setup)?;
+    }
     let port = sockets[0].local_addr()?.port();
     let hosts = address::published_hosts(&endpoint.host, versions)?;
     let published = hosts.into_iter().map(|host| {
@@ -66,7 +69,8 @@ pub(super) async fn listen(
         Box::new(Bound {
             socket: Arc::new(socket),
             only_first: endpoint.connect,
-            message_len_max: message_len_max.min(DATAGRAM_LEN_MAX),
+            message_len_max: setup.message_size_max.min(DATAGRAM_LEN_MAX),
+            ignored: setup.datagrams_ignored.clone(),
             is_free: Arc::new(Semaphore::new(1)),
         }) as Box<dyn Listener>
     });
@@ -131,6 +135,18 @@ fn bind_address(
     UdpSocket::from_std(socket.into())
 }
 
+/// The system may give less than was asked for, and on Linux counts what it needs itself.
+fn set_buffers(socket: &UdpSocket, setup: &Setup) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    if let Some(len) = setup.udp_receive_buffer {
+        socket.set_recv_buffer_size(len)?;
+    }
+    if let Some(len) = setup.udp_send_buffer {
+        socket.set_send_buffer_size(len)?;
+    }
+    Ok(())
+}
+
 fn new_socket(address: SocketAddr) -> io::Result<Socket> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
@@ -143,6 +159,7 @@ struct Bound {
     socket: Arc<UdpSocket>,
     only_first: bool,
     message_len_max: usize,
+    ignored: Arc<AtomicU64>,
     is_free: Arc<Semaphore>,
 }
 
@@ -154,19 +171,24 @@ impl Listener for Bound {
                 return pending().await;
             };
             let end = Arc::new(End::default());
+            let sender = Arc::new(Mutex::new(None));
             let local = self.socket.local_addr()?;
             Ok(Accepted::Ready(Stream {
                 reader: Box::new(Receiver {
                     socket: self.socket.clone(),
                     end: end.clone(),
+                    sender: sender.clone(),
                     only_first: self.only_first,
                     message_len_max: self.message_len_max,
                     buffer: vec![0; DATAGRAM_LEN_MAX + 1].into(),
                     message: Bytes::new(),
-                    ignored: Ignored::default(),
+                    ignored: Ignored {
+                        count: self.ignored.clone(),
+                        logged: None,
+                    },
                     _permit: permit,
                 }),
-                writer: Box::new(Silent(end)),
+                writer: Box::new(Silent { end, sender, local }),
                 peer: format!("datagrams to {local}"),
             }))
         })
@@ -204,6 +226,7 @@ impl End {
 struct Receiver {
     socket: Arc<UdpSocket>,
     end: Arc<End>,
+    sender: Arc<Mutex<Option<SocketAddr>>>,
     /// Whether the socket is to be connected to its first sender.
     only_first: bool,
     message_len_max: usize,
@@ -234,7 +257,10 @@ impl AsyncRead for Receiver {
                 Err(error) => return Poll::Ready(Err(error)),
             };
             match whole_message(read.filled(), this.message_len_max) {
-                Ok(message) => this.message = message,
+                Ok(message) => {
+                    this.message = message;
+                    *this.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(from);
+                }
                 Err(reason) => {
                     this.ignored.note(from, &reason);
                     continue;
@@ -293,9 +319,9 @@ fn whole_message(datagram: &[u8], len_max: usize) -> Result<Bytes, String> {
 }
 
 /// Datagrams that were no message.
-#[derive(Default)]
 struct Ignored {
-    count: AtomicU64,
+    /// Shared with the adapter, over all its sockets.
+    count: Arc<AtomicU64>,
     logged: Option<Instant>,
 }
 
@@ -314,12 +340,17 @@ impl Ignored {
 }
 
 /// Where what a receiver would answer goes: nowhere.
-struct Silent(Arc<End>);
+struct Silent {
+    end: Arc<End>,
+    /// Of the message that was read last.
+    sender: Arc<Mutex<Option<SocketAddr>>>,
+    local: SocketAddr,
+}
 
 impl StreamWriter for Silent {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.ends_with(&CLOSE_CONNECTION) {
-            self.0.come();
+            self.end.come();
         }
         Ok(bytes.len())
     }
@@ -330,10 +361,19 @@ impl StreamWriter for Silent {
 
     fn describe(&self, info: &mut ConnectionInfo) {
         info.transport = "udp";
+        info.local_address = Some(self.local);
+    }
+
+    fn is_datagram(&self) -> bool {
+        true
+    }
+
+    fn sender(&self) -> Option<SocketAddr> {
+        *self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn shutdown(&self) {
-        self.0.come();
+        self.end.come();
     }
 }
 
@@ -405,6 +445,12 @@ impl StreamWriter for Sender {
 
     fn describe(&self, info: &mut ConnectionInfo) {
         info.transport = "udp";
+        info.local_address = self.socket.local_addr().ok();
+        info.remote_address = self.socket.peer_addr().ok();
+    }
+
+    fn is_datagram(&self) -> bool {
+        true
     }
 
     fn shutdown(&self) {

@@ -5,13 +5,13 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 
 use floe_wire::reference::{Endpoint, UnixEndpoint};
-use socket2::SockRef;
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
 
@@ -33,13 +33,13 @@ pub(super) async fn connect(endpoint: &UnixEndpoint) -> io::Result<Stream> {
 
 /// Listens at a path. The socket of a server that is gone is replaced, that of one which still
 /// answers is not.
-pub(super) async fn listen(endpoint: &UnixEndpoint) -> io::Result<Listening> {
+pub(super) async fn listen(endpoint: &UnixEndpoint, mode: Option<u32>) -> io::Result<Listening> {
     // Others may work in another folder.
     let path = std::path::absolute(&endpoint.path)?;
-    let listener = match UnixListener::bind(&path) {
+    let listener = match bind(&path, mode) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             remove_stale(&path).await?;
-            UnixListener::bind(&path)
+            bind(&path, mode)
         }
         bound => bound,
     };
@@ -59,6 +59,21 @@ pub(super) async fn listen(endpoint: &UnixEndpoint) -> io::Result<Listening> {
         published: vec![published],
     })
 }
+
+/// Listens. Nobody can connect before the file has its mode.
+fn bind(path: &Path, mode: Option<u32>) -> io::Result<UnixListener> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    if let Some(mode) = mode {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    }
+    socket.listen(BACKLOG)?;
+    UnixListener::from_std(socket.into())
+}
+
+/// Connections that the system may hold for us before we accept them.
+const BACKLOG: i32 = 1024;
 
 struct Bound {
     listener: UnixListener,

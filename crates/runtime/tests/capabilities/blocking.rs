@@ -357,8 +357,10 @@ fn an_idle_connection_sees_that_its_peer_closes_it() {
 fn an_idle_connection_is_read_and_sends_heartbeats() {
     soon(|| {
         let mut settings = Settings::default();
-        settings.heartbeat_interval = Duration::from_millis(20);
-        settings.idle_timeout = Some(Duration::from_millis(200));
+        settings.outgoing.heartbeat_interval = Duration::from_millis(20);
+        settings.incoming.heartbeat_interval = Duration::from_millis(20);
+        settings.outgoing.idle_timeout = Duration::from_millis(200);
+        settings.incoming.idle_timeout = Duration::from_millis(200);
         let server = Server::with_settings(settings.clone());
         let client = Communicator::with_settings(settings);
         let proxy = server.proxy_of(&client);
@@ -375,8 +377,10 @@ fn a_peer_that_owes_a_reply_and_is_silent_is_given_up() {
     soon(|| {
         let (address, accepted) = silent_server();
         let mut settings = Settings::default();
-        settings.heartbeat_interval = Duration::from_millis(20);
-        settings.idle_timeout = Some(Duration::from_millis(100));
+        settings.outgoing.heartbeat_interval = Duration::from_millis(20);
+        settings.incoming.heartbeat_interval = Duration::from_millis(20);
+        settings.outgoing.idle_timeout = Duration::from_millis(100);
+        settings.incoming.idle_timeout = Duration::from_millis(100);
         let client = Communicator::with_settings(settings);
         let proxy: Proxy = client.proxy(&address).unwrap();
         let error = returned(&proxy, "echo", &NOTHING).unwrap_err();

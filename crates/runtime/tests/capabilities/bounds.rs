@@ -164,8 +164,10 @@ async fn the_requests_of_a_batch_run_one_after_another() {
 #[tokio::test]
 async fn a_connection_that_is_silent_gets_heartbeats() {
     let mut settings = floe::Settings::default();
-    settings.heartbeat_interval = Duration::from_millis(20);
-    settings.idle_timeout = Some(Duration::from_millis(200));
+    settings.outgoing.heartbeat_interval = Duration::from_millis(20);
+    settings.incoming.heartbeat_interval = Duration::from_millis(20);
+    settings.outgoing.idle_timeout = Duration::from_millis(200);
+    settings.incoming.idle_timeout = Duration::from_millis(200);
     let server = Communicator::with_settings(settings.clone());
     let adapter = server.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
     let lock = Arc::new(Mutex::new(()));

@@ -53,8 +53,10 @@ pub enum Event<T> {
     Batch(IncomingBatch),
     /// A request has been answered.
     Reply(T, IncomingReply),
-    /// Nothing to do: a heartbeat, a reply to a request that was given up, or a request that came
-    /// after the decision to close, when no reply of the peer was due any more.
+    /// The peer says that it is alive.
+    Heartbeat,
+    /// Nothing to do: a reply to a request that was given up, or a request that came after the
+    /// decision to close, when no reply of the peer was due any more.
     Nothing,
     /// The peer closes gracefully: none of the requests still in flight was executed.
     Closed(Vec<T>),
@@ -126,6 +128,12 @@ impl<T> Connection<T> {
     /// Whether CloseConnection has been written, so that only the peer's end of stream is due.
     pub fn is_closing(&self) -> bool {
         self.state == State::Closing
+    }
+
+    /// Whether a heartbeat may be sent: the connection is validated, and CloseConnection, after which
+    /// nothing may come, is not written.
+    pub fn may_send_heartbeat(&self) -> bool {
+        matches!(self.state, State::Active | State::Draining)
     }
 
     /// Number of requests whose replies are due.
@@ -288,7 +296,7 @@ impl<T> Connection<T> {
             self.state = State::Active;
             return Ok(Event::Validated);
         }
-        Ok(Event::Nothing)
+        Ok(Event::Heartbeat)
     }
 
     fn handle_close(&mut self, message: &Message) -> Result<Event<T>, ProtocolError> {

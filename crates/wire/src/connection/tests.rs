@@ -155,10 +155,10 @@ fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
 }
 
 #[test]
-fn a_heartbeat_is_no_event() {
+fn a_heartbeat_is_told() {
     let mut client = validated_client();
     let event = client.handle_message(message(&VALIDATE_CONNECTION), &mut Vec::new());
-    assert!(matches!(event, Ok(Event::Nothing)));
+    assert!(matches!(event, Ok(Event::Heartbeat)));
 }
 
 #[test]

@@ -1,0 +1,150 @@
+//! What keeps a connection alive, and what ends one that is silent or unused: the rules of both
+//! families of Ice, and between them.
+
+use std::time::Duration;
+
+/// When a connection sends heartbeats, when silence ends it, and when it is closed for being unused.
+///
+/// ```text
+/// Ice 3.7, `Ice.ACM.*`                   here
+///   Timeout                              idle_timeout, and inactivity_timeout where it closes gracefully
+///   Heartbeat 0, 1, 2, 3                 Heartbeats::Off, WhileDispatching, WhenSilent, Always
+///   Close 0                              IdleCheck::Off
+///   Close 1 (gracefully when idle)       IdleCheck::Off, with an inactivity_timeout
+///   Close 2 (with pending invocations)   IdleCheck::WhileReplyDue
+///   Close 3 (1 and 2)                    IdleCheck::WhileReplyDue, with an inactivity_timeout
+///   Close 4 (forcefully when idle)       IdleCheck::Always
+/// Ice 3.8, `Ice.Connection.*`
+///   IdleTimeout                          idle_timeout, and heartbeat_interval of half of it
+///   EnableIdleCheck                      IdleCheck::Always or IdleCheck::Off
+///   InactivityTimeout                    inactivity_timeout
+/// ```
+///
+/// The default suits peers of both families: it sends what keeps a 3.8 peer content, and does not
+/// mind that an idle 3.7 client sends nothing. Connections of datagrams have none of this.
+///
+/// It holds for the connections that a communicator makes ([`Settings::outgoing`]) or accepts
+/// ([`Settings::incoming`]), those of one adapter ([`AdapterSettings::liveness`]), or one connection
+/// ([`Connection::set_liveness`]).
+///
+/// [`Settings::outgoing`]: crate::Settings::outgoing
+/// [`Settings::incoming`]: crate::Settings::incoming
+/// [`AdapterSettings::liveness`]: crate::AdapterSettings::liveness
+/// [`Connection::set_liveness`]: crate::Connection::set_liveness
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[doc(alias("Ice.ACM", "setACM", "Ice.Connection"))]
+pub struct Liveness {
+    /// When heartbeats are sent. Default [`Heartbeats::WhenSilent`].
+    #[doc(alias = "Ice.ACM.Heartbeat")]
+    pub heartbeats: Heartbeats,
+    /// How long this side may be silent before it sends one; they come a little earlier, and up to
+    /// twice as often. Default 20 s: an Ice 3.8 peer drops a connection that is silent for 60 s. Zero
+    /// is [`Heartbeats::Off`].
+    pub heartbeat_interval: Duration,
+    /// When it matters that the peer is silent. Default [`IdleCheck::WhileReplyDue`].
+    #[doc(alias("Ice.ACM.Close", "EnableIdleCheck"))]
+    pub idle_check: IdleCheck,
+    /// How long the peer may be silent then, before the connection is dropped: not a byte has come,
+    /// although this side was ready to read. Default 60 s, as in Ice; the drop may come a third later.
+    /// Zero is [`IdleCheck::Off`].
+    #[doc(alias("Ice.ACM.Timeout", "IdleTimeout"))]
+    pub idle_timeout: Duration,
+    /// How long a connection may be unused before it is closed gracefully: no request and no reply
+    /// in either direction (heartbeats do not count), none outstanding, and no dispatch under way.
+    /// The next invocation makes a new one, but who calls back over it finds it gone. Default `None`,
+    /// never; 300 s in Ice 3.8, and 60 s in clients of Ice 3.7.
+    #[doc(alias = "InactivityTimeout")]
+    pub inactivity_timeout: Option<Duration>,
+}
+
+/// When heartbeats are sent: messages that mean nothing but that this side is alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[doc(alias = "ACMHeartbeat")]
+pub enum Heartbeats {
+    /// Never. A peer that checks may drop the connection.
+    Off,
+    /// Only while the peer waits for a dispatch of this side.
+    WhileDispatching,
+    /// When nothing else was sent for the interval.
+    WhenSilent,
+    /// In each interval, whatever else is sent.
+    Always,
+}
+
+/// When it matters that a peer is silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[doc(alias = "ACMClose")]
+pub enum IdleCheck {
+    /// Never.
+    Off,
+    /// While it owes a reply: a peer of either family sends heartbeats then, if it is alive.
+    WhileReplyDue,
+    /// Always. Clients of Ice 3.7 send nothing while they are idle, unless they are configured to.
+    Always,
+}
+
+impl Default for Liveness {
+    fn default() -> Self {
+        Self {
+            heartbeats: Heartbeats::WhenSilent,
+            heartbeat_interval: Duration::from_secs(20),
+            idle_check: IdleCheck::WhileReplyDue,
+            idle_timeout: Duration::from_secs(60),
+            inactivity_timeout: None,
+        }
+    }
+}
+
+impl Liveness {
+    /// As an Ice 3.8 program behaves by default, on both sides: for networks whose peers all send
+    /// heartbeats (3.8 and Floe).
+    pub fn ice_38() -> Self {
+        Self {
+            heartbeat_interval: Duration::from_secs(30),
+            idle_check: IdleCheck::Always,
+            inactivity_timeout: Some(Duration::from_secs(300)),
+            ..Self::default()
+        }
+    }
+
+    /// As an Ice 3.7 client behaves by default: it closes what it does not use.
+    pub fn ice_37_client() -> Self {
+        Self {
+            heartbeats: Heartbeats::WhileDispatching,
+            heartbeat_interval: Duration::from_secs(30),
+            inactivity_timeout: Some(Duration::from_secs(60)),
+            ..Self::default()
+        }
+    }
+
+    /// As an Ice 3.7 server behaves by default.
+    pub fn ice_37_server() -> Self {
+        Self {
+            inactivity_timeout: None,
+            ..Self::ice_37_client()
+        }
+    }
+
+    /// How often a connection has to be looked at for this; `None` if never.
+    pub(crate) fn tick(&self) -> Option<Duration> {
+        let heartbeats = self.has_heartbeats().then(|| self.heartbeat_interval / 2);
+        let silence = self.has_idle_check().then(|| self.idle_timeout / 3);
+        let inactivity = self.inactivity_timeout.map(|limit| limit / 3);
+        let all = [heartbeats, silence, inactivity].into_iter().flatten();
+        all.min().map(|tick| tick.max(TICK_MIN))
+    }
+
+    pub(crate) fn has_heartbeats(&self) -> bool {
+        self.heartbeats != Heartbeats::Off && !self.heartbeat_interval.is_zero()
+    }
+
+    pub(crate) fn has_idle_check(&self) -> bool {
+        self.idle_check != IdleCheck::Off && !self.idle_timeout.is_zero()
+    }
+}
+
+/// No connection is looked at more often, whatever the settings say.
+const TICK_MIN: Duration = Duration::from_millis(2);
