@@ -113,6 +113,70 @@ async fn datagrams_that_are_no_requests_are_ignored() {
     let mut answer = [0; 100];
     let answered = tokio::time::timeout(Duration::from_millis(50), stranger.recv(&mut answer));
     assert!(answered.await.is_err(), "a datagram is never answered");
+    assert_eq!(server.adapter.counts().datagrams_ignored, 5);
+}
+
+/// Notes where each request came from; the first takes its time.
+#[derive(Default)]
+struct Senders(std::sync::Mutex<Vec<String>>);
+
+impl floe::Dispatcher for Senders {
+    fn dispatch(self: std::sync::Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+        Box::pin(async move {
+            if request.operation() == "slow" {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            let peer = request.current().peer().to_owned();
+            self.0.lock().unwrap().push(peer);
+            request.returned_nothing()
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_peer_of_a_datagram_is_its_sender() {
+    let mut settings = floe::Settings::default();
+    settings.udp_receive_buffer = Some(1 << 20);
+    settings.udp_send_buffer = Some(1 << 20);
+    let server = Communicator::with_settings(settings.clone());
+    let adapter = server.adapter("udp -h 127.0.0.1 -p 0").await.unwrap();
+    let senders = std::sync::Arc::new(Senders::default());
+    let there = adapter.add("senders", senders.clone()).unwrap();
+    adapter.activate();
+    let mut expected = Vec::new();
+    for round in 0..3 {
+        let client = Communicator::with_settings(settings.clone());
+        let datagram = client.proxy_from(there.reference().clone()).ice_datagram();
+        let batch = datagram.ice_batch_datagram();
+        for operation in ["slow", "fast", "fast"] {
+            batch
+                .invoke(operation, OperationMode::Normal, &NOTHING)
+                .await
+                .unwrap();
+        }
+        batch.ice_flush_batch().await.unwrap();
+        let connection = datagram.ice_connection().await.unwrap().unwrap();
+        let address = connection.info().local_address.unwrap().to_string();
+        expected.extend([address.clone(), address.clone(), address]);
+        // The next sender's datagram is read while the first of this batch still runs.
+        let so_far = if round == 1 { 6 } else { 0 };
+        soon(async {
+            while senders.0.lock().unwrap().len() < so_far {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
+    soon(async {
+        while senders.0.lock().unwrap().len() < 9 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let mut came = senders.0.lock().unwrap().clone();
+    came.sort();
+    expected.sort();
+    assert_eq!(came, expected);
 }
 
 #[tokio::test]

@@ -273,3 +273,26 @@ async fn an_encrypted_client_of_a_plain_port_hears_what_it_met() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_file_of_a_unix_socket_has_the_mode_that_was_asked_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let endpoint = unix_endpoint();
+    let path = endpoint.strip_prefix("unix -f ").unwrap();
+    for mode in [0o600, 0o660, 0o666] {
+        let mut settings = Settings::default();
+        settings.unix_socket_mode = Some(mode);
+        let server = Communicator::with_settings(settings);
+        let adapter = server.adapter(&endpoint).await.unwrap();
+        adapter.add("echo", Echo::default()).unwrap();
+        adapter.activate();
+        let metadata = std::fs::metadata(path).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, mode);
+        let proxy: floe::Proxy = Communicator::new()
+            .proxy(&format!("echo:{}", adapter.endpoints()[0]))
+            .unwrap();
+        soon(proxy.ice_ping()).await.unwrap();
+        soon(server.shutdown()).await;
+    }
+}

@@ -32,6 +32,10 @@ fn certificate(error: &CertificateError) -> String {
         CertificateError::UnknownIssuer => "the peer's certificate is signed by nobody whom we \
              trust: add the CA that signed it to `TlsSettings::ca_files`"
             .to_owned(),
+        CertificateError::BadSignature => "the peer's certificate names a CA that we trust, but is \
+             signed with another key: is the file in `TlsSettings::ca_files` that of an older CA, or of \
+             another one of the same name?"
+            .to_owned(),
         CertificateError::ExpiredContext { time, not_after } => format!(
             "the peer's certificate expired {} ago (or this machine's clock is wrong): expected \
              one that is valid now",
