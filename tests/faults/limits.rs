@@ -90,6 +90,26 @@ fn one_address_cannot_take_the_room_of_the_others() {
     }
 }
 
+#[test]
+fn datagrams_need_no_connection_and_come_through_when_all_are_taken() {
+    use floe::TypedProxy;
+    for face in Face::both() {
+        let mut limits = AdapterSettings::default();
+        limits.connection_limit = Some(1);
+        let endpoints = "tcp -h 127.0.0.1 -p 0:udp -h 127.0.0.1 -p 0";
+        let server = Server::start_with(&face, settings(), limits, endpoints);
+        let _first = Raw::connect(server.port());
+        let client = face.communicator(settings());
+        let proxy: floe::Proxy = client
+            .proxy(&format!("echo -d:{}", server.adapter.endpoints()[1]))
+            .unwrap();
+        face.run(proxy.ice_ping()).unwrap();
+        server.echo.wait_until_begun(1);
+        let counts = server.adapter.counts();
+        assert_eq!((counts.connections, counts.refused), (1, 0));
+    }
+}
+
 /// A connection from another address of loopback, as a Floe client makes one.
 fn socket_from(source: &str, port: u16) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread()

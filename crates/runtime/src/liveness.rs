@@ -148,3 +148,8 @@ impl Liveness {
 
 /// No connection is looked at more often, whatever the settings say.
 const TICK_MIN: Duration = Duration::from_millis(2);
+
+/// The code of the guide compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/connections.md")]
+struct Guide;

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::AdapterCore;
 use super::limits::{Admission, Admissions, add};
+use crate::communicator::Communicator;
 use crate::connection::handle::ConnectionInfo;
 use crate::connection::{Connection, Purpose};
 use crate::settings::Settings;
@@ -152,9 +153,7 @@ fn failed_handshake(adapter: &Weak<AdapterCore>, line: impl FnOnce() -> String) 
 fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
     let core = adapter.upgrade()?;
     let communicator = core.communicator()?;
-    let both = both_limits(&core)?;
-    let admitted = Admission::of(both.clone(), address_of(&stream, &both));
-    let admission = match admitted {
+    let admission = match admit(&stream, &core, &communicator) {
         Ok(admission) => admission,
         Err(why) => {
             core.refuse(&stream.peer, &why);
@@ -173,10 +172,25 @@ fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
     Some(())
 }
 
+/// A share of the limits. The socket of a `udp` endpoint is there as long as its adapter, and needs
+/// none.
+fn admit(
+    stream: &Stream,
+    core: &AdapterCore,
+    communicator: &Communicator,
+) -> Result<Option<Admission>, String> {
+    if stream.writer.is_datagram() {
+        return Ok(None);
+    }
+    let both = both_limits(core, communicator);
+    let address = address_of(stream, &both);
+    Admission::of(both, address).map(Some)
+}
+
 /// Whether one more may come, whoever it is; `None` if nobody is there any more to receive it.
 fn admit_any(peer: &str, adapter: &Weak<AdapterCore>) -> Option<bool> {
     let core = adapter.upgrade()?;
-    for limit in both_limits(&core)? {
+    for limit in both_limits(&core, &core.communicator()?) {
         if let Err(why) = limit.check_count() {
             core.refuse(peer, &why);
             return Some(false);
@@ -185,10 +199,9 @@ fn admit_any(peer: &str, adapter: &Weak<AdapterCore>) -> Option<bool> {
     Some(true)
 }
 
-fn both_limits(core: &AdapterCore) -> Option<[Arc<Admissions>; 2]> {
-    let communicator = core.communicator()?;
+fn both_limits(core: &AdapterCore, communicator: &Communicator) -> [Arc<Admissions>; 2] {
     let all = communicator.core().admissions().clone();
-    Some([core.admissions.clone(), all])
+    [core.admissions.clone(), all]
 }
 
 /// The peer's address, if it matters.

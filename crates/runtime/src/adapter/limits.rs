@@ -40,7 +40,7 @@ pub struct AdapterSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterCounts {
-    /// Connections that are open now; the socket of a `udp` endpoint counts as one.
+    /// Connections that are open now; sockets of `udp` endpoints are none.
     pub connections: usize,
     /// Connections that were refused because there were as many as may be.
     pub refused: u64,

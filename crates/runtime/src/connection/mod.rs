@@ -102,7 +102,7 @@ pub(crate) enum Purpose {
     /// Requests to this endpoint.
     Outgoing(Endpoint),
     /// Requests from the peer to this adapter, which admitted it.
-    Incoming(Weak<AdapterCore>, Liveness, Admission),
+    Incoming(Weak<AdapterCore>, Liveness, Option<Admission>),
 }
 
 struct Shared {
@@ -162,7 +162,7 @@ impl Connection {
             }
             Purpose::Incoming(own, liveness, admitted) => {
                 adapter = Some(own);
-                admission = Some(admitted);
+                admission = admitted;
                 (Role::Server, liveness)
             }
         };
@@ -345,6 +345,8 @@ impl Connection {
         // Others may connect in its place.
         let admission = self.admission.lock();
         drop(admission.unwrap_or_else(PoisonError::into_inner).take());
+        // It may hold this connection.
+        self.set_heartbeat_listener(None);
         // Wakes whoever reads; the reading then ends.
         self.writer.shutdown();
         self.driver.look_again();

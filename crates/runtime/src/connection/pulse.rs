@@ -102,6 +102,10 @@ impl Connection {
     /// Whom heartbeats of the peer are told.
     pub(crate) fn set_heartbeat_listener(&self, listener: Option<Arc<Listener>>) {
         *self.pulse.listener() = listener;
+        if self.lock().machine.is_closed() {
+            // None will come, and what it holds shall go.
+            *self.pulse.listener() = None;
+        }
     }
 
     /// A heartbeat of the peer has come.
@@ -159,7 +163,9 @@ impl Connection {
     pub(super) fn send_heartbeat(self: &Arc<Self>) {
         {
             let mut shared = self.lock();
-            if !shared.machine.may_send_heartbeat() {
+            // What waits to be written says the same, and a peer that does not read shall not make
+            // it longer.
+            if !shared.machine.may_send_heartbeat() || shared.output.len() > 0 {
                 return;
             }
             shared
