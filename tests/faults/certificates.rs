@@ -156,10 +156,10 @@ fn an_expired_certificate_of_a_client_is_one_line_at_the_server_and_an_error_at_
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2020, 6, 1);
     });
-    for face in Face::both() {
+    Face::each(|face| {
         let mut server_settings = settings();
         server_settings.tls = Some(load(&authority, |_| ()));
-        let server = Server::start(&face, server_settings, "ssl -h 127.0.0.1 -p 0");
+        let server = Server::start(face, server_settings, "ssl -h 127.0.0.1 -p 0");
         let mut settings = settings();
         settings.tls = Some(expired.clone());
         settings.outgoing.heartbeat_interval = std::time::Duration::ZERO;
@@ -178,5 +178,5 @@ fn an_expired_certificate_of_a_client_is_one_line_at_the_server_and_an_error_at_
                 .iter()
                 .any(|line| line.starts_with("refused a connection from 127.0.0.1:")),
         );
-    }
+    });
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 use floe::Liveness;
 use floe_tests::peer::Peer;
 
+use crate::log::Log;
 use crate::stage::{Face, PATIENCE, Server, ms, settings, until};
 
 /// What a child is to do; a test that finds it set is no test.
@@ -16,6 +17,7 @@ const ROLE: &str = "FLOE_FAULTS_CHILD";
 #[test]
 fn child() {
     let Ok(role) = env::var(ROLE) else { return };
+    Log::show();
     let face = Face::new_async();
     match role.split_once(' ') {
         Some(("serve", endpoint)) => {
@@ -45,18 +47,25 @@ fn call_for_ever(face: &Face, proxy: &str) {
     }
 }
 
-fn start(role: &str) -> Peer {
+fn start(role: &str, shell: &str) -> Peer {
     let program = env::current_exe().expect("a running test has a path");
-    let mut command = Command::new(program);
-    command
-        .args(["--exact", "child::child", "--nocapture"])
-        .env(ROLE, role);
+    let script = format!(
+        "{shell}exec '{}' --exact child::child --nocapture",
+        program.display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).env(ROLE, role);
     Peer::start("a child", &mut command)
 }
 
 /// A process that serves an echo; and its endpoint.
 pub(crate) fn serve() -> (Peer, String) {
-    let mut peer = start("serve tcp -h 127.0.0.1 -p 0");
+    serve_after("")
+}
+
+/// The same after commands of the shell.
+pub(crate) fn serve_after(shell: &str) -> (Peer, String) {
+    let mut peer = start("serve tcp -h 127.0.0.1 -p 0", shell);
     let endpoint = peer.ready();
     (peer, format!("echo:{endpoint}"))
 }
@@ -75,7 +84,8 @@ pub(crate) fn stop(peer: &Peer) {
 
 /// A process that calls `wait` of an echo, and says how that ended.
 pub(crate) fn call(server: &Server) -> Peer {
-    let mut peer = start(&format!("call echo:{}", server.adapter.endpoints()[0]));
+    let role = format!("call echo:{}", server.adapter.endpoints()[0]);
+    let mut peer = start(&role, "");
     peer.ready();
     peer
 }

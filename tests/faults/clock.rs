@@ -7,10 +7,10 @@ use crate::stage::{Face, Server, ms, settings};
 
 #[test]
 fn a_client_that_stood_still_does_not_blame_its_server() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.incoming.heartbeat_interval = ms(200);
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut caller = child::call(&server);
         server.echo.wait_until_begun(2);
         child::stop(&caller);
@@ -20,7 +20,7 @@ fn a_client_that_stood_still_does_not_blame_its_server() {
         thread::sleep(ms(500));
         server.echo.let_go();
         assert_eq!(caller.line(), "answered");
-    }
+    });
 }
 
 #[test]

@@ -9,9 +9,9 @@ use crate::stage::{Face, Server, ms, settings};
 #[test]
 fn both_sides_may_close_at_once() {
     let log = Log::of_all();
-    for face in Face::both() {
+    Face::each(|face| {
         for _ in 0..20 {
-            let server = Server::start(&face, settings(), "tcp -h 127.0.0.1 -p 0");
+            let server = Server::start(face, settings(), "tcp -h 127.0.0.1 -p 0");
             let client = face.communicator(settings());
             face.call(&server.proxy(&client), "echo").unwrap();
             let begun = std::time::Instant::now();
@@ -28,13 +28,13 @@ fn both_sides_may_close_at_once() {
                 [""; 0]
             );
         }
-    }
+    });
 }
 
 #[test]
 fn close_connections_that_cross_end_both_sides() {
-    for face in Face::both() {
-        let server = Server::start(&face, settings(), "tcp -h 127.0.0.1 -p 0");
+    Face::each(|face| {
+        let server = Server::start(face, settings(), "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         raw.send(&request(1, "echo"));
         assert_eq!(raw.next_but_heartbeats(), Came::Reply(1));
@@ -43,13 +43,13 @@ fn close_connections_that_cross_end_both_sides() {
         // The peer had sent its own before it read ours.
         raw.send(&CLOSE);
         assert_eq!(raw.next_but_heartbeats(), Came::End);
-    }
+    });
 }
 
 #[test]
 fn a_server_that_closes_while_a_request_is_in_flight_answers_it_first() {
-    for face in Face::both() {
-        let server = Server::start(&face, settings(), "tcp -h 127.0.0.1 -p 0");
+    Face::each(|face| {
+        let server = Server::start(face, settings(), "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         raw.send(&request(1, "wait"));
         server.echo.wait_until_begun(1);
@@ -64,12 +64,12 @@ fn a_server_that_closes_while_a_request_is_in_flight_answers_it_first() {
             server.echo.begun.load(std::sync::atomic::Ordering::SeqCst),
             1
         );
-    }
+    });
 }
 
 #[test]
 fn a_client_whose_server_closes_repeats_what_was_surely_not_executed() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -84,12 +84,12 @@ fn a_client_whose_server_closes_repeats_what_was_surely_not_executed() {
             call.join().unwrap().unwrap();
             assert_eq!(first.next_but_heartbeats(), Came::End);
         });
-    }
+    });
 }
 
 #[test]
 fn a_client_that_closes_waits_for_its_replies() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -105,16 +105,16 @@ fn a_client_that_closes_waits_for_its_replies() {
             call.join().unwrap().unwrap();
             closing.join().unwrap();
         });
-    }
+    });
 }
 
 #[test]
 fn a_dispatch_that_never_ends_is_named_as_ours_when_the_close_timeout_is_over() {
     let log = Log::of_all();
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.close_timeout = ms(300);
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         let name = raw.name();
         raw.send(&request(1, "wait"));
@@ -130,16 +130,16 @@ fn a_dispatch_that_never_ends_is_named_as_ours_when_the_close_timeout_is_over() 
             )
         );
         server.echo.let_go();
-    }
+    });
 }
 
 #[test]
 fn a_peer_that_does_not_close_its_end_is_named() {
     let log = Log::of_all();
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.close_timeout = ms(300);
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         let name = raw.name();
         server.adapter.deactivate();
@@ -152,12 +152,12 @@ fn a_peer_that_does_not_close_its_end_is_named() {
                  to close its end, and did not"
             )
         );
-    }
+    });
 }
 
 #[test]
 fn a_server_that_never_replies_to_a_closing_client_is_named_to_the_caller() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let mut settings = settings();
         settings.close_timeout = ms(300);
@@ -174,12 +174,12 @@ fn a_server_that_never_replies_to_a_closing_client_is_named_to_the_caller() {
                 "{text}"
             );
         });
-    }
+    });
 }
 
 #[test]
 fn a_close_while_the_connection_is_being_made_ends_the_waiting_caller() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -190,5 +190,5 @@ fn a_close_while_the_connection_is_being_made_ends_the_waiting_caller() {
             face.run(client.shutdown());
             assert_eq!(call.join().unwrap(), "the communicator is shut down");
         });
-    }
+    });
 }

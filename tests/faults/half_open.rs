@@ -9,7 +9,7 @@ use crate::stage::{Face, Server, ms, settings};
 
 #[test]
 fn a_stopped_server_that_owes_a_reply_is_given_up_after_the_idle_timeout() {
-    for face in Face::both() {
+    Face::each(|face| {
         let (peer, proxy) = child::serve();
         let mut settings = settings();
         settings.outgoing.heartbeat_interval = ms(100);
@@ -30,12 +30,12 @@ fn a_stopped_server_that_owes_a_reply_is_given_up_after_the_idle_timeout() {
         assert!(waited >= ms(600), "{waited:?}");
         // It goes on, and is called again over a new connection.
         face.call(&proxy, "echo").unwrap();
-    }
+    });
 }
 
 #[test]
 fn a_stopped_server_does_not_hold_a_caller_with_a_timeout_longer_than_that() {
-    for face in Face::both() {
+    Face::each(|face| {
         let (peer, proxy) = child::serve();
         let client = face.communicator(settings());
         let proxy: floe::Proxy = client.proxy(&proxy).unwrap();
@@ -48,12 +48,12 @@ fn a_stopped_server_does_not_hold_a_caller_with_a_timeout_longer_than_that() {
             "no reply to operation \"echo\" within 200ms; the operation may have been executed"
         );
         assert!(waited >= ms(200));
-    }
+    });
 }
 
 #[test]
 fn a_stopped_server_accepts_and_never_validates() {
-    for face in Face::both() {
+    Face::each(|face| {
         let (peer, proxy) = child::serve();
         child::stop(&peer);
         let mut settings = settings();
@@ -65,12 +65,12 @@ fn a_stopped_server_accepts_and_never_validates() {
             "{text}"
         );
         assert!(waited >= ms(250));
-    }
+    });
 }
 
 #[test]
 fn over_every_transport_a_network_that_goes_silent_is_noticed_on_both_sides() {
-    for face in Face::both() {
+    Face::each(|face| {
         for transport in ["tcp", "ssl", "ws", "wss"] {
             let mut settings = crate::certificates::with_tls(settings());
             for liveness in [&mut settings.outgoing, &mut settings.incoming] {
@@ -79,7 +79,7 @@ fn over_every_transport_a_network_that_goes_silent_is_noticed_on_both_sides() {
                 liveness.idle_timeout = ms(700);
             }
             let endpoint = format!("{transport} -h 127.0.0.1 -p 0");
-            let server = Server::start(&face, settings.clone(), &endpoint);
+            let server = Server::start(face, settings.clone(), &endpoint);
             let relay = Relay::start(server.port());
             let client = face.communicator(settings);
             let text = format!("echo:{transport} -h 127.0.0.1 -p {}", relay.port());
@@ -98,12 +98,12 @@ fn over_every_transport_a_network_that_goes_silent_is_noticed_on_both_sides() {
             let direct = server.proxy(&client);
             face.call(&direct, "echo").unwrap();
         }
-    }
+    });
 }
 
 #[test]
 fn a_server_that_takes_requests_and_never_answers_is_bounded_by_the_timeout_of_the_call() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let mut settings = settings();
         settings.invocation_timeout = Some(ms(150));
@@ -120,5 +120,5 @@ fn a_server_that_takes_requests_and_never_answers_is_bounded_by_the_timeout_of_t
             );
             assert!(waited >= ms(150));
         });
-    }
+    });
 }

@@ -9,11 +9,11 @@ use crate::stage::{Face, Server, ms, settings, until};
 
 #[test]
 fn an_idle_client_without_heartbeats_is_left_alone() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.incoming.heartbeat_interval = ms(50);
         settings.incoming.idle_timeout = ms(150);
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         for id in 1..3 {
             // Six times the idle timeout, in which it sends nothing.
@@ -21,12 +21,12 @@ fn an_idle_client_without_heartbeats_is_left_alone() {
             raw.send(&request(id, "echo"));
             assert_eq!(raw.next_but_heartbeats(), Came::Reply(id));
         }
-    }
+    });
 }
 
 #[test]
 fn a_client_that_waits_for_a_long_dispatch_gets_heartbeats_in_time() {
-    for face in Face::both() {
+    Face::each(|face| {
         for heartbeats in [
             Heartbeats::WhileDispatching,
             Heartbeats::WhenSilent,
@@ -35,7 +35,7 @@ fn a_client_that_waits_for_a_long_dispatch_gets_heartbeats_in_time() {
             let mut settings = settings();
             settings.incoming.heartbeats = heartbeats;
             settings.incoming.heartbeat_interval = ms(300);
-            let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+            let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
             let mut raw = Raw::connect(server.port());
             raw.send(&request(1, "wait"));
             // Its ACM timeout, after which it would kill the connection.
@@ -48,13 +48,13 @@ fn a_client_that_waits_for_a_long_dispatch_gets_heartbeats_in_time() {
                 assert_eq!(raw.next(ms(1000)), Came::Silence);
             }
         }
-    }
+    });
 }
 
 #[test]
 fn a_client_that_closes_when_idle_is_answered_with_the_end_of_the_stream() {
-    for face in Face::both() {
-        let server = Server::start(&face, settings(), "tcp -h 127.0.0.1 -p 0");
+    Face::each(|face| {
+        let server = Server::start(face, settings(), "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         raw.send(&request(1, "echo"));
         assert_eq!(raw.next_but_heartbeats(), Came::Reply(1));
@@ -63,12 +63,12 @@ fn a_client_that_closes_when_idle_is_answered_with_the_end_of_the_stream() {
         until("it is forgotten", || {
             server.adapter.counts().connections == 0
         });
-    }
+    });
 }
 
 #[test]
 fn a_server_that_closes_when_idle_is_called_again_over_a_new_connection() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -92,12 +92,12 @@ fn a_server_that_closes_when_idle_is_called_again_over_a_new_connection() {
             }
             serving.join().unwrap();
         });
-    }
+    });
 }
 
 #[test]
 fn a_server_that_heartbeats_while_it_dispatches_may_take_its_time() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let mut settings = settings();
         settings.outgoing.heartbeat_interval = ms(100);
@@ -115,12 +115,12 @@ fn a_server_that_heartbeats_while_it_dispatches_may_take_its_time() {
             raw.send(&reply(1));
             call.join().unwrap().unwrap();
         });
-    }
+    });
 }
 
 #[test]
 fn the_rules_of_37_close_an_unused_client_connection_gracefully_and_not_a_used_one() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let mut settings = settings();
         settings.outgoing = Liveness::ice_37_client();
@@ -139,5 +139,5 @@ fn the_rules_of_37_close_an_unused_client_connection_gracefully_and_not_a_used_o
             call.join().unwrap().unwrap();
             assert_eq!(raw.next_but_heartbeats(), Came::Close);
         });
-    }
+    });
 }

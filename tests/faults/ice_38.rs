@@ -1,6 +1,7 @@
 //! Scripted peers of Ice 3.8 (section 12.4 of the protocol's reference): heartbeats every half idle
 //! timeout in both directions, abort when not a byte has come for all of it, inactivity.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,17 +52,17 @@ fn idle_as_38(raw: &mut Raw, time: Duration) -> Result<Vec<Came>, &'static str> 
 
 #[test]
 fn a_38_client_and_a_floe_server_keep_an_idle_connection() {
-    for face in Face::both() {
+    Face::each(|face| {
         for rules in [rules(), shorter_default()] {
             let mut settings = settings();
             settings.incoming = rules;
-            let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+            let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
             let mut raw = Raw::connect(server.port());
             assert_eq!(idle_as_38(&mut raw, 2 * IDLE), Ok(vec![]));
             raw.send(&request(1, "echo"));
             assert_eq!(raw.next_but_heartbeats(), Came::Reply(1));
         }
-    }
+    });
 }
 
 /// The default, with the 3.8 peer's shorter time.
@@ -74,7 +75,7 @@ fn shorter_default() -> Liveness {
 
 #[test]
 fn a_38_server_and_a_floe_client_keep_an_idle_connection_and_one_with_a_long_call() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let mut settings = settings();
         settings.outgoing = rules();
@@ -95,17 +96,17 @@ fn a_38_server_and_a_floe_client_keep_an_idle_connection_and_one_with_a_long_cal
             calls.join().unwrap();
             assert_eq!(idle_as_38(&mut raw, 3 * IDLE / 2), Ok(vec![]));
         });
-    }
+    });
 }
 
 #[test]
 fn a_38_peer_that_falls_silent_is_dropped_with_one_line_that_says_why() {
     let log = Log::of_all();
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.incoming = rules();
         settings.incoming.idle_timeout = ms(400);
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         let name = raw.name();
         assert_eq!(raw.next_but_heartbeats(), Came::End);
@@ -116,17 +117,17 @@ fn a_38_peer_that_falls_silent_is_dropped_with_one_line_that_says_why() {
                  heartbeat: it hangs or is cut off, or it sends none (then see `Liveness::idle_check`)"
             )
         );
-    }
+    });
 }
 
 #[test]
 fn inactivity_closes_gracefully_although_heartbeats_come_and_never_while_a_dispatch_runs() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut limits = floe::AdapterSettings::default();
         let mut liveness = rules();
         liveness.inactivity_timeout = Some(ms(400));
         limits.liveness = Some(liveness);
-        let server = Server::start_with(&face, settings(), limits, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start_with(face, settings(), limits, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         raw.send(&request(1, "wait"));
         // A oneway counts, too.
@@ -149,15 +150,15 @@ fn inactivity_closes_gracefully_although_heartbeats_come_and_never_while_a_dispa
             came = raw.next(ms(50));
         }
         assert_eq!(came, Came::Close);
-    }
+    });
 }
 
 #[test]
 fn a_client_that_was_closed_for_inactivity_calls_again_as_if_nothing_had_been() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.outgoing.inactivity_timeout = Some(ms(100));
-        let server = Server::start(&face, settings.clone(), "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings.clone(), "tcp -h 127.0.0.1 -p 0");
         let client = face.communicator(settings);
         let proxy = server.proxy(&client);
         for _ in 0..3 {
@@ -167,12 +168,12 @@ fn a_client_that_was_closed_for_inactivity_calls_again_as_if_nothing_had_been() 
                 server.adapter.counts().connections == 0
             });
         }
-    }
+    });
 }
 
 #[test]
 fn heartbeats_of_the_peer_are_told_to_who_asks() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -185,17 +186,17 @@ fn heartbeats_of_the_peer_are_told_to_who_asks() {
             .run(proxy.ice_connection())
             .unwrap()
             .expect("one over the wire");
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        COUNT.store(0, Ordering::SeqCst);
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = count.clone();
         let same = connection.clone();
         connection.on_heartbeat(move |connection| {
             assert!(connection == same);
-            COUNT.fetch_add(1, Ordering::SeqCst);
+            counted.fetch_add(1, Ordering::SeqCst);
         });
         for _ in 0..3 {
             raw.send(&VALIDATE);
         }
-        until("they are told", || COUNT.load(Ordering::SeqCst) == 3);
+        until("they are told", || count.load(Ordering::SeqCst) == 3);
         // The other way.
         connection.heartbeat();
         assert_eq!(raw.next(crate::stage::PATIENCE), Came::Heartbeat);
@@ -205,5 +206,5 @@ fn heartbeats_of_the_peer_are_told_to_who_asks() {
         connection.set_liveness(liveness);
         assert_eq!(raw.next(crate::stage::PATIENCE), Came::Heartbeat);
         assert_eq!(raw.next(crate::stage::PATIENCE), Came::Heartbeat);
-    }
+    });
 }

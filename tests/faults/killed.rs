@@ -14,7 +14,7 @@ use crate::stage::{Face, Server, ms, settings, until};
 
 #[test]
 fn a_caller_whose_server_process_is_killed_is_told_so() {
-    for face in Face::both() {
+    Face::each(|face| {
         let (mut peer, proxy) = child::serve();
         let client = face.communicator(settings());
         let proxy: floe::Proxy = client.proxy(&proxy).unwrap();
@@ -41,12 +41,12 @@ fn a_caller_whose_server_process_is_killed_is_told_so() {
         let (text, _) = face.failure(&proxy, "echo");
         assert!(text.starts_with("cannot connect to \"tcp"), "{text}");
         assert!(text.contains("Connection refused"), "{text}");
-    }
+    });
 }
 
 #[test]
 fn a_reply_that_is_cut_off_in_its_middle_says_how_much_came() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -61,14 +61,14 @@ fn a_reply_that_is_cut_off_in_its_middle_says_how_much_came() {
         let expected = "the peer ended the stream in the middle of a message, after 20 of 25 bytes; the \
                         operation may have been executed";
         assert!(text.ends_with(expected), "{}: {text}", face.name());
-    }
+    });
 }
 
 #[test]
 fn a_client_killed_in_the_middle_of_a_request_costs_one_line_and_nobody_else_anything() {
     let log = Log::of_all();
-    for face in Face::both() {
-        let server = Server::start(&face, settings(), "tcp -h 127.0.0.1 -p 0");
+    Face::each(|face| {
+        let server = Server::start(face, settings(), "tcp -h 127.0.0.1 -p 0");
         let mut bystander = Raw::connect(server.port());
         let mut raw = Raw::connect(server.port());
         let name = raw.name();
@@ -91,16 +91,16 @@ fn a_client_killed_in_the_middle_of_a_request_costs_one_line_and_nobody_else_any
             server.echo.begun.load(std::sync::atomic::Ordering::SeqCst),
             1
         );
-    }
+    });
 }
 
 #[test]
 fn over_every_transport_a_cut_in_the_middle_of_a_message_ends_its_call_alone() {
-    for face in Face::both() {
+    Face::each(|face| {
         for transport in ["tcp", "ssl", "ws", "wss"] {
             let settings = crate::certificates::with_tls(settings());
             let endpoint = format!("{transport} -h 127.0.0.1 -p 0");
-            let server = Server::start(&face, settings.clone(), &endpoint);
+            let server = Server::start(face, settings.clone(), &endpoint);
             let relay = Relay::start(server.port());
             let client = face.communicator(settings);
             let text = format!("echo:{transport} -h 127.0.0.1 -p {}", relay.port());
@@ -113,7 +113,7 @@ fn over_every_transport_a_cut_in_the_middle_of_a_message_ends_its_call_alone() {
                 let mut big = 500_006_i32.to_le_bytes().to_vec();
                 big.extend([1, 1]);
                 big.resize(500_006, 7);
-                let (face, proxy) = (&face, &proxy);
+                let (face, proxy) = (face, &proxy);
                 let call = scope.spawn(move || face.call_with(proxy, "echo", &big));
                 relay.wait_until_stalled();
                 relay.cut();
@@ -125,12 +125,12 @@ fn over_every_transport_a_cut_in_the_middle_of_a_message_ends_its_call_alone() {
             face.call(&direct, "echo").unwrap();
             face.call(&proxy, "echo").unwrap();
         }
-    }
+    });
 }
 
 #[test]
 fn a_server_that_ends_the_stream_before_it_validates_is_told_apart() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -146,13 +146,13 @@ fn a_server_that_ends_the_stream_before_it_validates_is_told_apart() {
             "{text}"
         );
         assert!(!text.contains("may have been executed"), "{text}");
-    }
+    });
 }
 
 #[test]
 fn a_client_that_is_reset_while_its_request_runs_leaves_the_dispatch_to_its_end() {
-    for face in Face::both() {
-        let server = Server::start(&face, settings(), "tcp -h 127.0.0.1 -p 0");
+    Face::each(|face| {
+        let server = Server::start(face, settings(), "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         raw.send(&request(1, "wait"));
         server.echo.wait_until_begun(1);
@@ -165,5 +165,5 @@ fn a_client_that_is_reset_while_its_request_runs_leaves_the_dispatch_to_its_end(
         until("the connection is gone", || {
             server.adapter.counts().connections == 0
         });
-    }
+    });
 }

@@ -2,13 +2,11 @@
 
 use std::io::Read;
 use std::net::TcpStream;
-use std::process::Command;
 use std::thread;
 
 use floe::AdapterSettings;
-use floe_tests::peer::Peer;
-use floe_tests::workspace;
 
+use crate::child;
 use crate::log::Log;
 use crate::raw::{Came, Raw, request};
 use crate::stage::{Face, PATIENCE, Server, ms, settings, until};
@@ -23,10 +21,10 @@ fn attempt(port: u16) -> (String, Came) {
 #[test]
 fn an_adapter_that_is_full_refuses_and_keeps_what_it_has() {
     let log = Log::of_all();
-    for face in Face::both() {
+    Face::each(|face| {
         let mut limits = AdapterSettings::default();
         limits.connection_limit = Some(2);
-        let server = Server::start_with(&face, settings(), limits, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start_with(face, settings(), limits, "tcp -h 127.0.0.1 -p 0");
         let mut first = Raw::connect(server.port());
         let second = Raw::connect(server.port());
         let (name, came) = attempt(server.port());
@@ -51,15 +49,15 @@ fn an_adapter_that_is_full_refuses_and_keeps_what_it_has() {
             server.adapter.counts().connections == 1
         });
         face.call(&server.proxy(&client), "echo").unwrap();
-    }
+    });
 }
 
 #[test]
 fn all_adapters_of_a_communicator_share_its_limit() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.connection_limit = 1;
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let other = face.run(async {
             let other = server.communicator.adapter("tcp -h 127.0.0.1 -p 0").await;
             let other = other.unwrap();
@@ -74,30 +72,30 @@ fn all_adapters_of_a_communicator_share_its_limit() {
         until("there is room again", || {
             attempt(other_port).1 == Came::Heartbeat
         });
-    }
+    });
 }
 
 #[test]
 fn one_address_cannot_take_the_room_of_the_others() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut limits = AdapterSettings::default();
         limits.connection_limit_per_address = Some(1);
-        let server = Server::start_with(&face, settings(), limits, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start_with(face, settings(), limits, "tcp -h 127.0.0.1 -p 0");
         let _first = Raw::connect(server.port());
         assert_eq!(attempt(server.port()).1, Came::End);
         let elsewhere = socket_from("127.0.0.2", server.port());
         assert_eq!(Raw(elsewhere).next(PATIENCE), Came::Heartbeat);
-    }
+    });
 }
 
 #[test]
 fn datagrams_need_no_connection_and_come_through_when_all_are_taken() {
     use floe::TypedProxy;
-    for face in Face::both() {
+    Face::each(|face| {
         let mut limits = AdapterSettings::default();
         limits.connection_limit = Some(1);
         let endpoints = "tcp -h 127.0.0.1 -p 0:udp -h 127.0.0.1 -p 0";
-        let server = Server::start_with(&face, settings(), limits, endpoints);
+        let server = Server::start_with(face, settings(), limits, endpoints);
         let _first = Raw::connect(server.port());
         let client = face.communicator(settings());
         let proxy: floe::Proxy = client
@@ -107,7 +105,7 @@ fn datagrams_need_no_connection_and_come_through_when_all_are_taken() {
         server.echo.wait_until_begun(1);
         let counts = server.adapter.counts();
         assert_eq!((counts.connections, counts.refused), (1, 0));
-    }
+    });
 }
 
 /// A connection from another address of loopback, as a Floe client makes one.
@@ -128,10 +126,10 @@ fn socket_from(source: &str, port: u16) -> TcpStream {
 
 #[test]
 fn handshakes_that_never_end_do_not_keep_others_out() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = crate::certificates::with_tls(settings());
         settings.handshake_limit = 4;
-        let server = Server::start(&face, settings.clone(), "ssl -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings.clone(), "ssl -h 127.0.0.1 -p 0");
         let silent: Vec<_> = (0..12)
             .map(|_| TcpStream::connect(("127.0.0.1", server.port())).unwrap())
             .collect();
@@ -147,36 +145,30 @@ fn handshakes_that_never_end_do_not_keep_others_out() {
             matches!(ended, Ok(0))
                 || ended.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset)
         );
-    }
+    });
 }
 
 #[test]
 fn a_server_without_descriptors_says_so_once_a_second_and_recovers() {
-    let floe = workspace::program("floe");
-    let script = format!(
-        "ulimit -n 40; exec {} serve --transient --listen 'tcp -h 127.0.0.1 -p 0'",
-        floe.display()
-    );
-    let mut hub = Peer::start("floe serve", Command::new("sh").args(["-c", &script]));
-    let line = hub.line();
-    let port = line.rsplit("-p ").next().unwrap();
+    let (server, proxy) = child::serve_after("ulimit -n 40; ");
+    let port = proxy.rsplit("-p ").next().expect("a port");
     let port: String = port.chars().take_while(char::is_ascii_digit).collect();
     let port: u16 = port.parse().expect("a port");
     let mut streams: Vec<_> = (0..60)
         .map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap())
         .collect();
     let begun = std::time::Instant::now();
-    let errors = hub.errors_with("could not accept a connection: Too many open files");
+    let errors = server.errors_with("could not accept a connection: Too many open files");
     assert!(
         errors.contains("raise the process's limit of open files (`ulimit -n`), or set"),
         "{errors}"
     );
     thread::sleep(ms(500));
-    let line_count = hub.errors().lines().count() as u64;
+    let line_count = server.errors().lines().count() as u64;
     assert!(
         line_count <= 2 + begun.elapsed().as_secs(),
         "{}",
-        hub.errors()
+        server.errors()
     );
     // Those that it has are served, and when they go the others are.
     let last = streams.pop().unwrap();

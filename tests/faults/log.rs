@@ -10,7 +10,11 @@ use crate::stage::until;
 
 /// Lines, which a clone shares.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Log {
+    lines: Arc<Mutex<Vec<String>>>,
+    /// Whether they go to standard error, too.
+    is_shown: bool,
+}
 
 impl Log {
     /// That of the whole process; tests tell their lines by the addresses of their peers.
@@ -23,6 +27,15 @@ impl Log {
         })
     }
 
+    /// Shows all lines of this process on standard error.
+    pub(crate) fn show() {
+        let log = Self {
+            is_shown: true,
+            ..Self::default()
+        };
+        tracing::subscriber::set_global_default(log).expect("nobody else logs");
+    }
+
     /// One of its own, for what this thread alone does.
     pub(crate) fn of_thread() -> (Self, tracing::subscriber::DefaultGuard) {
         let log = Self::default();
@@ -31,7 +44,7 @@ impl Log {
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.lock().expect("nobody panics").clone()
+        self.lines.lock().expect("nobody panics").clone()
     }
 
     pub(crate) fn lines_with(&self, text: &str) -> Vec<String> {
@@ -59,7 +72,10 @@ impl Subscriber for Log {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(String::new());
         event.record(&mut line);
-        self.0.lock().expect("nobody panics").push(line.0);
+        if self.is_shown {
+            eprintln!("{}", line.0);
+        }
+        self.lines.lock().expect("nobody panics").push(line.0);
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {

@@ -33,12 +33,12 @@ fn has_ended(stream: &TcpStream) -> bool {
 #[test]
 fn a_handshake_that_dribbles_ends_with_the_connect_timeout() {
     let log = Log::of_all();
-    for face in Face::both() {
+    Face::each(|face| {
         for transport in ["ssl", "ws", "wss"] {
             let mut settings = crate::certificates::with_tls(settings());
             settings.connect_timeout = ms(400);
             let endpoint = format!("{transport} -h 127.0.0.1 -p 0");
-            let server = Server::start(&face, settings.clone(), &endpoint);
+            let server = Server::start(face, settings.clone(), &endpoint);
             let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
             let name = stream.local_addr().unwrap().to_string();
             let begun = Instant::now();
@@ -61,16 +61,16 @@ fn a_handshake_that_dribbles_ends_with_the_connect_timeout() {
             let client = face.communicator(settings);
             face.call(&server.proxy(&client), "echo").unwrap();
         }
-    }
+    });
 }
 
 #[test]
 fn a_request_that_dribbles_is_no_use_of_the_connection_and_ends_with_inactivity() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.incoming.inactivity_timeout = Some(ms(300));
         settings.close_timeout = ms(300);
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let raw = Raw::connect(server.port());
         let mut bytes = request(1, "echo");
         // It claims to become long.
@@ -80,7 +80,7 @@ fn a_request_that_dribbles_is_no_use_of_the_connection_and_ends_with_inactivity(
         until("its place is free", || {
             server.adapter.counts().connections == 0
         });
-    }
+    });
 }
 
 /// As [`dribble`], by a peer that reads what comes and does not mind.
@@ -102,8 +102,8 @@ fn dribble_ignoring_messages(stream: TcpStream, bytes: &[u8]) -> usize {
 
 #[test]
 fn a_hundred_that_dribble_hold_up_nobody_and_take_little_memory() {
-    for face in Face::both() {
-        let server = Server::start(&face, settings(), "tcp -h 127.0.0.1 -p 0");
+    Face::each(|face| {
+        let server = Server::start(face, settings(), "tcp -h 127.0.0.1 -p 0");
         let mut loris: Vec<_> = (0..100).map(|_| Raw::connect(server.port())).collect();
         let client = face.communicator(settings());
         let proxy = server.proxy(&client);
@@ -119,5 +119,5 @@ fn a_hundred_that_dribble_hold_up_nobody_and_take_little_memory() {
             raw.send(&bytes[bytes.len() - 1..]);
             assert_eq!(raw.next_but_heartbeats(), Came::Reply(1));
         }
-    }
+    });
 }

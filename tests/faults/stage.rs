@@ -30,6 +30,18 @@ impl Face {
         [Self::new_async(), Self::Blocking]
     }
 
+    /// Does the same with both of them at once.
+    pub(crate) fn each(test: impl Fn(&Self) + Sync) {
+        thread::scope(|scope| {
+            for face in Self::both() {
+                let (name, test) = (face.name(), &test);
+                let run = move || test(&face);
+                let thread = thread::Builder::new().name(name.to_owned());
+                thread.spawn_scoped(scope, run).expect("a thread");
+            }
+        });
+    }
+
     pub(crate) fn new_async() -> Self {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build();

@@ -18,7 +18,7 @@ fn parameters(len: usize) -> Vec<u8> {
 
 #[test]
 fn callers_of_a_server_that_does_not_read_wait_for_room_and_for_no_longer_than_their_timeout() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let mut settings = settings();
         settings.output_limit = 100_000;
@@ -56,12 +56,12 @@ fn callers_of_a_server_that_does_not_read_wait_for_room_and_for_no_longer_than_t
             "{lines:#?}"
         );
         drop(raw);
-    }
+    });
 }
 
 #[test]
 fn a_reply_that_stops_in_its_middle_ends_with_the_idle_timeout() {
-    for face in Face::both() {
+    Face::each(|face| {
         let server = RawServer::listen();
         let mut settings = settings();
         settings.outgoing.heartbeat_interval = ms(100);
@@ -80,15 +80,15 @@ fn a_reply_that_stops_in_its_middle_ends_with_the_idle_timeout() {
             "{text}"
         );
         assert!(waited >= ms(400));
-    }
+    });
 }
 
 #[test]
 fn a_client_that_does_not_read_its_replies_is_not_read_from_and_others_are_served() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.output_limit = 100_000;
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         raw.0.set_write_timeout(Some(ms(500))).unwrap();
         let mut big = request(1, "echo");
@@ -111,17 +111,17 @@ fn a_client_that_does_not_read_its_replies_is_not_read_from_and_others_are_serve
         until("its connection is forgotten", || {
             server.adapter.counts().connections == 1
         });
-    }
+    });
 }
 
 #[test]
 fn a_server_whose_dispatches_hold_it_back_does_not_blame_its_silent_peer() {
-    for face in Face::both() {
+    Face::each(|face| {
         let mut settings = settings();
         settings.dispatch_limit = 1;
         settings.incoming.idle_check = floe::IdleCheck::Always;
         settings.incoming.idle_timeout = ms(300);
-        let server = Server::start(&face, settings, "tcp -h 127.0.0.1 -p 0");
+        let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());
         // The second waits for the first, and the connection is not read meanwhile.
         raw.send(&[request(1, "wait"), request(2, "wait")].concat());
@@ -130,5 +130,5 @@ fn a_server_whose_dispatches_hold_it_back_does_not_blame_its_silent_peer() {
         server.echo.let_go();
         assert_eq!(raw.next_but_heartbeats(), Came::Reply(1));
         assert_eq!(raw.next_but_heartbeats(), Came::Reply(2));
-    }
+    });
 }
