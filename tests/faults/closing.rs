@@ -124,8 +124,8 @@ fn a_dispatch_that_never_ends_is_named_as_ours_when_the_close_timeout_is_over() 
         assert_eq!(
             log.only_line_with(&name),
             format!(
-                "dropped the connection to {name}: it was not closed within 300ms: 1 requests of the \
-                 peer are still in dispatch here (let them end sooner, or set \
+                "dropped the connection to {name}: it was not closed within 300ms: 1 request of the \
+                 peer is still in dispatch here (let them end sooner, or set \
                  `Settings::close_timeout` higher)"
             )
         );
@@ -170,7 +170,7 @@ fn a_server_that_never_replies_to_a_closing_client_is_named_to_the_caller() {
             face.run(client.shutdown());
             let text = call.join().unwrap();
             assert!(
-                text.contains("it was not closed within 300ms: the peer still owes 1 replies"),
+                text.contains("it was not closed within 300ms: the peer still owes 1 reply"),
                 "{text}"
             );
         });

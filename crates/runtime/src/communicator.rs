@@ -332,9 +332,11 @@ impl Core {
         &self.admissions
     }
 
-    /// Logs what peers can provoke as often as they like.
-    pub(crate) fn complain(&self, line: impl FnOnce() -> String) {
-        self.complaints.note(self.runtime(), line);
+    /// Logs what peers can provoke as often as they like. The runtime is that which is around, if it
+    /// is not given.
+    pub(crate) fn complain(&self, runtime: Option<&Handle>, line: impl FnOnce() -> String) {
+        let runtime = runtime.cloned().or_else(|| self.runtime());
+        self.complaints.note(runtime, line);
     }
 
     pub(crate) fn pool(&self) -> &Pool {

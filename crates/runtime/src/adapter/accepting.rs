@@ -223,7 +223,7 @@ impl AdapterCore {
 
     fn complain(&self, line: impl FnOnce() -> String) {
         if let Some(communicator) = self.communicator() {
-            communicator.core().complain(line);
+            communicator.core().complain(None, line);
         }
     }
 }

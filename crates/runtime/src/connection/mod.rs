@@ -299,7 +299,8 @@ impl Connection {
             if timeout(limit, connection.closed()).await.is_err() {
                 let dues = connection.dues();
                 let reason = format!("it was not closed within {limit:?}: {dues}");
-                tracing::warn!("dropped the connection to {}: {reason}", connection.peer);
+                let peer = &connection.peer;
+                connection.complain(|| format!("dropped the connection to {peer}: {reason}"));
                 connection.abort(reason);
             }
         });
@@ -313,6 +314,14 @@ impl Connection {
             if settled.changed().await.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Logs what peers can provoke as often as they like.
+    fn complain(&self, line: impl FnOnce() -> String) {
+        match self.owner.upgrade() {
+            Some(owner) => owner.complain(Some(self.tasks.runtime()), line),
+            None => tracing::warn!("{}", line()),
         }
     }
 
@@ -331,7 +340,7 @@ impl Connection {
             (shared.machine.fail(), shared.output.clear())
         };
         if unsent > 0 {
-            tracing::warn!("{unsent} bytes for {} were never sent: {error}", self.peer);
+            self.complain(|| format!("{unsent} bytes for {} were never sent: {error}", self.peer));
         }
         for slot in slots {
             let error = error.clone();
@@ -373,10 +382,18 @@ impl Connection {
         let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
         let unwritten = shared.output.len();
         let ours = format!(
-            "{dispatching} requests of the peer are still in dispatch here (let them end sooner, or \
-             set `Settings::close_timeout` higher)"
+            "{} still in dispatch here (let them end sooner, or set \
+             `Settings::close_timeout` higher)",
+            counted(
+                dispatching,
+                "request of the peer is",
+                "requests of the peer are"
+            )
         );
-        let theirs = format!("the peer still owes {in_flight} replies");
+        let theirs = format!(
+            "the peer still owes {}",
+            counted(in_flight, "reply", "replies")
+        );
         match (in_flight, dispatching) {
             (0, 0) if unwritten > 0 => {
                 format!("the peer does not read, and {unwritten} bytes wait for it")
@@ -397,6 +414,10 @@ impl Connection {
         // A panic while the lock is held leaves whole messages behind, see `try_append`.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn micros(time: Duration) -> u32 {

@@ -185,7 +185,7 @@ impl Connection {
             "{why} sent nothing for {limit:?}, not even a heartbeat: it hangs or is cut off, or it \
              sends none (then see `Liveness::idle_check`)"
         );
-        tracing::warn!("dropped the connection to {}: {reason}", self.peer);
+        self.complain(|| format!("dropped the connection to {}: {reason}", self.peer));
         self.abort(reason);
     }
 }

@@ -235,13 +235,6 @@ impl Connection {
         }
     }
 
-    fn complain(&self, line: impl FnOnce() -> String) {
-        match self.owner.upgrade() {
-            Some(owner) => owner.complain(line),
-            None => tracing::warn!("{}", line()),
-        }
-    }
-
     fn end(&self, end: End) {
         let peer = self.peer.clone();
         match end {

@@ -155,6 +155,19 @@ fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
 }
 
 #[test]
+fn heartbeats_may_be_sent_until_close_connection_is() {
+    let mut output = Vec::new();
+    let mut client: Connection<&str> = Connection::new(Role::Client, &mut output);
+    assert!(!client.may_send_heartbeat(), "it is not validated yet");
+    client = validated_client();
+    let id = start(&mut client, "due");
+    client.close(&mut output);
+    assert!(client.may_send_heartbeat(), "a reply is still due");
+    client.cancel(id, &mut output);
+    assert!(client.is_closing() && !client.may_send_heartbeat());
+}
+
+#[test]
 fn a_heartbeat_is_told() {
     let mut client = validated_client();
     let event = client.handle_message(message(&VALIDATE_CONNECTION), &mut Vec::new());
