@@ -165,6 +165,7 @@ int serve(int argc, char* argv[])
 {
     Ice::InitializationData settings;
     settings.properties = Ice::createProperties(argc, argv);
+    settings.properties->parseCommandLineOptions("Server", Ice::StringSeq(argv, argv + argc));
     // A sleeping operation must not hold up the others.
     settings.properties->setProperty("Ice.ThreadPool.Server.Size", "4");
     settings.properties->setProperty("Ice.ThreadPool.Server.SizeMax", "16");

@@ -131,6 +131,7 @@ def shut_down_at_end_of_input(communicator):
 
 def main():
     properties = Ice.createProperties(sys.argv)
+    properties.parseCommandLineOptions("Server", sys.argv)
     # A sleeping operation must not hold up the others.
     properties.setProperty("Ice.ThreadPool.Server.Size", "4")
     properties.setProperty("Ice.ThreadPool.Server.SizeMax", "16")
