@@ -13,6 +13,7 @@ fn main() {
         "contracts/Classes.ice",
         "contracts/Views.ice",
         "interop/ice/Interop.ice",
+        "interop/ice/runtime/Runtime.ice",
     ] {
         compile(Build::new().file(contract));
     }

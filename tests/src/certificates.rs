@@ -4,13 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair,
+    KeyPair, date_time_ymd,
 };
 
-/// A folder with a CA and two identities that it signed for loopback: `ca.pem`, `server.pem` and
-/// `server.key`, `client.pem` and `client.key`. It is removed when this is dropped.
+/// A folder with a CA, `ca.pem`, and identities that it signed. It is removed when this is dropped.
+///
+/// `server` and `client` are for loopback; so is `expired`, which was valid once; `elsewhere` is for another host. Each is
+/// in PEM files, such as `server.pem` and `server.key`, and in a PKCS#12 file, `server.p12`, with the password `floe`.
 #[derive(Debug)]
 pub struct Certificates {
     folder: PathBuf,
@@ -30,8 +33,13 @@ impl Certificates {
         let authority = authority();
         let certificates = Self { folder };
         certificates.write("ca.pem", &authority.pem());
-        certificates.sign(&authority, "server");
-        certificates.sign(&authority, "client");
+        certificates.sign(&authority, "server", params(&LOOPBACK));
+        certificates.sign(&authority, "client", params(&LOOPBACK));
+        certificates.sign(&authority, "elsewhere", params(&["elsewhere.example"]));
+        let mut expired = params(&LOOPBACK);
+        expired.not_before = date_time_ymd(1990, 1, 1);
+        expired.not_after = date_time_ymd(2000, 1, 1);
+        certificates.sign(&authority, "expired", expired);
         certificates
     }
 
@@ -45,22 +53,25 @@ impl Certificates {
         self.folder.join(name)
     }
 
-    fn sign(&self, authority: &CertifiedIssuer<'static, KeyPair>, name: &str) {
-        let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-        let mut params = CertificateParams::new(hosts).expect("names and addresses");
+    fn sign(
+        &self,
+        authority: &CertifiedIssuer<'static, KeyPair>,
+        name: &str,
+        mut params: CertificateParams,
+    ) {
         params.distinguished_name.push(DnType::CommonName, name);
-        params.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ServerAuth,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        ];
         let key = KeyPair::generate().expect("random numbers");
         let certificate = params.signed_by(&key, authority).expect("a certificate");
         self.write(&format!("{name}.pem"), &certificate.pem());
         self.write(&format!("{name}.key"), &key.serialize_pem());
+        self.write(
+            &format!("{name}.p12"),
+            pkcs12(&key, [certificate.der(), authority.der()]),
+        );
     }
 
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).expect("temporary files can be written");
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).expect("temporary files can be written");
     }
 }
 
@@ -69,6 +80,28 @@ impl Drop for Certificates {
         // What is left behind is in the folder of temporary files.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+fn params(hosts: &[&str]) -> CertificateParams {
+    let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+    let mut params = CertificateParams::new(hosts).expect("names and addresses");
+    params.extended_key_usages = vec![
+        ExtendedKeyUsagePurpose::ServerAuth,
+        ExtendedKeyUsagePurpose::ClientAuth,
+    ];
+    params
+}
+
+/// A PKCS#12 file with a key, its certificate and the CA's.
+fn pkcs12(key: &KeyPair, certificates: [&[u8]; 2]) -> Vec<u8> {
+    let certificates = certificates.map(|der| Certificate::from_der(der).expect("a certificate"));
+    let key = PrivateKey::from_der(&key.serialize_der()).expect("a key");
+    let chain = PrivateKeyChain::new("1", key, certificates);
+    let mut store = KeyStore::new();
+    store.add_entry("identity", KeyStoreEntry::PrivateKeyChain(chain));
+    store.writer("floe").write().expect("a file in memory")
 }
 
 fn authority() -> CertifiedIssuer<'static, KeyPair> {

@@ -33,6 +33,11 @@ impl Peers {
         Self::new(folder().join("values"), "Values", define)
     }
 
+    /// That of `runtime/Runtime.ice`.
+    pub(super) fn of_runtime() -> Self {
+        Self::new(folder().join("runtime"), "Runtime", None)
+    }
+
     fn new(folder: PathBuf, contract: &'static str, define: Option<&'static str>) -> Self {
         let output = workspace::target_dir()
             .join("interop/ice")
@@ -68,7 +73,7 @@ impl Peers {
             compile
                 .arg(&source)
                 .arg(&object)
-                .args(["-lIceStorm++11", "-lIce++11", "-o"])
+                .args(["-lIceStorm++11", "-lIceSSL++11", "-lIce++11", "-o"])
                 .arg(program);
             vec![compile]
         })

@@ -134,6 +134,21 @@ impl Ice {
         }
     }
 
+    /// The command that runs the peer of `runtime/Runtime.ice`, which wants to hear its role first.
+    ///
+    /// # Panics
+    /// If the C++ peer does not compile.
+    pub fn runtime(&self, language: Language) -> Command {
+        match language {
+            Language::Cpp => Command::new(Peers::of_runtime().program("peer")),
+            Language::Python => {
+                let mut command = Command::new(&self.python);
+                command.arg(folder().join("runtime/peer.py"));
+                command
+            }
+        }
+    }
+
     /// Starts the server on a free port of loopback; returns it with the proxy of its object `everything`.
     ///
     /// # Panics
