@@ -9,6 +9,8 @@ mod arrows;
 mod code;
 #[path = "tidy/layout.rs"]
 mod layout;
+#[path = "tidy/named.rs"]
+mod named;
 #[path = "tidy/purity.rs"]
 mod purity;
 #[path = "tidy/shown.rs"]
@@ -72,6 +74,11 @@ fn every_example_is_listed_in_the_readme() {
 #[test]
 fn the_readme_shows_code_that_is_there() {
     assert_tidy(shown::findings);
+}
+
+#[test]
+fn every_test_that_the_interop_guide_names_is_there() {
+    assert_tidy(named::findings);
 }
 
 #[test]

@@ -18,10 +18,10 @@ def link_of(connection):
         if hasattr(info, "localAddress"):
             link.localHost, link.localPort = info.localAddress, info.localPort
             link.remoteHost, link.remotePort = info.remoteAddress, info.remotePort
-        if hasattr(info, "certs"):
-            # Ice 3.8 for Python does not tell the cipher.
+        if isinstance(info, Ice.SSLConnectionInfo):
+            # Ice 3.8 for Python tells the peer's own certificate and no cipher.
             link.isEncrypted = IS_38 or info.cipher != ""
-            link.certificateCount = len(info.certs)
+            link.certificateCount = int(info.peerCertificate != "") if IS_38 else len(info.certs)
         info = info.underlying
     return link
 

@@ -50,7 +50,7 @@ pub(crate) async fn floe_with_servers(ice: &Ice, language: Language) {
     refused(
         &trusting,
         &proxy,
-        "signed with another key than that of the CA",
+        "signed with another key: is the file in",
     )
     .await;
     // What Ice says of a missing certificate depends on its OpenSSL; it is said while we read.
