@@ -50,6 +50,9 @@ mod tests {
     fn a_test_or_file_that_is_not_there_is_found() {
         let found = found("\n`a.rs::it_fails`, `b.rs`");
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].starts_with("docs/guides/interop.md:2: "), "{found:?}");
+        assert!(
+            found[0].starts_with("docs/guides/interop.md:2: "),
+            "{found:?}"
+        );
     }
 }
