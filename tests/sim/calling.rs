@@ -159,7 +159,7 @@ impl World {
 
     fn handle_event(&mut self, joint: usize, side: usize, event: Event<Token>) {
         match event {
-            Event::Nothing => {}
+            Event::Heartbeat | Event::Nothing => {}
             Event::Validated => self.validated(joint),
             Event::Reply(token, reply) => self.replied(joint, side, token, reply),
             Event::Request(request) => self.dispatch(joint, side, &request),

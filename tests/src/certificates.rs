@@ -32,7 +32,7 @@ impl Certificates {
         fs::create_dir_all(&folder).expect("temporary files can be written");
         let authority = authority();
         let certificates = Self { folder };
-        certificates.write("ca.pem", &authority.pem());
+        certificates.write("ca.pem", authority.pem());
         certificates.sign(&authority, "server", params(&LOOPBACK));
         certificates.sign(&authority, "client", params(&LOOPBACK));
         certificates.sign(&authority, "elsewhere", params(&["elsewhere.example"]));
@@ -62,8 +62,8 @@ impl Certificates {
         params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().expect("random numbers");
         let certificate = params.signed_by(&key, authority).expect("a certificate");
-        self.write(&format!("{name}.pem"), &certificate.pem());
-        self.write(&format!("{name}.key"), &key.serialize_pem());
+        self.write(&format!("{name}.pem"), certificate.pem());
+        self.write(&format!("{name}.key"), key.serialize_pem());
         self.write(
             &format!("{name}.p12"),
             pkcs12(&key, [certificate.der(), authority.der()]),

@@ -25,8 +25,7 @@ async fn a_floe_server_that_is_long_in_dispatch_keeps_ice_clients_patient() {
         &sleep,
     ];
     assert_eq!(ping_all(&ice, lively(), &options).await, ["pong", "pong"]);
-    let mut silent = Settings::default();
-    silent.heartbeat_interval = Duration::ZERO;
+    let silent = beating(Duration::ZERO);
     let failed = "failed ConnectionTimeoutException";
     assert_eq!(ping_all(&ice, silent, &options).await, [failed, failed]);
 }
@@ -34,8 +33,7 @@ async fn a_floe_server_that_is_long_in_dispatch_keeps_ice_clients_patient() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ice_clients_close_what_is_idle_and_come_back() {
     let Some(ice) = Ice::or_skip() else { return };
-    let mut silent = Settings::default();
-    silent.heartbeat_interval = Duration::ZERO;
+    let silent = beating(Duration::ZERO);
     let idle = format!("--Ping.Idle={}", LONG.as_millis());
     let options = [
         "--Ice.ACM.Client.Timeout=1",
@@ -58,7 +56,7 @@ async fn ice_servers_that_are_long_in_dispatch_keep_a_floe_client_patient() {
             let (server, proxy) = start(&ice, language, TCP, &options);
             calls.push(tokio::spawn(async move {
                 let mut settings = lively();
-                settings.idle_timeout = Some(Duration::from_millis(2_000));
+                settings.outgoing.idle_timeout = Duration::from_millis(2_000);
                 let communicator = Communicator::with_settings(settings);
                 let probe: ProbeProxy = communicator.proxy(&proxy).expect("a proxy");
                 let slept = probe.sleep(LONG.as_millis() as i32).await;
@@ -102,9 +100,7 @@ async fn ice_servers_close_what_is_idle_and_a_floe_client_comes_back() {
 
 /// A call, a long silence in which the server closes, and another call.
 async fn idle(proxy: &str) {
-    let mut settings = Settings::default();
-    settings.heartbeat_interval = Duration::ZERO;
-    let communicator = Communicator::with_settings(settings);
+    let communicator = Communicator::with_settings(beating(Duration::ZERO));
     let probe: ProbeProxy = communicator.proxy(proxy).expect("a proxy");
     probe.ice_ping().await.expect("a ping");
     let connection = probe.ice_cached_connection().expect("it is there");
@@ -117,8 +113,13 @@ async fn idle(proxy: &str) {
 
 /// Heartbeats more often than the peers are impatient.
 fn lively() -> Settings {
+    beating(Duration::from_millis(300))
+}
+
+fn beating(interval: Duration) -> Settings {
     let mut settings = Settings::default();
-    settings.heartbeat_interval = Duration::from_millis(300);
+    settings.outgoing.heartbeat_interval = interval;
+    settings.incoming.heartbeat_interval = interval;
     settings
 }
 

@@ -47,12 +47,7 @@ pub(crate) async fn floe_with_servers(ice: &Ice, language: Language) {
     assert_eq!(ping(&good, &proxy).await, Ok(()));
     assert_eq!(ping(&packed, &proxy).await, Ok(()));
     assert_eq!(ping(&careless, &proxy).await, Ok(()));
-    refused(
-        &trusting,
-        &proxy,
-        "signed with another key: is the file in",
-    )
-    .await;
+    refused(&trusting, &proxy, "signed with another key: is the file in").await;
     // What Ice says of a missing certificate depends on its OpenSSL; it is said while we read.
     let error = ping(&nameless, &proxy).await.expect_err("it is required");
     assert!(
