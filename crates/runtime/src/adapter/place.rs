@@ -64,6 +64,11 @@ impl DispatchPlace {
         self.boxed = Some(dispatch);
     }
 
+    /// Drops what was taken in with its box; it is done.
+    pub(crate) fn rest(&mut self) {
+        self.boxed = None;
+    }
+
     /// Polls what was taken in last.
     #[inline]
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use super::collecting::{Collecting, reason};
 use super::found::Found;
+use super::spare::{self, Spare};
 use super::{Connection, Shared};
 use crate::adapter::{AdapterCore, DispatchPlace, Dispatcher, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
@@ -33,6 +34,11 @@ const PERMITS_MIN: u32 = 16;
 /// How long each request waits once dispatches have stalled.
 const STALLED_WAIT: Duration = Duration::from_millis(100);
 
+thread_local! {
+    /// What dispatching needs, of connections that wait.
+    static SPARE: Spare<(Vec<u8>, Vec<u8>, DispatchPlace)> = const { Spare::new(Vec::new()) };
+}
+
 /// The dispatching of one connection.
 pub(super) struct Dispatching {
     connection: Arc<Connection>,
@@ -40,6 +46,8 @@ pub(super) struct Dispatching {
     reply_count: usize,
     /// What the next request is made of: it came back with the last response.
     spare: Option<Box<Parts>>,
+    /// Whether it has buffers and a place: only from the first request of a read to its end.
+    is_equipped: bool,
     /// Of the connection when the origin of the spare was made.
     adapter_version: u64,
     found: Found,
@@ -94,6 +102,7 @@ impl Dispatching {
             replies: Vec::new(),
             reply_count: 0,
             spare: None,
+            is_equipped: false,
             adapter_version: 0,
             found: Found::default(),
             collecting: Collecting::default(),
@@ -105,6 +114,7 @@ impl Dispatching {
 
     /// Dispatches requests: each here if it is done at once, else in a task of its own.
     pub(super) async fn run(&mut self, mut run: IncomingRun) {
+        self.equip();
         while let Some((parts, share)) = self.run_at_once(&mut run) {
             if let Some(refusal) = self
                 .wait_for_budget(share, !parts.current.is_oneway())
@@ -161,6 +171,7 @@ impl Dispatching {
 
     /// Dispatches the requests of a batch one after another, the next when the one before is done.
     pub(super) async fn batch(&mut self, mut batch: IncomingBatch) {
+        self.equip();
         let share = self.share_of(batch.byte_len());
         let sender = self.connection.sender();
         self.wait_for_budget(share, false).await;
@@ -221,6 +232,30 @@ impl Dispatching {
             }
         }
         self.flush().await;
+        self.unequip();
+    }
+
+    /// Takes buffers and a place that this thread keeps.
+    fn equip(&mut self) {
+        if !std::mem::replace(&mut self.is_equipped, true)
+            && let Some((replies, buffer, place)) = spare::take(&SPARE)
+        {
+            (self.replies, self.place) = (replies, place);
+            if let Some(parts) = &mut self.spare {
+                parts.buffer = buffer;
+            }
+        }
+    }
+
+    /// Gives them to this thread.
+    fn unequip(&mut self) {
+        if std::mem::take(&mut self.is_equipped) {
+            self.place.rest();
+            let replies = std::mem::take(&mut self.replies);
+            let buffer = self.spare.as_mut().map(|parts| &mut parts.buffer);
+            let buffer = buffer.map(std::mem::take).unwrap_or_default();
+            spare::put_back(&SPARE, (replies, buffer, std::mem::take(&mut self.place)));
+        }
     }
 
     /// The next request; as an error if nobody answers requests of this connection.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::AsyncRead;
 
 use super::Connection;
 use super::reading::Reading;
@@ -109,7 +109,10 @@ impl Reader {
     pub(super) fn start(self, reading: Reading) {
         let connection = reading.connection.clone();
         match self {
-            Self::Task(reader) => connection.tasks.spawn(run_task(reading, reader)),
+            Self::Task(reader) => {
+                let reading = Box::new(reading);
+                connection.tasks.spawn(run_task(reading, reader));
+            }
             #[cfg(unix)]
             Self::Thread(socket, permit) => start_thread(reading, socket, permit),
             #[cfg(unix)]
@@ -161,12 +164,12 @@ impl Connection {
 }
 
 /// The task that reads a connection until it is closed.
-async fn run_task(mut reading: Reading, mut reader: Box<dyn AsyncRead + Send + Unpin>) {
+async fn run_task(mut reading: Box<Reading>, mut reader: Box<dyn AsyncRead + Send + Unpin>) {
     loop {
         let polled = poll_direct(&mut reading).await;
         let read = match polled {
             Some(read) => read,
-            None => reader.read(reading.room()).await,
+            None => reading.read(&mut *reader).await,
         };
         if !reading.handle(read).await {
             return;

@@ -3,11 +3,14 @@
 use bytes::{Bytes, BytesMut};
 use floe_wire::message::{HEADER_LEN, Header, Message, ProtocolError};
 
+use super::spare::{self, Spare};
+
 /// The input of a connection.
 ///
 /// Read bytes and the room behind them are neighbours in one allocation, of which messages are cut
 /// off at the front without a copy. The room is initialised once and not for each read. A long
 /// message is read into a buffer of its own, which serves again when nobody holds the message.
+/// While nothing is expected, the thread keeps the room for whoever reads next.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: BytesMut,
@@ -28,6 +31,11 @@ struct Long {
     /// Grows with what arrives, unless it was there already.
     buffer: BytesMut,
     filled: usize,
+}
+
+thread_local! {
+    /// Rooms of those that wait.
+    static ROOMS: Spare<BytesMut> = const { Spare::new(Vec::new()) };
 }
 
 /// Room for a read when nothing is known of the next message.
@@ -111,8 +119,20 @@ impl Input {
         }
         let read_len = self.read_len.max(READ_LEN_MIN);
         let growth_max = read_len.max(self.bytes.len());
+        if self.room.is_empty() && self.bytes.is_empty() {
+            self.room = spare::take(&ROOMS).unwrap_or_default();
+        }
         if self.room.len() < missing.clamp(READ_LEN_MIN / 4, growth_max) {
             self.make_room(missing.clamp(read_len, growth_max));
+        }
+    }
+
+    /// Nothing is there to read: gives the room away, unless a message has begun.
+    pub(super) fn rest(&mut self) {
+        if self.bytes.is_empty() && self.long.is_none() && !self.room.is_empty() {
+            // What is empty may still hold a part of the allocation.
+            self.bytes = BytesMut::new();
+            spare::put_back(&ROOMS, std::mem::take(&mut self.room));
         }
     }
 
@@ -238,6 +258,26 @@ mod tests {
         }
         let distance = input.bytes.as_ptr() as usize - start as usize;
         assert!(distance < READ_LEN_MIN, "it moved by {distance}");
+    }
+
+    #[test]
+    fn one_that_waits_has_no_room_and_the_next_one_uses_it() {
+        let [mut first, mut second] = [Input::default(), Input::default()];
+        read(&mut first, b"message");
+        let _ = first.bytes().split_to(7);
+        let room = first.room(SIZE_MAX).as_ptr();
+        first.rest();
+        assert_eq!(first.room.capacity() + first.bytes.capacity(), 0);
+        assert_eq!(second.room(SIZE_MAX).as_ptr(), room);
+    }
+
+    #[test]
+    fn one_that_has_a_part_of_a_message_keeps_it() {
+        let mut input = Input::default();
+        read(&mut input, b"mess");
+        input.rest();
+        read(&mut input, b"age");
+        assert_eq!(input.bytes(), "message");
     }
 
     #[test]

@@ -7,8 +7,9 @@
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
 //! - `here.rs`: which connections a thread keeps from being read
 //! - `pulse.rs`: heartbeats, and what ends a silent or unused connection
-//! - `slot.rs`: where a caller waits for its reply
+//! - `slot.rs`, `settled.rs`: where a caller waits for its reply, and for the connection
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
+//! - `spare.rs`: buffers that threads keep for the next connection that reads
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
 //! - `handle.rs`: what users see of a connection
@@ -30,7 +31,9 @@ pub(crate) mod pool;
 mod pulse;
 mod reading;
 mod sending;
+mod settled;
 mod slot;
+mod spare;
 #[cfg(unix)]
 mod turn;
 #[cfg(unix)]
@@ -43,7 +46,7 @@ use std::time::Duration;
 
 use floe_wire::connection::{Connection as Machine, Role};
 use floe_wire::reference::Endpoint;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
 use crate::adapter::{AdapterCore, Admission};
@@ -60,6 +63,7 @@ use output::Output;
 use pulse::Pulse;
 use reading::Reading;
 pub(crate) use sending::Reply;
+use settled::Settled;
 use slot::Slot;
 
 /// A connection, shared by all who use it.
@@ -83,8 +87,8 @@ pub(crate) struct Connection {
     dispatches: Arc<Semaphore>,
     /// Its share of the limits on connections, until it is closed.
     admission: Mutex<Option<Admission>>,
-    /// Becomes true when requests may be sent, and when the connection is closed.
-    settled: watch::Sender<bool>,
+    /// When requests may be sent, and when the connection is closed.
+    settled: Settled,
     settings: Arc<Settings>,
     tasks: Tasks,
     /// Forgets the connection when it ends; the endpoint is that of an outgoing one.
@@ -187,7 +191,7 @@ impl Connection {
             pulse: Pulse::new(liveness),
             dispatches: dispatching::budget(communicator.settings()),
             admission: Mutex::new(admission),
-            settled: watch::Sender::new(role == Role::Server),
+            settled: Settled::new(role == Role::Server),
             settings: communicator.settings().clone(),
             tasks: communicator.core().tasks(),
             owner: Arc::downgrade(communicator.core()),
@@ -257,9 +261,7 @@ impl Connection {
 
     /// Waits until the peer has validated the connection, or it is closed.
     pub(crate) async fn validated(&self) -> Result<(), LocalError> {
-        let mut settled = self.settled.subscribe();
-        // The sender lives as long as `self`.
-        let _ = settled.wait_for(|settled| *settled).await;
+        self.settled.settled().await;
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
@@ -309,12 +311,8 @@ impl Connection {
 
     /// Waits until the connection is closed, however that came about.
     pub(crate) async fn closed(&self) {
-        let mut settled = self.settled.subscribe();
-        while !self.lock().machine.is_closed() {
-            if settled.changed().await.is_err() {
-                return;
-            }
-        }
+        let is_closed = || self.lock().machine.is_closed();
+        self.settled.wait_for(is_closed).await;
     }
 
     /// Logs what peers can provoke as often as they like.
@@ -349,7 +347,7 @@ impl Connection {
                 perhaps_dispatched: true,
             }));
         }
-        self.settled.send_replace(true);
+        self.settled.settle();
         self.room.notify_waiters();
         // Others may connect in its place.
         let admission = self.admission.lock();

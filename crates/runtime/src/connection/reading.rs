@@ -1,8 +1,8 @@
 //! What is read on a connection, and what becomes of it. Who reads is another question: see
 //! `driver.rs`.
 
-use std::future::Future;
-use std::pin::pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
 use floe_wire::message::ProtocolError;
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::dispatching::Dispatching;
 use super::input::Input;
@@ -64,6 +65,23 @@ impl Reading {
     pub(super) fn room(&mut self) -> &mut [u8] {
         let limit = self.connection.settings.message_size_max;
         self.input.room(limit)
+    }
+
+    /// Reads into the room, of which it needs none while it waits.
+    pub(super) async fn read<R>(&mut self, reader: &mut R) -> std::io::Result<usize>
+    where
+        R: AsyncRead + Unpin + ?Sized,
+    {
+        poll_fn(|context| {
+            let mut room = ReadBuf::new(self.room());
+            let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
+            let count = room.filled().len();
+            if polled.is_pending() {
+                self.input.rest();
+            }
+            polled.map_ok(|()| count)
+        })
+        .await
     }
 
     /// Handles what a read into the room gave, and answers it; false when the connection has ended.
@@ -192,7 +210,7 @@ impl Reading {
                 Event::Batch(batch) => self.dispatching.batch(batch).await,
                 Event::Validated => {
                     self.connection.is_active.store(true, Ordering::Relaxed);
-                    self.connection.settled.send_replace(true);
+                    self.connection.settled.settle();
                 }
                 Event::Closed(slots) => {
                     self.connection.is_active.store(false, Ordering::Relaxed);

@@ -1,0 +1,49 @@
+//! Whether a connection has become usable or has ended, for those who wait for that.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::Notify;
+
+/// Woken when requests may be sent, and when the connection is closed.
+///
+/// A channel of tokio's would do, and take half a kilobyte of each connection.
+#[derive(Debug)]
+pub(super) struct Settled {
+    is_settled: AtomicBool,
+    changed: Notify,
+}
+
+impl Settled {
+    pub(super) fn new(is_settled: bool) -> Self {
+        Self {
+            is_settled: AtomicBool::new(is_settled),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Something has changed: wakes all who wait.
+    pub(super) fn settle(&self) {
+        self.is_settled.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until it is settled.
+    pub(super) async fn settled(&self) {
+        self.wait_for(|| self.is_settled.load(Ordering::Acquire))
+            .await;
+    }
+
+    /// Waits until the condition holds; it is looked at after each change.
+    pub(super) async fn wait_for(&self, holds: impl Fn() -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // Enabled before the look, so that no change in between is missed.
+            changed.as_mut().enable();
+            if holds() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
