@@ -66,11 +66,11 @@ fn build_programs() {
     );
 }
 
-/// Cargo puts a test into `<target>/<profile>/deps`.
+/// Cargo puts a test into `<target>/<profile>/deps`, and a program into the folder above.
 fn profile_dir() -> PathBuf {
     let test = env::current_exe().expect("a running test has a path");
-    test.ancestors()
-        .nth(2)
-        .expect("cargo puts tests two folders below the profile's")
-        .to_owned()
+    let folder = test.parent().expect("a program lies in a folder");
+    let is_deps = folder.ends_with("deps");
+    let profile = folder.ancestors().nth(usize::from(is_deps));
+    profile.expect("it lies in the target folder").to_owned()
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::command::{cargo, succeeds, succeeds_reading, succeeds_within};
 use crate::packages;
+use crate::soak;
 use crate::tally::Tally;
 use crate::tools::CARGO_DENY;
 
@@ -127,7 +128,7 @@ fn workspace_builds() -> bool {
     succeeds(&mut cargo(&["build", "--workspace", "--all-targets"]))
 }
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step {
         name: "fmt",
         kind: Kind::Check(format_is_settled),
@@ -151,6 +152,10 @@ const STEPS: [Step; 6] = [
     Step {
         name: "tests",
         kind: Kind::Tests(&["--workspace"]),
+    },
+    Step {
+        name: "soak-smoke",
+        kind: Kind::Check(soak::smoke),
     },
 ];
 

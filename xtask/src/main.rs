@@ -8,6 +8,7 @@ mod fuzz;
 mod gate;
 mod interop38;
 mod packages;
+mod soak;
 mod tally;
 mod tools;
 mod workspace;
@@ -38,6 +39,8 @@ fn run(words: &[&str]) -> Result<bool, String> {
         ["interop-38"] => Ok(interop38::run()),
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
+        ["soak", options @ ..] => Ok(soak::run(options)),
+        ["memory", options @ ..] => Ok(soak::memory(options)),
         ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
         [name] => gate::single(name).ok_or_else(|| format!("no task is named `{name}`")),
         [name, rest @ ..] => Err(format!(
@@ -52,6 +55,9 @@ cargo xtask TASK
 
   test         everything that must hold: install, fmt, lint, docs, deny, build, tests, examples
   fuzz-smoke   runs each fuzz target for two minutes (--seconds N for another time)
+  soak         ten minutes of mixed load with random kills, and an audit (--seconds N, --seed N, -o FILE for JSON,
+               --mistake KIND to see it fail); a minute of it is a step of `test`
+  memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
 
 Single steps of `test`:
@@ -63,4 +69,5 @@ Single steps of `test`:
   deny         licences and sources of the dependencies; notes advisories
   build        builds the workspace in the profile that the tests use
   tests        all tests of the workspace, examples among them
+  soak-smoke   a minute of the soak
   examples     only the examples, each pair of programs";

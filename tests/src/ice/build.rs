@@ -38,6 +38,11 @@ impl Peers {
         Self::new(folder().join("runtime"), "Runtime", None)
     }
 
+    /// Those of `Soak.ice`.
+    pub(super) fn of_soak() -> Self {
+        Self::new(workspace::root().join("tests/soak/ice"), "Soak", None)
+    }
+
     fn new(folder: PathBuf, contract: &'static str, define: Option<&'static str>) -> Self {
         let output = workspace::target_dir()
             .join("interop/ice")

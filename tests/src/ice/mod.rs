@@ -149,6 +149,14 @@ impl Ice {
         }
     }
 
+    /// The path of a peer of `tests/soak/ice/Soak.ice`, in C++: `server` or `client`.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub fn soak(&self, name: &str) -> PathBuf {
+        Peers::of_soak().program(name)
+    }
+
     /// Starts the server on a free port of loopback; returns it with the proxy of its object `everything`.
     ///
     /// # Panics

@@ -1,0 +1,112 @@
+//! What a client notes of its calls, and the watch over those that do not end.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use floe::InvokeError;
+
+use crate::id::{CallId, Kind};
+use crate::journal::{Journal, Note};
+
+/// Within this time each call ends, whatever happens to its server: above all limits in `settings`, and pauses.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The notes of a client.
+pub(super) struct Notes {
+    client: u16,
+    journal: Journal,
+    counter: AtomicU64,
+    /// Calls under way, and since when.
+    under_way: Mutex<HashMap<CallId, Instant>>,
+    is_ended: AtomicBool,
+}
+
+impl Notes {
+    pub(super) fn new(client: u16, journal: Journal) -> Self {
+        Self {
+            client,
+            journal,
+            counter: AtomicU64::new(0),
+            under_way: Mutex::default(),
+            is_ended: AtomicBool::new(false),
+        }
+    }
+
+    /// A new call.
+    pub(super) fn begin(&self, kind: Kind) -> CallId {
+        let id = CallId::new(
+            self.client,
+            kind,
+            self.counter.fetch_add(1, Ordering::Relaxed),
+        );
+        self.under_way().insert(id, Instant::now());
+        id
+    }
+
+    /// Notes what became of a call.
+    pub(super) fn end_call(&self, id: CallId, note: Note) {
+        self.under_way().remove(&id);
+        self.note(id, note);
+    }
+
+    /// Notes that a call failed, as the error says.
+    pub(super) fn fail(&self, id: CallId, error: &InvokeError) {
+        self.end_call(id, note_of(id, error));
+    }
+
+    pub(super) fn note(&self, id: CallId, note: Note) {
+        self.journal.note(id, note);
+    }
+
+    /// Calls begun so far.
+    pub(super) fn count(&self) -> u64 {
+        self.counter.load(Ordering::Relaxed)
+    }
+
+    /// No more calls.
+    pub(super) fn end(&self) {
+        self.is_ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Relaxed)
+    }
+
+    /// Looks for calls that do not end, as long as the process lives.
+    pub(super) fn watch(&self) {
+        loop {
+            thread::sleep(Duration::from_secs(1));
+            let mut under_way = self.under_way();
+            under_way.retain(|id, since| {
+                let is_overdue = since.elapsed() > PATIENCE;
+                if is_overdue {
+                    eprintln!("overdue: a call of kind {:?}", id.kind());
+                    self.note(*id, Note::Overdue);
+                }
+                !is_overdue
+            });
+        }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<CallId, Instant>> {
+        self.under_way
+            .lock()
+            .expect("no holder of this lock panics")
+    }
+}
+
+fn note_of(id: CallId, error: &InvokeError) -> Note {
+    match error {
+        InvokeError::NotDispatched(_) => Note::Denied,
+        InvokeError::PerhapsDispatched(_) => Note::Unknown,
+        // The servant says how its own call failed; the rest is known.
+        InvokeError::System(_) if id.kind() == Some(Kind::CallBack) => Note::Unknown,
+        other => {
+            eprintln!("odd: a call of kind {:?} failed: {other}", id.kind());
+            Note::Odd
+        }
+    }
+}

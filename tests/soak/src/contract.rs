@@ -1,0 +1,3 @@
+//! The contract of the soak, as Rust.
+
+floe::include_contract!("Soak");

@@ -1,0 +1,82 @@
+//! Mistakes that a server makes on purpose, so that the audit can be seen to find each.
+
+use std::fs::File;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::ValueEnum;
+
+/// What a server may do wrong on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mistake {
+    /// Now and then a call is executed twice.
+    Double,
+    /// Now and then a call is answered and not executed.
+    Lose,
+    /// Now and then a call is never answered.
+    Hang,
+    /// Each call keeps some memory.
+    Leak,
+    /// Now and then a servant panics.
+    Panic,
+    /// Now and then a descriptor is left open.
+    Descriptors,
+}
+
+impl Mistake {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Double => "double",
+            Self::Lose => "lose",
+            Self::Hang => "hang",
+            Self::Leak => "leak",
+            Self::Panic => "panic",
+            Self::Descriptors => "descriptors",
+        }
+    }
+}
+
+/// The mistakes of a server: none, or one kind of them.
+#[derive(Debug)]
+pub(crate) struct Mistakes {
+    mistake: Option<Mistake>,
+    /// Calls so far.
+    count: AtomicU64,
+    /// What was leaked.
+    leaked: Mutex<(Vec<Vec<u8>>, Vec<File>)>,
+}
+
+/// A mistake that is not made with each call is made with one in so many.
+const SELDOM: u64 = 200;
+/// What a call leaks, in bytes.
+const LEAK_LEN: usize = 4096;
+
+impl Mistakes {
+    pub(crate) fn new(mistake: Option<Mistake>) -> Self {
+        Self {
+            mistake,
+            count: AtomicU64::new(0),
+            leaked: Mutex::default(),
+        }
+    }
+
+    /// Whether to make this one now; asked once for each call.
+    pub(crate) fn is_due(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+            && self.count.fetch_add(1, Ordering::Relaxed) % SELDOM == SELDOM - 1
+    }
+
+    /// Makes those that need no help.
+    pub(crate) fn make_others(&self) {
+        if self.mistake == Some(Mistake::Leak) {
+            let mut leaked = self.leaked.lock().expect("no holder of this lock panics");
+            leaked.0.push(vec![1; LEAK_LEN]);
+        }
+        if self.is_due(Mistake::Descriptors) {
+            let mut leaked = self.leaked.lock().expect("no holder of this lock panics");
+            leaked.1.extend(File::open("/dev/null"));
+        }
+        assert!(!self.is_due(Mistake::Panic), "a mistake that was asked for");
+    }
+}

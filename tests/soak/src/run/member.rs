@@ -1,0 +1,121 @@
+//! One process of a member.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::process;
+
+/// A process may take so long to become ready.
+const READY_PATIENCE: Duration = Duration::from_secs(30);
+/// And so long to end when it was asked to: its last calls end within their limits.
+const END_PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running process. Dropping it kills it.
+pub(super) struct Member {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    is_stopped: bool,
+    /// Open descriptors when it was ready.
+    pub(super) descriptors: usize,
+}
+
+impl Member {
+    /// Starts a process with its standard error in `log`; returns it with what it said after `ready`.
+    ///
+    /// # Errors
+    /// It does not become ready.
+    pub(super) fn start(mut command: Command, log: &PathBuf) -> Result<(Self, String), String> {
+        let log = File::create(log).map_err(|error| error.to_string())?;
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log);
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let output = child.stdout.take().expect("stdout was asked to be a pipe");
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            // Nobody reads any more what a member says that was dropped.
+            lines.for_each(|line| drop(sender.send(line)));
+        });
+        let mut member = Self {
+            input: child.stdin.take(),
+            child,
+            lines,
+            is_stopped: false,
+            descriptors: 0,
+        };
+        let line = member
+            .lines
+            .recv_timeout(READY_PATIENCE)
+            .unwrap_or_default();
+        let ready = line
+            .strip_prefix("ready")
+            .ok_or_else(|| format!("expected `ready` from a member that starts, got `{line}`"))?;
+        member.descriptors = process::descriptors(member.id()).unwrap_or_default();
+        let proxy = ready.trim().to_owned();
+        Ok((member, proxy))
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Stops it until it is resumed.
+    pub(super) fn stop(&mut self) {
+        self.is_stopped = process::signal(self.id(), Signal::STOP).is_ok();
+    }
+
+    pub(super) fn resume(&mut self) {
+        if std::mem::take(&mut self.is_stopped) {
+            // It has not been waited for, so it is there, if only as a zombie.
+            let _ = process::signal(self.id(), Signal::CONT);
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Asks it to end, and waits for nothing.
+    pub(super) fn ask_to_end(&mut self) {
+        self.resume();
+        self.input = None;
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// It fails, or does not end in time.
+    pub(super) fn end(mut self) -> Result<(), String> {
+        self.ask_to_end();
+        let until = Instant::now() + END_PATIENCE;
+        while Instant::now() < until {
+            match self.ended() {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(format!("expected it to end well, got {status}")),
+                None => thread::sleep(Duration::from_millis(10)),
+            }
+        }
+        Err(format!(
+            "expected it to end within {END_PATIENCE:?} when asked to"
+        ))
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,120 @@
+//! Memory and descriptors of a member over time.
+
+use std::time::{Duration, Instant};
+
+use crate::process;
+
+/// What is not judged: caches fill, connections are made.
+const WARM_UP: Duration = Duration::from_secs(15);
+/// Samples that say something, at least.
+const SAMPLES_MIN: usize = 20;
+/// A member grows by no more than this after the warm-up, in bytes; what allocators do varies by some of it.
+const RESIDENT_GROWTH_MAX: u64 = 8 << 20;
+/// The same for descriptors: connections come and go with the peers.
+const DESCRIPTOR_GROWTH_MAX: usize = 24;
+
+/// One look at a process.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    at: Instant,
+    resident: u64,
+    descriptors: usize,
+}
+
+/// All looks at a process.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    samples: Vec<Sample>,
+}
+
+/// What a process was like after the warm-up, and at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Course {
+    pub(super) resident: [u64; 2],
+    pub(super) descriptors: [usize; 2],
+}
+
+impl Watch {
+    pub(super) fn sample(&mut self, id: u32, at: Instant) {
+        if let (Some(resident), Some(descriptors)) =
+            (process::resident(id), process::descriptors(id))
+        {
+            self.samples.push(Sample {
+                at,
+                resident,
+                descriptors,
+            });
+        }
+    }
+
+    /// The medians of the first and the last quarter of what counts; `None` if that is too little.
+    pub(super) fn course(&self, began: Instant) -> Option<Course> {
+        let warm = began + WARM_UP;
+        let counting: Vec<_> = self.samples.iter().filter(|s| s.at >= warm).collect();
+        if counting.len() < SAMPLES_MIN {
+            return None;
+        }
+        let quarter = counting.len() / 4;
+        let ends = [&counting[..quarter], &counting[counting.len() - quarter..]];
+        Some(Course {
+            resident: ends.map(|end| median(end.iter().map(|s| s.resident))),
+            descriptors: ends.map(|end| median(end.iter().map(|s| s.descriptors))),
+        })
+    }
+}
+
+impl Course {
+    /// What grew too much.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let [first, last] = self.resident;
+        if last > first + RESIDENT_GROWTH_MAX {
+            problems.push(format!(
+                "its memory grew from {first} to {last} bytes, above {RESIDENT_GROWTH_MAX} more"
+            ));
+        }
+        let [first, last] = self.descriptors;
+        if last > first + DESCRIPTOR_GROWTH_MAX {
+            problems.push(format!(
+                "its descriptors grew from {first} to {last}, above {DESCRIPTOR_GROWTH_MAX} more"
+            ));
+        }
+        problems
+    }
+}
+
+fn median<T: Ord + Copy>(of: impl Iterator<Item = T>) -> T {
+    let mut sorted: Vec<T> = of.collect();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(resident: impl Fn(u64) -> u64) -> Course {
+        let began = Instant::now();
+        let samples = (0..60).map(|second| Sample {
+            at: began + Duration::from_secs(second),
+            resident: resident(second),
+            descriptors: 20,
+        });
+        let watch = Watch {
+            samples: samples.collect(),
+        };
+        watch.course(began).expect("enough of them")
+    }
+
+    #[test]
+    fn growth_before_the_warm_up_is_none() {
+        let warmed = course(|second| (second.min(14) + 10) << 20);
+        assert!(warmed.problems().is_empty(), "{warmed:?}");
+    }
+
+    #[test]
+    fn steady_growth_is_found() {
+        let growing = course(|second| (10 + second) << 20);
+        assert_eq!(growing.problems().len(), 1, "{growing:?}");
+    }
+}
