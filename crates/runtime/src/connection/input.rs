@@ -39,7 +39,7 @@ thread_local! {
 }
 
 /// Room for a read when nothing is known of the next message.
-const READ_LEN_MIN: usize = 4 * 1024;
+const READ_LEN_MIN: usize = 8 * 1024;
 /// The most room that is kept ready for small messages.
 const READ_LEN_MAX: usize = 256 * 1024;
 /// Messages from this length on get a buffer of their own.
