@@ -1,8 +1,10 @@
-//! Compiles the contract of `floe demo`.
+//! Compiles the contracts of `floe demo`, and of `floe echo` and `floe ping`.
 
 fn main() {
-    floe_codegen::Build::new()
-        .file("contracts/Telemetry.ice")
-        .compile()
-        .unwrap_or_else(|error| error.exit());
+    for contract in ["contracts/Telemetry.ice", "../../contracts/Floe/Echo.ice"] {
+        floe_codegen::Build::new()
+            .file(contract)
+            .compile()
+            .unwrap_or_else(|error| error.exit());
+    }
 }

@@ -4,10 +4,15 @@
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
 //! - `event.rs`: what `floe sub` prints
-//! - `contract.rs`, `hub.rs`, `json_input.rs`, `payload.rs`, `peer.rs`, `tls.rs`: arguments that several subcommands share
+//! - `progress.rs`: what long work is doing
+//! - `contracts.rs`: what the command itself speaks, generated
+//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`: arguments that
+//!   several subcommands share
 
 mod command;
+mod compression;
 mod contract;
+mod contracts;
 mod event;
 mod exit;
 mod hub;
@@ -16,6 +21,8 @@ mod log;
 mod output;
 mod payload;
 mod peer;
+mod progress;
+mod size;
 mod tls;
 
 use std::process::ExitCode;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, Target, TypedProxy};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::exit::{Exit, Failure};
 use crate::tls;
@@ -25,7 +26,7 @@ impl TimeoutArgument {
     }
 }
 
-/// Runs something that needs a communicator, and ends that in order. A signal ends it before.
+/// Runs something that asks others, and ends its communicator in order. A signal ends it before.
 ///
 /// # Errors
 /// Those of what runs.
@@ -34,10 +35,21 @@ where
     F: FnOnce(Communicator) -> R,
     R: Future<Output = Result<Exit, Failure>>,
 {
-    let runtime = runtime()?;
+    run_with(runtime()?, asking_settings(timeout.limit()), what)
+}
+
+/// As [`run`], in this runtime and with these settings.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_with<F, R>(runtime: Runtime, settings: Settings, what: F) -> Result<Exit, Failure>
+where
+    F: FnOnce(Communicator) -> R,
+    R: Future<Output = Result<Exit, Failure>>,
+{
     let result = runtime.block_on(async {
         let mut signals = signals()?;
-        let communicator = communicator(timeout.limit());
+        let communicator = Communicator::with_settings(settings);
         let result = tokio::select! {
             result = what(communicator.clone()) => result,
             _ = signals.next() => Ok(Exit::Interrupted),
@@ -65,19 +77,34 @@ pub(crate) async fn end(communicator: &Communicator, result: &Result<Exit, Failu
 ///
 /// # Errors
 /// If the system has no threads left.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    built(Builder::new_multi_thread())
+}
+
+/// A runtime in which no request is handed from one thread to another.
+///
+/// # Errors
+/// If the system has no descriptors left.
+pub(crate) fn runtime_of_one_thread() -> Result<Runtime, Failure> {
+    built(Builder::new_current_thread())
+}
+
+fn built(mut builder: Builder) -> Result<Runtime, Failure> {
+    let runtime = builder.enable_all().build();
     runtime
         .map_err(|error| Failure::new(Exit::Failure, format_args!("cannot start threads: {error}")))
 }
 
-/// A communicator to ask others with: it takes longer answers than a server takes requests.
+/// A communicator to ask others with.
 pub(crate) fn communicator(timeout: Option<Duration>) -> Communicator {
+    Communicator::with_settings(asking_settings(timeout))
+}
+
+/// Settings to ask others with: longer answers are taken than a server takes requests.
+pub(crate) fn asking_settings(timeout: Option<Duration>) -> Settings {
     let mut settings = settings(timeout);
     settings.message_size_max = ANSWER_SIZE_MAX;
-    Communicator::with_settings(settings)
+    settings
 }
 
 /// Settings that do not make people wait.

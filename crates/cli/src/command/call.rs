@@ -9,6 +9,7 @@ use floe::{Communicator, Context, EncodingVersion, InvocationMode, Outcome, Prox
 use floe_dynamic::{Contract, DecodeValueError, EXCEPTION_KEY, LookupError, Operation};
 use serde_json::Value as Json;
 
+use crate::compression::CompressArgument;
 use crate::contract::ContractArguments;
 use crate::exit::{Exit, Failure};
 use crate::json_input;
@@ -53,6 +54,9 @@ pub(crate) struct Call {
 
     #[command(flatten)]
     encoding: EncodingArgument,
+
+    #[command(flatten)]
+    compress: CompressArgument,
 }
 
 /// The encoding of parameters.
@@ -180,7 +184,7 @@ impl Call {
         if !self.context.is_empty() {
             proxy = proxy.ice_context(self.context.iter().cloned().collect::<Context>());
         }
-        Ok(proxy)
+        Ok(self.compress.apply(proxy))
     }
 
     /// The operation; where several interfaces have one, the object is asked for its types.

@@ -1,6 +1,5 @@
 //! `floe lab`: measures Floe beside its peers and beside the machine's own limit.
 
-use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -9,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
+use crate::progress::ProgressLine;
 
 /// Measures Floe beside its peers and beside the machine's own limit
 #[derive(Debug, Subcommand)]
@@ -110,8 +110,8 @@ impl Run {
             },
             program: None,
         };
-        let mut progress = ProgressLine::new();
-        let report = floe_lab::run(&self.scenario, &options, &mut |step| progress.show(&step));
+        let progress = ProgressLine::new();
+        let report = floe_lab::run(&self.scenario, &options, &mut |step| show(&step, &progress));
         progress.clear();
         let report = report.map_err(|error| failure(&error))?;
         match output.format() {
@@ -122,51 +122,25 @@ impl Run {
     }
 }
 
-/// What a run is doing: one line on a terminal, rewritten; elsewhere only what needs attention.
-struct ProgressLine {
-    is_terminal: bool,
-}
-
-impl ProgressLine {
-    fn new() -> Self {
-        Self {
-            is_terminal: io::stderr().is_terminal(),
+/// Shows what a run is doing; elsewhere than on a terminal only what needs attention.
+fn show(step: &Progress, line: &ProgressLine) {
+    match step {
+        Progress::Preparing { contender } => line.rewrite(format_args!("preparing {contender}")),
+        Progress::Measuring {
+            case,
+            contender,
+            done,
+            total,
+        } => line.rewrite(format_args!("{done}/{total}  {case}: {contender}")),
+        Progress::Skipped { contender, reason } => {
+            line.clear();
+            output::talk(format_args!("left out {contender}: {reason}"));
         }
-    }
-
-    fn show(&mut self, step: &Progress) {
-        match step {
-            Progress::Preparing { contender } => self.rewrite(&format!("preparing {contender}")),
-            Progress::Measuring {
-                case,
-                contender,
-                done,
-                total,
-            } => self.rewrite(&format!("{done}/{total}  {case}: {contender}")),
-            Progress::Skipped { contender, reason } => {
-                self.clear();
-                output::talk(format_args!("left out {contender}: {reason}"));
-            }
-            Progress::Warning(warning) => {
-                self.clear();
-                output::talk(format_args!("warning: {warning}"));
-            }
-            _ => {}
+        Progress::Warning(warning) => {
+            line.clear();
+            output::talk(format_args!("warning: {warning}"));
         }
-    }
-
-    fn rewrite(&self, text: &str) {
-        if self.is_terminal {
-            self.clear();
-            let mut stderr = io::stderr().lock();
-            let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
-        }
-    }
-
-    fn clear(&self) {
-        if self.is_terminal {
-            let _ = write!(io::stderr().lock(), "\r\x1b[K");
-        }
+        _ => {}
     }
 }
 

@@ -4,9 +4,12 @@ pub(crate) mod call;
 mod completions;
 mod decode;
 mod demo;
+mod echo;
 mod encode;
 #[cfg(feature = "lab")]
 mod lab;
+mod ping;
+mod proxy;
 mod publish;
 mod serve;
 mod slice;
@@ -28,6 +31,10 @@ pub(crate) enum Command {
     Pub(publish::Publish),
     Sub(subscribe::Subscribe),
     Call(call::Call),
+    Ping(ping::Ping),
+    Echo(echo::Echo),
+    #[command(subcommand)]
+    Proxy(proxy::Proxy),
     Decode(decode::Decode),
     Encode(encode::Encode),
     #[command(subcommand)]
@@ -49,6 +56,9 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Pub(publish) => publish.run(output),
         Command::Sub(subscribe) => subscribe.run(output),
         Command::Call(call) => call.run(output),
+        Command::Ping(ping) => ping.run(output),
+        Command::Echo(echo) => echo.run(output),
+        Command::Proxy(proxy) => proxy.run(output),
         Command::Decode(decode) => decode.run(output),
         Command::Encode(encode) => encode.run(output),
         Command::Slice(slice) => slice.run(output),

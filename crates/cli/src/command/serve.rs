@@ -7,6 +7,7 @@ use floe::Communicator;
 use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
 use serde_json::json;
 
+use crate::compression::OfferArgument;
 use crate::exit::{Exit, Failure};
 use crate::hub::DEFAULT_ENDPOINT;
 use crate::output::{self, Format, Output};
@@ -45,12 +46,17 @@ pub(crate) struct Serve {
     /// The category of the hub's objects, InstanceName in IceStorm
     #[arg(long, value_name = "NAME", default_value = "IceStorm")]
     instance_name: String,
+
+    #[command(flatten)]
+    offer: OfferArgument,
 }
 
 impl Serve {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         peer::runtime()?.block_on(async {
-            let communicator = Communicator::with_settings(peer::settings(None));
+            let mut settings = peer::settings(None);
+            self.offer.apply(&mut settings);
+            let communicator = Communicator::with_settings(settings);
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
             let hub = match self.start(&communicator, output).await {

@@ -1,0 +1,93 @@
+//! `floe echo`: an object that gives back what it gets.
+
+use clap::Args;
+use floe::{Communicator, Current, InvokeError, Proxy};
+use serde_json::json;
+
+use crate::compression::OfferArgument;
+use crate::contracts::floe::{Echo as EchoServant, EchoDispatcher};
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, Output};
+use crate::peer;
+use crate::size::{self, Size};
+
+/// Serves an object that gives back what it gets, for `floe ping --sizes`
+///
+/// Its identity is Floe/Echo, its interface ::Floe::Echo. When it is ready it prints one line on
+/// standard output, `ready PROXY`. It runs until SIGTERM or SIGINT (Ctrl-C), which end it with 0, and
+/// listens on loopback alone unless --listen says otherwise.
+#[derive(Debug, Args)]
+pub(crate) struct Echo {
+    /// Where to listen; port 0 picks a free one; may be repeated
+    #[arg(long, value_name = "ENDPOINT", default_value = "tcp -h 127.0.0.1 -p 10007")]
+    listen: Vec<String>,
+
+    /// The longest message that it takes, such as 64M; Ice calls it MessageSizeMax
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "16M")]
+    max_size: Size,
+
+    #[command(flatten)]
+    offer: OfferArgument,
+}
+
+/// The identity of the object.
+const IDENTITY: &str = "Floe/Echo";
+
+impl Echo {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        peer::runtime()?.block_on(async {
+            let mut settings = peer::settings(None);
+            settings.message_size_max = self.max_size.bytes();
+            self.offer.apply(&mut settings);
+            let communicator = Communicator::with_settings(settings);
+            // Before the line that says ready: whoever reads it may send a signal at once.
+            let mut signals = peer::signals()?;
+            let served = self.serve(&communicator, output).await;
+            if served.is_ok() {
+                let signal = signals.next().await;
+                tracing::info!("stopping on {signal}");
+            }
+            tokio::select! {
+                () = communicator.shutdown() => served.map(|()| Exit::Success),
+                _ = signals.next() => Ok(Exit::Interrupted),
+            }
+        })
+    }
+
+    async fn serve(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
+        let endpoints = self.listen.join(":");
+        if self.listen.iter().any(|it| it.trim().is_empty()) {
+            let message = "--listen: expected an endpoint, got nothing";
+            return Err(Failure::usage(message));
+        }
+        let not_listening = |error| peer::not_listening(&error, &endpoints);
+        let adapter = communicator.adapter(&endpoints).await;
+        let adapter = adapter.map_err(not_listening)?;
+        let servant = EchoDispatcher::new(Mirror);
+        let proxy = adapter.add(IDENTITY, servant).map_err(not_listening)?;
+        adapter.activate();
+        tell_ready(&proxy, output);
+        Ok(())
+    }
+}
+
+/// Gives back what it gets.
+struct Mirror;
+
+impl EchoServant for Mirror {
+    async fn doubles(&self, values: Vec<f64>, _current: &Current) -> Result<Vec<f64>, InvokeError> {
+        Ok(values)
+    }
+}
+
+fn tell_ready(proxy: &Proxy, output: &Output) {
+    let told = match output.format_or(Format::Table) {
+        Format::Table => output.line(format_args!("ready {proxy}")),
+        Format::Json | Format::Jsonl => output.line(json!({"ready": proxy.to_string()})),
+        Format::Raw => output.line(proxy),
+    };
+    // It serves all the same if nobody reads that it does.
+    if let Err(failure) = told {
+        failure.report();
+    }
+}

@@ -1,0 +1,220 @@
+//! `floe ping`: how long calls take to a peer and back.
+//!
+//! - `sizes.rs`: the sizes of payloads, as an argument
+//! - `load.rs`: what is called, and what its failures mean
+//! - `tally.rs`: times, and what is told of them
+//! - `plot.rs`: the plot
+
+mod load;
+mod plot;
+mod sizes;
+mod tally;
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use floe::{Communicator, Proxy, TypedProxy};
+use serde_json::Value as Json;
+
+use self::load::Load;
+use self::sizes::Sizes;
+use self::tally::{COLUMNS, Tally};
+use crate::compression::CompressArgument;
+use crate::exit::{Exit, Failure};
+use crate::output::{Format, Output};
+use crate::peer::{self, TimeoutArgument};
+use crate::progress::ProgressLine;
+use crate::size::Size;
+
+/// Measures how long calls take to an Ice or Floe server and back
+///
+/// It calls ice_ping, which every object has. With --sizes it sends doubles and gets them back, which
+/// needs an object of interface ::Floe::Echo: `floe echo` serves one. Times are in microseconds;
+/// stddev is the standard deviation. Ctrl-C ends it, and what was measured is shown.
+#[derive(Debug, Args)]
+pub(crate) struct Ping {
+    /// The object, such as 'greeter:tcp -h localhost -p 4061'
+    proxy: String,
+
+    /// Payloads of these sizes, separated by commas; 16..8M is 16, 32, 64 and so on up to 8M
+    #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
+    sizes: Option<Sizes>,
+
+    /// How many calls are measured, of each size
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=COUNT_MAX), default_value_t = 100)]
+    count: u32,
+
+    /// How long to wait between two calls; 0 calls at once
+    #[arg(long, value_name = "TIME", value_parser = peer::parse_time, default_value = "10ms")]
+    interval: Duration,
+
+    /// How many calls are made before those that are measured, of each size
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    warm_up: u32,
+
+    /// Writes a plot of the times over the sizes, with bars from the shortest to the longest
+    #[arg(long, value_name = "FILE", requires = "sizes")]
+    svg: Option<PathBuf>,
+
+    /// A facet of the object
+    #[arg(long, value_name = "NAME")]
+    facet: Option<String>,
+
+    #[command(flatten)]
+    timeout: TimeoutArgument,
+
+    #[command(flatten)]
+    compress: CompressArgument,
+}
+
+/// As many times as are kept: 8 MB of them.
+const COUNT_MAX: i64 = 1_000_000;
+
+impl Ping {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        // Whoever measures for minutes wants to know before that nothing can be written.
+        let mut file = self.svg_file()?;
+        let mut settings = peer::asking_settings(self.timeout.limit());
+        // A call that was made twice would be measured as one.
+        settings.retry_intervals.clear();
+        let report = Report::new(output, self.count);
+        let measured = peer::run_with(peer::runtime_of_one_thread()?, settings, async |it| {
+            self.measure(&it, &report).await
+        });
+        let tallies = report.finish()?;
+        let svg = plot::svg(&format!("floe ping {}", self.proxy), &tallies);
+        if let (Some(file), Some(svg)) = (&mut file, svg) {
+            let written = file.write_all(svg.as_bytes());
+            written.map_err(|error| self.not_written(&error))?;
+        }
+        measured
+    }
+
+    async fn measure(
+        &self,
+        communicator: &Communicator,
+        report: &Report<'_>,
+    ) -> Result<Exit, Failure> {
+        let proxy = self.proxy(communicator)?;
+        proxy.connect().await?;
+        for mut load in self.loads() {
+            for _ in 0..self.warm_up {
+                load.call(&proxy).await?;
+            }
+            report.begin(load.size());
+            for number in 1..=self.count {
+                let start = Instant::now();
+                let called = load.call(&proxy).await;
+                let time = start.elapsed();
+                called?;
+                load.check()?;
+                report.add(time)?;
+                if number < self.count && !self.interval.is_zero() {
+                    tokio::time::sleep(self.interval).await;
+                }
+            }
+        }
+        Ok(Exit::Success)
+    }
+
+    fn proxy(&self, communicator: &Communicator) -> Result<Proxy, Failure> {
+        let mut proxy: Proxy = peer::proxy(communicator, &self.proxy)?;
+        if !proxy.reference().mode.is_twoway() {
+            let message = format!("`{}` is not twoway, and only twoway calls are answered", self.proxy);
+            return Err(Failure::usage(message).help("leave out -o, -O, -d or -D"));
+        }
+        if let Some(facet) = &self.facet {
+            proxy = proxy.ice_facet(facet);
+        }
+        Ok(self.compress.apply(proxy))
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        match &self.sizes {
+            None => vec![Load::ping()],
+            Some(sizes) => sizes.iter().map(Load::echo).collect(),
+        }
+    }
+
+    fn svg_file(&self) -> Result<Option<File>, Failure> {
+        let created = self.svg.as_ref().map(File::create).transpose();
+        created.map_err(|error| self.not_written(&error))
+    }
+
+    fn not_written(&self, error: &std::io::Error) -> Failure {
+        let path = self.svg.clone().unwrap_or_default();
+        Failure::usage(format_args!("cannot write `{}`: {error}", path.display()))
+    }
+}
+
+/// What was measured so far, however it ends.
+struct Report<'a> {
+    output: &'a Output,
+    /// How many calls of each size are measured.
+    wanted: usize,
+    tallies: RefCell<Vec<Tally>>,
+    progress: ProgressLine,
+}
+
+impl<'a> Report<'a> {
+    fn new(output: &'a Output, wanted: u32) -> Self {
+        Self {
+            output,
+            wanted: wanted as usize,
+            tallies: RefCell::default(),
+            progress: ProgressLine::new(),
+        }
+    }
+
+    fn begin(&self, size: Size) {
+        self.tallies.borrow_mut().push(Tally::new(size));
+    }
+
+    /// Adds the time of a call; a size that is done is a line of JSON at once.
+    fn add(&self, time: Duration) -> Result<(), Failure> {
+        let mut tallies = self.tallies.borrow_mut();
+        let Some(tally) = tallies.last_mut() else {
+            return Ok(());
+        };
+        tally.add(time);
+        let (count, wanted) = (tally.count(), self.wanted);
+        self.progress
+            .rewrite(format_args!("{}  {count}/{wanted}", tally.size));
+        match count == wanted {
+            true => tell_line(self.output, tally),
+            false => Ok(()),
+        }
+    }
+
+    /// Shows what has not been shown, and gives all of it away.
+    fn finish(self) -> Result<Vec<Tally>, Failure> {
+        self.progress.clear();
+        let tallies = self.tallies.into_inner();
+        let rows: Vec<Json> = tallies.iter().filter_map(Tally::to_json).collect();
+        match self.output.format() {
+            Format::Table if rows.is_empty() => {}
+            Format::Table | Format::Json => self.output.rows(&COLUMNS, &rows)?,
+            Format::Jsonl | Format::Raw => {
+                let unfinished = tallies.last().filter(|it| it.count() < self.wanted);
+                unfinished.map_or(Ok(()), |tally| tell_line(self.output, tally))?;
+            }
+        }
+        Ok(tallies)
+    }
+}
+
+/// Shows a row where rows come one after another.
+fn tell_line(output: &Output, tally: &Tally) -> Result<(), Failure> {
+    let Some(row) = tally.to_json() else {
+        return Ok(());
+    };
+    match output.format() {
+        Format::Jsonl => output.line(row),
+        Format::Raw => output.line(&row["mean_us"]),
+        Format::Table | Format::Json => Ok(()),
+    }
+}

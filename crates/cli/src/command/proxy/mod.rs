@@ -1,0 +1,27 @@
+//! `floe proxy`: what a proxy says, and what can be found out about its object.
+
+mod certificate;
+mod describe;
+mod parse;
+mod show;
+
+use clap::Subcommand;
+
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Takes proxies apart, and tells about the objects behind them
+#[derive(Debug, Subcommand)]
+pub(crate) enum Proxy {
+    Parse(parse::Parse),
+    Show(show::Show),
+}
+
+impl Proxy {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        match self {
+            Self::Parse(parse) => parse.run(output),
+            Self::Show(show) => show.run(output),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The contracts that the command itself speaks, in Rust.
+
+::floe::include_contract!("Echo");
