@@ -35,7 +35,11 @@ pub(crate) fn parse(text: &str) -> Result<Size, String> {
         "" | "b" => 0,
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
-        _ => return Err(format!("expected a size such as 16, 64k or 8M, got `{text}`")),
+        _ => {
+            return Err(format!(
+                "expected a size such as 16, 64k or 8M, got `{text}`"
+            ));
+        }
     };
     let number: usize = number
         .parse()

@@ -44,6 +44,10 @@ pub(crate) struct Call {
     #[arg(long)]
     oneway: bool,
 
+    /// Sends the request in a datagram, over udp
+    #[arg(long, conflicts_with = "oneway")]
+    datagram: bool,
+
     /// Adds an entry to the context of the request; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
     context: Vec<(String, String)>,
@@ -181,6 +185,9 @@ impl Call {
         if self.oneway {
             proxy = proxy.ice_oneway();
         }
+        if self.datagram {
+            proxy = proxy.ice_datagram();
+        }
         if !self.context.is_empty() {
             proxy = proxy.ice_context(self.context.iter().cloned().collect::<Context>());
         }
@@ -217,7 +224,7 @@ fn not_twoway(operation: &Operation) -> Failure {
     Failure::usage(format_args!(
         "`{operation}` returns data or throws, and a oneway request gets no answer"
     ))
-    .help("leave out --oneway, or -o in the proxy")
+    .help("leave out --oneway or --datagram, or -o or -d in the proxy")
 }
 
 /// Writes the results, or the exception.

@@ -19,7 +19,11 @@ use crate::size::{self, Size};
 #[derive(Debug, Args)]
 pub(crate) struct Echo {
     /// Where to listen; port 0 picks a free one; may be repeated
-    #[arg(long, value_name = "ENDPOINT", default_value = "tcp -h 127.0.0.1 -p 10007")]
+    #[arg(
+        long,
+        value_name = "ENDPOINT",
+        default_value = "tcp -h 127.0.0.1 -p 10007"
+    )]
     listen: Vec<String>,
 
     /// The longest message that it takes, such as 64M; Ice calls it MessageSizeMax

@@ -86,9 +86,11 @@ impl Ping {
             self.measure(&it, &report).await
         });
         let tallies = report.finish()?;
-        let svg = plot::svg(&format!("floe ping {}", self.proxy), &tallies);
+        let svg = plot::svg(&self.proxy, &tallies);
         if let (Some(file), Some(svg)) = (&mut file, svg) {
-            let written = file.write_all(svg.as_bytes());
+            let written = file
+                .set_len(0)
+                .and_then(|()| file.write_all(svg.as_bytes()));
             written.map_err(|error| self.not_written(&error))?;
         }
         measured
@@ -124,7 +126,10 @@ impl Ping {
     fn proxy(&self, communicator: &Communicator) -> Result<Proxy, Failure> {
         let mut proxy: Proxy = peer::proxy(communicator, &self.proxy)?;
         if !proxy.reference().mode.is_twoway() {
-            let message = format!("`{}` is not twoway, and only twoway calls are answered", self.proxy);
+            let message = format!(
+                "`{}` is not twoway, and only twoway calls are answered",
+                self.proxy
+            );
             return Err(Failure::usage(message).help("leave out -o, -O, -d or -D"));
         }
         if let Some(facet) = &self.facet {
@@ -140,8 +145,11 @@ impl Ping {
         }
     }
 
+    /// The file of the plot; what it holds stays until there is another plot.
     fn svg_file(&self) -> Result<Option<File>, Failure> {
-        let created = self.svg.as_ref().map(File::create).transpose();
+        let mut options = File::options();
+        options.create(true).write(true).truncate(false);
+        let created = self.svg.as_ref().map(|path| options.open(path)).transpose();
         created.map_err(|error| self.not_written(&error))
     }
 

@@ -6,14 +6,15 @@ use plotters::prelude::*;
 use super::tally::{Summary, Tally};
 use crate::size::Size;
 
-/// The plot as the text of an SVG file; `None` if there is nothing to show.
-pub(super) fn svg(title: &str, tallies: &[Tally]) -> Option<String> {
-    let points: Vec<Point> = tallies.iter().filter_map(Point::of).collect();
+/// The plot for a proxy as the text of an SVG file; `None` if there is nothing to show.
+pub(super) fn svg(proxy: &str, tallies: &[Tally]) -> Option<String> {
+    let mut points: Vec<Point> = tallies.iter().filter_map(Point::of).collect();
+    points.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
     if points.is_empty() {
         return None;
     }
     let mut text = String::new();
-    draw(title, &points, &mut text).expect("a string takes all that is drawn on it");
+    draw(&title(proxy), &points, &mut text).expect("a string takes all that is drawn on it");
     Some(text)
 }
 
@@ -53,15 +54,16 @@ fn draw(title: &str, points: &[Point], text: &mut String) -> Drawn {
     let sizes = (least / 1.5..most * 1.5).log_scale().base(2.0);
     let times = (shortest / 2.0..longest * 2.0).log_scale();
     let mut chart = ChartBuilder::on(&area)
-        .caption(title, ("sans-serif", 16))
+        .caption(title, ("sans-serif", 18))
         .margin(16)
-        .x_label_area_size(48)
-        .y_label_area_size(72)
+        .x_label_area_size(56)
+        .y_label_area_size(88)
         .build_cartesian_2d(sizes, times)?;
     chart
         .configure_mesh()
         .x_desc("payload, in each direction")
         .y_desc("time there and back: mean, shortest and longest")
+        .label_style(("sans-serif", 15))
         .x_label_formatter(&|bytes| Size::of(bytes.round() as usize).to_string())
         .y_label_formatter(&|micros| time_text(*micros))
         .draw()?;
@@ -75,6 +77,13 @@ fn draw(title: &str, points: &[Point], text: &mut String) -> Drawn {
     Ok(())
 }
 
+/// A title that fits above the plot.
+fn title(proxy: &str) -> String {
+    let shown: String = proxy.chars().take(TITLE_CHARS_MAX).collect();
+    let dots = if shown.len() < proxy.len() { "..." } else { "" };
+    format!("floe ping {shown}{dots}")
+}
+
 fn time_text(micros: f64) -> String {
     match micros {
         _ if micros >= 1e6 => format!("{} s", micros / 1e6),
@@ -82,6 +91,8 @@ fn time_text(micros: f64) -> String {
         _ => format!("{micros} us"),
     }
 }
+
+const TITLE_CHARS_MAX: usize = 90;
 
 /// Pixels.
 const WIDTH: u32 = 960;
@@ -112,7 +123,14 @@ mod tests {
         ];
         let svg = svg("<peer> & co", &tallies).expect("there are points");
         assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
-        for text in ["&lt;peer&gt; &amp; co", "16 B", "1 kB", "1 MB", "10 us", "payload"] {
+        for text in [
+            "&lt;peer&gt; &amp; co",
+            "16 B",
+            "1 kB",
+            "1 MB",
+            "10 us",
+            "payload",
+        ] {
             assert!(svg.contains(text), "expected {text} in {svg}");
         }
     }

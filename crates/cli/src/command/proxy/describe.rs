@@ -96,6 +96,8 @@ fn endpoint(endpoint: &Endpoint, all: &[Endpoint]) -> Json {
             "connect": udp.connect,
         }),
         Endpoint::Unix(unix) => json!({"path": unix.path, "host": not_empty(&unix.host)}),
+        // What it offers is said at the endpoints that it is for.
+        Endpoint::Opaque(opaque) if opaque.type_code == OFFER_TYPE_CODE => json!({}),
         Endpoint::Opaque(opaque) => json!({
             "encoding": opaque.encoding.to_string(),
             "bytes": hexadecimal(&opaque.bytes),

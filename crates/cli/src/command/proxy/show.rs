@@ -20,7 +20,8 @@ use crate::peer::{self, TimeoutArgument};
 /// Each endpoint is tried: whether it can be connected to, how long that takes, over which addresses
 /// and with which cipher and certificate, and whether the object answers there. Then the object is
 /// asked for its interfaces. Peers do not tell which facets an object has: those of --facet are looked
-/// for. If no endpoint leads to the object, the exit code is that of the last.
+/// for. If none leads to the object, the exit code tells what a peer said about it, or else why none was
+/// reached.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The proxy, such as 'greeter:tcp -h localhost -p 4061'
@@ -55,7 +56,7 @@ impl Show {
         tell(&proxy, object, &visits, output)?;
         match answering {
             Some(_) => Ok(Exit::Success),
-            None => Err(last_failure(&proxy, visits)),
+            None => Err(no_answer(&proxy, visits)),
         }
     }
 
@@ -101,7 +102,16 @@ impl Visit {
     }
 
     fn to_json(&self) -> Json {
-        let mut row = json!({"endpoint": describe::text(&self.endpoint), "connected_ms": null});
+        let mut row = json!({
+            "endpoint": describe::text(&self.endpoint),
+            "outcome": null,
+            "connected_ms": null,
+            "transport": null,
+            "local_address": null,
+            "remote_address": null,
+            "cipher": null,
+            "certificates": [],
+        });
         match &self.outcome {
             Outcome::NotTried(why) => row["outcome"] = json!(format!("not tried: {why}")),
             Outcome::Unreachable(error) => row["outcome"] = json!(error.to_string()),
@@ -206,6 +216,11 @@ fn tell(proxy: &Proxy, object: Json, visits: &[Visit], output: &Output) -> Resul
         shown["endpoints"] = Json::from(rows);
         return output.value(&shown, &shown["type"]);
     }
+    if let Some(facets) = shown["facets"].as_array_mut() {
+        // An empty name would be seen by nobody.
+        let default = facets.iter_mut().filter(|name| **name == "");
+        default.for_each(|name| *name = json!("(default)"));
+    }
     output.record(&shown, "type")?;
     output.line("")?;
     for row in &rows {
@@ -218,22 +233,26 @@ fn tell(proxy: &Proxy, object: Json, visits: &[Visit], output: &Output) -> Resul
 fn without_nulls(row: &Json) -> Json {
     let members = row.as_object().into_iter().flatten();
     let said = members.filter(|(_, value)| !value.is_null() && **value != json!([]));
-    said.map(|(key, value)| (key.clone(), value.clone())).collect()
+    said.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
-/// Why the object was not found, by the last endpoint that was tried.
-fn last_failure(proxy: &Proxy, visits: Vec<Visit>) -> Failure {
-    let mut errors = visits.into_iter().rev().filter_map(|visit| match visit.outcome {
-        Outcome::Unreachable(error) => Some(error),
-        Outcome::Reached { answer, .. } => answer.err(),
-        Outcome::NotTried(_) => None,
-    });
-    match errors.next() {
+/// Why the object was not found: what a peer said about it, or why no peer was reached.
+fn no_answer(proxy: &Proxy, visits: Vec<Visit>) -> Failure {
+    let outcomes = visits.into_iter().map(|visit| visit.outcome);
+    let (mut said, mut unreachable) = (None, None);
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Reached { answer, .. } => said = said.or(answer.err()),
+            Outcome::Unreachable(error) => unreachable = unreachable.or(Some(error)),
+            Outcome::NotTried(_) => {}
+        }
+    }
+    match said.or(unreachable) {
         Some(error) => error.into(),
-        None => Failure::new(
-            Exit::Usage,
-            format_args!("`{proxy}` has no endpoint over which an object answers"),
-        )
+        None => Failure::usage(format_args!(
+            "`{proxy}` has no endpoint over which an object answers"
+        ))
         .help("expected tcp, ssl, ws, wss, or a unix endpoint of this host"),
     }
 }
