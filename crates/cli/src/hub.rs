@@ -170,7 +170,7 @@ fn admin_identity() -> Identity {
 
 /// The proxy of the topic manager: what was given, if it is more than endpoints.
 fn manager_text(hub: &str) -> String {
-    const PROTOCOLS: [&str; 7] = ["tcp", "ssl", "ws", "wss", "udp", "opaque", "default"];
+    const PROTOCOLS: [&str; 8] = ["tcp", "ssl", "ws", "wss", "udp", "unix", "opaque", "default"];
     let first = hub.split([' ', ':']).find(|word| !word.is_empty());
     let is_endpoint = first.is_some_and(|word| PROTOCOLS.contains(&word));
     match is_endpoint {
@@ -187,6 +187,8 @@ mod tests {
     fn endpoints_are_those_of_the_usual_topic_manager() {
         let of = "IceStorm/TopicManager:tcp -h a -p 1:ssl -h a -p 2";
         assert_eq!(manager_text("tcp -h a -p 1:ssl -h a -p 2"), of);
+        let unix = "unix -f /run/hub";
+        assert_eq!(manager_text(unix), format!("IceStorm/TopicManager:{unix}"));
         assert_eq!(manager_text(of), of);
         let other = "Demo/TopicManager -e 1.0:default -p 9999";
         assert_eq!(manager_text(other), other);

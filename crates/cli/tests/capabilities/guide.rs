@@ -1,10 +1,10 @@
-//! The guides `floe-command.md` and `json.md` in `docs/guides/`: every command in them is run, and
+//! The guides `floe-command.md`, `json.md` and `ping.md` in `docs/guides/`: every command in them is run, and
 //! prints what they say.
 //!
 //! In a `console` block a line `$ COMMAND` is run by a shell, and the lines below it are what it
 //! prints on both outputs. A command that ends in `&` keeps running; a `json` block is what the
-//! last of these prints next. A `text` block is left alone. The port of the hub is another one than
-//! in the guide.
+//! last of these prints next. A `text` block is left alone. The port of the first is another one
+//! than in the guide.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +22,12 @@ fn the_guide_to_the_command_says_what_happens() {
 fn the_guide_to_json_says_what_happens() {
     let guide = include_str!("../../../../docs/guides/json.md");
     follow(guide, Reader::new("guide-json"));
+}
+
+#[test]
+fn the_guide_to_ping_says_what_happens() {
+    let guide = include_str!("../../../../docs/guides/ping.md");
+    follow(guide, Reader::new("guide-ping"));
 }
 
 /// Does what a guide says.
@@ -49,10 +55,11 @@ fn follow(guide: &str, mut reader: Reader) {
 /// Somebody who types what the guide says.
 struct Reader {
     folder: PathBuf,
-    /// Commands that keep running; the hub is the first.
+    /// Commands that keep running; a server is the first.
     running: Vec<Running>,
-    /// The port of the hub.
+    /// The port of the server, and the one that it has in the guide.
     port: String,
+    guide_port: String,
 }
 
 impl Reader {
@@ -63,6 +70,7 @@ impl Reader {
             folder,
             running: Vec::new(),
             port: "10000".to_owned(),
+            guide_port: "10000".to_owned(),
         }
     }
 
@@ -83,20 +91,17 @@ impl Reader {
     }
 
     fn start(&mut self, command: &str, expected: &str) {
-        let is_hub = self.running.is_empty();
-        let listen = if is_hub {
+        let is_server = self.running.is_empty();
+        let listen = if is_server {
             " --listen 'tcp -h 127.0.0.1 -p 0'"
         } else {
             ""
         };
         let running = Running::run(self.shell(&format!("exec {command}{listen}")));
-        if is_hub {
+        if is_server {
             let line = running.line();
-            let port = line
-                .split(" -p ")
-                .nth(1)
-                .and_then(|rest| rest.split(' ').next());
-            port.expect("it says its port").clone_into(&mut self.port);
+            self.port = port(&line);
+            self.guide_port = port(expected);
             assert_eq!(self.as_in_guide(&line), expected);
         } else {
             running.talk(expected);
@@ -112,11 +117,13 @@ impl Reader {
     }
 
     fn as_in_guide(&self, text: &str) -> String {
-        text.replace(&format!("-p {}", self.port), "-p 10000")
+        let [own, guide] = [&self.port, &self.guide_port].map(|port| format!("-p {port}"));
+        text.replace(&own, &guide)
     }
 
     fn shell(&self, script: &str) -> Command {
-        let script = script.replace("-p 10000", &format!("-p {}", self.port));
+        let [own, guide] = [&self.port, &self.guide_port].map(|port| format!("-p {port}"));
+        let script = script.replace(&guide, &own);
         let floe = floe();
         let folder = Path::new(floe.get_program())
             .parent()
@@ -140,4 +147,11 @@ impl Reader {
             .env_remove("RUST_LOG");
         command
     }
+}
+
+/// The port in the line with which a server says that it is ready.
+fn port(line: &str) -> String {
+    let behind = line.split(" -p ").nth(1);
+    let port = behind.and_then(|rest| rest.split(' ').next());
+    port.expect("it says its port").to_owned()
 }

@@ -105,6 +105,23 @@ impl Running {
         }
     }
 
+    /// Waits until its main thread has waited so many times.
+    pub(crate) fn wait_for_switches(&self, count: u64) {
+        let status = format!("/proc/{}/status", self.child.id());
+        let switches = || {
+            let text = std::fs::read_to_string(&status).expect("it runs");
+            let line = text
+                .lines()
+                .find_map(|it| it.strip_prefix("voluntary_ctxt_switches:"));
+            line.and_then(|it| it.trim().parse::<u64>().ok())
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while switches().is_none_or(|it| it < count) {
+            assert!(Instant::now() < deadline, "it does nothing");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Waits for its end.
     #[track_caller]
     pub(crate) fn end(mut self) -> Ran {

@@ -1,15 +1,20 @@
 //! What a user can do with the `floe` command, run as a process.
 
+mod certificates;
 mod codec;
 mod command;
 mod demo;
+mod echo;
 mod events;
 mod guide;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;
+mod ping;
+mod proxy;
 mod serve;
 mod slice;
 mod slice_tools;
 mod topic;
+mod transports;
 mod usage;

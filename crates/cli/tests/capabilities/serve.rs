@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use crate::certificates::Certificates;
 use crate::command::{floe, run, slice_file};
 use crate::hub::{Hub, Running};
 
@@ -202,35 +203,18 @@ fn it_is_ready_in_json_if_that_is_asked_for() {
 
 #[test]
 fn it_serves_over_an_encrypted_endpoint_to_clients_with_a_certificate() {
-    let folder = std::env::temp_dir().join(format!("floe-cli-tls-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("temporary files can be written");
-    let file = |name: &str| folder.join(name).display().to_string();
-    let mut params = rcgen::CertificateParams::default();
-    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let key = rcgen::KeyPair::generate().expect("random numbers");
-    let ca = rcgen::CertifiedIssuer::self_signed(params, key).expect("a certificate");
-    let key = rcgen::KeyPair::generate().expect("random numbers");
-    let params = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address");
-    let certificate = params.signed_by(&key, &ca).expect("a certificate");
-    for (name, text) in [
-        ("ca.pem", ca.pem()),
-        ("own.pem", certificate.pem()),
-        ("own.key", key.serialize_pem()),
-    ] {
-        std::fs::write(file(name), text).expect("temporary files can be written");
-    }
-    let (ca, own, key) = (file("ca.pem"), file("own.pem"), file("own.key"));
-    let tls = ["--tls-ca", &ca, "--tls-cert", &own, "--tls-key", &key];
+    let certificates = Certificates::make();
+    let tls = certificates.mutual();
     let listen = ["serve", "--transient", "--listen", "ssl -h 127.0.0.1 -p 0"];
     let hub = Running::start(&[&listen[..], &tls].concat());
     let manager = hub.line();
     let manager = manager.strip_prefix("ready ").expect("it is ready");
     let list = ["topic", "list", "--hub", manager];
     run(&[&list[..], &tls].concat()).ended(0);
-    let ca_alone = ["--tls-ca", &ca];
+    let ca_alone = certificates.ca_alone();
     run(&[&list[..], &ca_alone].concat()).said("it requires a certificate from us");
     run(&list).said("it needs certificates");
-    let key_alone = ["--tls-ca", &ca, "--tls-key", &key];
+    let key_alone = ["--tls-ca", &certificates.ca, "--tls-key", &certificates.key];
     run(&[&list[..], &key_alone].concat())
         .ended(2)
         .said("add --tls-cert FILE");
@@ -238,7 +222,6 @@ fn it_serves_over_an_encrypted_endpoint_to_clients_with_a_certificate() {
     run(&[&list[..], &missing].concat())
         .ended(2)
         .said("/nowhere.pem: expected certificates in PEM");
-    std::fs::remove_dir_all(folder).expect("it is there");
 }
 
 #[test]

@@ -31,7 +31,9 @@ fn a_mistyped_subcommand_is_recognized() {
 fn completions_know_the_subcommands() {
     for shell in ["bash", "zsh", "fish"] {
         let text = run(&["completions", shell]).ended(0).stdout;
-        assert!(text.contains("slice"), "{shell}: {text}");
+        for name in ["slice", "ping", "echo", "proxy", "warm-up", "zstd-stream"] {
+            assert!(text.contains(name), "{shell} and {name}: {text}");
+        }
     }
 }
 
@@ -67,7 +69,7 @@ fn nobody_listens_where_the_proxy_says() {
 }
 
 /// Somebody who takes connections and never says a word.
-fn silent_listener() -> (TcpListener, String) {
+pub(crate) fn silent_listener() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     let port = listener.local_addr().expect("it listens").port();
     (listener, format!("x:tcp -h 127.0.0.1 -p {port}"))

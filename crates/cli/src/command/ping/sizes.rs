@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_range_doubles_up_to_its_end() {
         assert_eq!(bytes("16..128"), [16, 32, 64, 128]);
-        assert_eq!(bytes("24..100,8"), [24, 48, 96, 8]);
+        assert_eq!(bytes("24..104,8"), [24, 48, 96, 8]);
         let orca = bytes("16..8M");
         assert_eq!((orca.len(), orca[19]), (20, 8 << 20));
     }
