@@ -170,7 +170,9 @@ fn admin_identity() -> Identity {
 
 /// The proxy of the topic manager: what was given, if it is more than endpoints.
 fn manager_text(hub: &str) -> String {
-    const PROTOCOLS: [&str; 8] = ["tcp", "ssl", "ws", "wss", "udp", "unix", "opaque", "default"];
+    const PROTOCOLS: [&str; 8] = [
+        "tcp", "ssl", "ws", "wss", "udp", "unix", "opaque", "default",
+    ];
     let first = hub.split([' ', ':']).find(|word| !word.is_empty());
     let is_endpoint = first.is_some_and(|word| PROTOCOLS.contains(&word));
     match is_endpoint {

@@ -17,7 +17,7 @@ fn show(text: &str, arguments: &[&str]) -> Ran {
 #[test]
 fn every_part_of_a_proxy_is_told() {
     let text =
-        r#""a b"/"c:d" -f "the facet" -O -s -p 1.2 -e 1.0:ssl -h ::1 -p 4062 -t infinite -z"#;
+        r#""a b/c:d" -f "the facet" -O -s -p 1.2 -e 1.0:ssl -h "::1" -p 4062 -t infinite -z"#;
     let parsed = parse(text, &[]).ended(0).json();
     for (key, value) in [
         ("nil", json!(false)),

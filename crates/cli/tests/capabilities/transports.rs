@@ -105,7 +105,7 @@ fn udp_carries_a_oneway_call_and_no_other() {
     subscriber.talk("subscribed to topic");
     let udp = hub.manager.split(':').find(|it| it.starts_with("udp "));
     let publisher = format!(
-        "IceStorm/topic.news.publish:{}",
+        "IceStorm/news.publish:{}",
         udp.expect("it listens on udp")
     );
     let told = [

@@ -27,6 +27,8 @@ async fn a_floe_client_agrees_with_ice_servers_over_every_transport() {
             .arg(format!("--Server.Endpoints={endpoint}"));
         let mut server = Peer::start("the Ice server", &mut server);
         let proxy = server.ready();
+        let transport = endpoint.split(' ').next().expect("it has a name");
+        assert!(proxy.contains(&format!(":{transport} -h")), "{proxy}");
         let communicator = communicator(&certificates, "client");
         check_as(&communicator, &proxy, PeerKind::Ice).await;
         server.close_input();

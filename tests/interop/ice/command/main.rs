@@ -1,4 +1,8 @@
-//! The `floe` command against unmodified Ice 3.7.8: `call`, `topic`, `pub` and `sub` from the contract alone.
+//! The `floe` command against unmodified Ice 3.7.8: `call`, `topic`, `pub` and `sub` from the contract alone, `ping` and
+//! `proxy show`.
+
+mod ping;
+mod transports;
 
 use std::process::Command;
 use std::time::Duration;
