@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::certificates::Certificates;
 use crate::command::{run, slice_file};
@@ -57,6 +58,8 @@ fn tcp_ws_and_unix_carry_calls() {
     ] {
         check(&Echo::on(endpoint, &[]), transport, &[]);
     }
+    // Its server was killed and not ended.
+    let _ = std::fs::remove_file(socket);
 }
 
 #[test]
@@ -104,10 +107,7 @@ fn udp_carries_a_oneway_call_and_no_other() {
     let subscriber = hub.running(&["sub", "news", "-n", "1", "--slice", &slice]);
     subscriber.talk("subscribed to topic");
     let udp = hub.manager.split(':').find(|it| it.starts_with("udp "));
-    let publisher = format!(
-        "IceStorm/news.publish:{}",
-        udp.expect("it listens on udp")
-    );
+    let publisher = format!("IceStorm/news.publish:{}", udp.expect("it listens on udp"));
     let told = [
         "call",
         &publisher,
@@ -171,7 +171,7 @@ fn what_a_server_offers_is_in_its_proxy_and_used_if_asked_for() {
     let zeros = serde_json::json!([vec![0.0; 100]]).to_string();
     let call = ["call", &proxy, "doubles", &zeros, "--slice", CONTRACT];
     let process = Running::start(&[&call[..], &["--compress", "zstd"]].concat());
-    let (mut stream, _) = listener.accept().expect("the command connects");
+    let mut stream = accept(&listener);
     stream.write_all(VALIDATE_CONNECTION).expect("it listens");
     let mut header = [0; 14];
     stream.read_exact(&mut header).expect("a request");
@@ -179,6 +179,28 @@ fn what_a_server_offers_is_in_its_proxy_and_used_if_asked_for() {
     drop(stream);
     drop(process);
 }
+
+/// The next connection, unless that takes for ever.
+fn accept(listener: &TcpListener) -> TcpStream {
+    listener.set_nonblocking(true).expect("it is a socket");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false).expect("it is a socket");
+                stream
+                    .set_read_timeout(Some(PATIENCE))
+                    .expect("it is a socket");
+                return stream;
+            }
+            Err(error) => assert!(Instant::now() < deadline, "nobody connects: {error}"),
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// How long anything may take on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The message with which a server begins.
 const VALIDATE_CONNECTION: &[u8] = b"IceP\x01\x00\x01\x00\x03\x00\x0e\x00\x00\x00";

@@ -85,13 +85,16 @@ fn explained(error: InvokeError, size: Size) -> Failure {
     );
     let failure = Failure::from(error);
     match (is_lost, is_other) {
-        (true, _) => failure
+        (true, _) if size >= LIMIT_MIN => failure
             .when(format_args!("a call with {size}"))
             .help(LENGTH_HELP),
         (_, true) => failure.help(CONTRACT_HELP),
         _ => failure,
     }
 }
+
+/// The smallest limit that Ice can set to the length of messages.
+const LIMIT_MIN: Size = Size::of(1024);
 
 const CONTRACT_HELP: &str = "--sizes needs an object with the operation `sequence<double> \
                              doubles(sequence<double> values)`, as in contracts/Floe/Echo.ice; `floe \

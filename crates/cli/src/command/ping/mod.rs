@@ -102,7 +102,10 @@ impl Ping {
         report: &Report<'_>,
     ) -> Result<Exit, Failure> {
         let proxy = self.proxy(communicator)?;
-        proxy.connect().await?;
+        if let Some(connection) = proxy.ice_connection().await? {
+            let info = connection.info();
+            tracing::info!("measuring over {} to {}", info.transport, info.peer);
+        }
         for mut load in self.loads() {
             for _ in 0..self.warm_up {
                 load.call(&proxy).await?;
@@ -138,11 +141,11 @@ impl Ping {
         Ok(self.compress.apply(proxy))
     }
 
-    fn loads(&self) -> Vec<Load> {
-        match &self.sizes {
-            None => vec![Load::ping()],
-            Some(sizes) => sizes.iter().map(Load::echo).collect(),
-        }
+    /// What to call; a payload is made when it is its turn.
+    fn loads(&self) -> impl Iterator<Item = Load> {
+        let ping = self.sizes.is_none().then(Load::ping);
+        let sizes = self.sizes.iter().flat_map(Sizes::iter);
+        ping.into_iter().chain(sizes.map(Load::echo))
     }
 
     /// The file of the plot; what it holds stays until there is another plot.
