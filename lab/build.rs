@@ -2,14 +2,17 @@
 
 use std::process::Command;
 
+use floe_codegen::Build;
+
 fn main() {
-    for contract in ["contracts/Calls.ice", "contracts/Codec.ice"] {
-        floe_codegen::Build::new()
-            .file(contract)
-            .compile()
-            .unwrap_or_else(|error| error.exit());
-    }
+    compile(Build::new().file("contracts/Codec.ice"));
+    let calls = Build::new().file("contracts/Calls.ice");
+    compile(calls.external("::FloeLab", "crate::contender::codec::contract::floe_lab"));
     println!("cargo:rustc-env=FLOE_LAB_RUSTC={}", rustc_version());
+}
+
+fn compile(build: Build) {
+    build.compile().unwrap_or_else(|error| error.exit());
 }
 
 /// As `rustc --version` says it.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::report::LeftOut;
+
 /// Why the lab gives no report.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -23,7 +25,10 @@ pub enum LabError {
         reason: String,
     },
     /// No contender is left that can do any of the cases.
-    NothingToRun,
+    NothingToRun {
+        /// Why not.
+        left_out: Vec<LeftOut>,
+    },
     /// A process of a contender failed, hung, or said something else than agreed.
     Contender {
         /// The contender.
@@ -69,11 +74,11 @@ impl fmt::Display for LabError {
             Self::Unavailable { contender, reason } => {
                 write!(f, "contender {contender} is not available: {reason}")
             }
-            Self::NothingToRun => {
-                write!(
-                    f,
-                    "no available contender can do any of the cases asked for"
-                )
+            Self::NothingToRun { left_out } => {
+                write!(f, "no contender is left for any of the cases asked for")?;
+                left_out
+                    .iter()
+                    .try_for_each(|left_out| write!(f, "; {left_out}"))
             }
             Self::Contender { contender, reason } => {
                 write!(f, "contender {contender} failed: {reason}")

@@ -6,7 +6,7 @@
 //!
 //! A *scenario* (`scenario/`, a file per question) names *cases* and *contenders*. A *contender*
 //! (`contender/`) is a client and a server, or one process alone, that can do some of the cases.
-//! `run.rs` plays rounds: in each, every contender starts its processes, warms up, measures, and
+//! `plan.rs` chooses; `run.rs` plays rounds: in each, every contender starts its processes, warms up, measures, and
 //! ends, in an order that rotates from round to round. What the machine does meanwhile hits all
 //! alike, and a ratio is taken within a round.
 //! `docs/adr/0006-how-the-lab-measures.md` has the reasons.
@@ -19,6 +19,7 @@ mod error;
 mod measure;
 mod options;
 mod placement;
+mod plan;
 mod process;
 mod report;
 mod run;
@@ -30,6 +31,6 @@ pub use contender::contender_main;
 pub use error::LabError;
 pub use options::RunOptions;
 pub use placement::Placement;
-pub use report::{CaseRatio, CaseResult, Environment, Report};
+pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Report};
 pub use run::{Progress, run};
 pub use scenario::{CaseInfo, ScenarioInfo, scenarios};

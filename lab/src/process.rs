@@ -1,7 +1,9 @@
 //! Processes of contenders: started, heard, and surely ended.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -21,6 +23,8 @@ pub(crate) struct Process {
     /// The first line of its output, or how the output ended without one.
     line: Receiver<std::io::Result<String>>,
     complaints: Option<JoinHandle<String>>,
+    /// Removed when the process has ended.
+    _scratch: Scratch,
 }
 
 impl Process {
@@ -34,7 +38,10 @@ impl Process {
         mut command: Command,
         cores: Option<&CpuSet>,
     ) -> Result<Self, LabError> {
+        let scratch = Scratch::new()
+            .map_err(|source| LabError::system("create a folder for a contender", source))?;
         command
+            .env("TMPDIR", &scratch.0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -56,6 +63,7 @@ impl Process {
             child,
             line,
             complaints: Some(complaints),
+            _scratch: scratch,
         })
     }
 
@@ -105,6 +113,29 @@ impl Drop for Process {
     }
 }
 
+/// A folder for what a process leaves behind, as a Unix socket: its own idea of where temporary files go.
+#[derive(Debug)]
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> std::io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // Short, since the path of a socket must be.
+        let name = format!("floe-lab-{}-{count}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is small, and the system's to clean.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// The last part of what a process says on its stderr.
 fn last_words(mut stderr: impl Read) -> String {
     let mut kept = Vec::new();
@@ -139,6 +170,15 @@ mod tests {
         assert_eq!(process.line(Duration::from_secs(10)).unwrap(), "ready");
         process.end();
         assert!(process.child.try_wait().unwrap().unwrap().success());
+    }
+
+    #[test]
+    fn what_a_process_leaves_behind_goes_with_it() {
+        let mut process = shell("touch $TMPDIR/socket; echo $TMPDIR; cat");
+        let folder = PathBuf::from(process.line(Duration::from_secs(10)).unwrap());
+        assert!(folder.join("socket").exists());
+        drop(process);
+        assert!(!folder.exists());
     }
 
     #[test]

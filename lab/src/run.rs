@@ -1,6 +1,5 @@
 //! Plays the rounds of a scenario.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::contender::Ready;
@@ -8,10 +7,11 @@ use crate::error::LabError;
 use crate::measure::Effort;
 use crate::options::RunOptions;
 use crate::placement::Cores;
+use crate::plan::Plan;
 use crate::process::Process;
 use crate::report::{Environment, Measured, Report};
 use crate::sample::{Encoded, Sample};
-use crate::scenario::{CaseInfo, Processes, ScenarioInfo, group};
+use crate::scenario::{Processes, ScenarioInfo, group};
 
 /// What a run is about to do, or has noticed.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,18 +56,22 @@ pub fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Report, LabError> {
     let scenario = ScenarioInfo::named(scenario)?;
-    let cases = chosen_cases(scenario, options)?;
-    let contenders = ready_contenders(scenario, options, progress)?;
-    let environment = Environment::of_this_machine(&contenders, options.placement);
+    let plan = Plan::new(scenario, options, progress)?;
+    let environment = Environment::of_this_machine(&plan.contenders, options.placement);
     for warning in environment.warnings() {
         progress(Progress::Warning(warning));
     }
     let cores = Cores::new(options.placement)
         .map_err(|source| LabError::system("find out the cores of this process", source))?;
-    let mut measured = pairs(&cases, &contenders);
-    if measured.is_empty() {
-        return Err(LabError::NothingToRun);
-    }
+    let mut measured: Vec<_> = plan
+        .pairs
+        .iter()
+        .map(|(case, index)| Measured {
+            case,
+            contender: &plan.contenders[*index],
+            rounds: Vec::new(),
+        })
+        .collect();
     let rounds = options.effective_rounds();
     let effort = Effort {
         round_time: options.effective_round_time(),
@@ -93,92 +97,12 @@ pub fn run(
             measured[index].rounds.push(sample);
         }
     }
-    Ok(Report::new(scenario, environment, &measured))
-}
-
-fn chosen_cases(
-    scenario: &ScenarioInfo,
-    options: &RunOptions,
-) -> Result<Vec<&'static CaseInfo>, LabError> {
-    let known: Vec<_> = scenario.cases.iter().map(|case| case.name).collect();
-    let means = |asked: &str, case: &str| asked == case || asked == group(case);
-    check_names("case", &options.cases, &known, means)?;
-    let is_chosen = |case: &&CaseInfo| {
-        let mut asked = options.cases.iter();
-        options.cases.is_empty() || asked.any(|name| means(name, case.name))
-    };
-    Ok(scenario.cases.iter().filter(is_chosen).collect())
-}
-
-/// The contenders that were asked for, or all that are available.
-fn ready_contenders(
-    scenario: &ScenarioInfo,
-    options: &RunOptions,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Ready>, LabError> {
-    let known = scenario.contender_names();
-    check_names("contender", &options.contenders, &known, str::eq)?;
-    let own = own_program(options)?;
-    let mut ready = Vec::new();
-    for candidate in scenario.contenders {
-        let mut asked = options.contenders.iter();
-        let is_asked_for = asked.any(|asked| asked == candidate.name);
-        if !options.contenders.is_empty() && !is_asked_for {
-            continue;
-        }
-        let contender = candidate.name.to_owned();
-        progress(Progress::Preparing {
-            contender: contender.clone(),
-        });
-        match candidate.prepare(scenario.name, &own) {
-            Ok(prepared) => ready.push(prepared),
-            Err(reason) if is_asked_for => {
-                return Err(LabError::Unavailable { contender, reason });
-            }
-            Err(reason) => progress(Progress::Skipped { contender, reason }),
-        }
-    }
-    Ok(ready)
-}
-
-fn check_names(
-    kind: &'static str,
-    asked: &[String],
-    known: &[&'static str],
-    means: impl Fn(&str, &str) -> bool,
-) -> Result<(), LabError> {
-    let exists = |name: &str| known.iter().any(|known| means(name, known));
-    match asked.iter().find(|name| !exists(name)) {
-        None => Ok(()),
-        Some(name) => Err(LabError::Unknown {
-            kind,
-            name: name.clone(),
-            known: known.iter().map(|name| (*name).to_owned()).collect(),
-        }),
-    }
-}
-
-fn own_program(options: &RunOptions) -> Result<PathBuf, LabError> {
-    match &options.program {
-        Some(program) => Ok(program.clone()),
-        None => std::env::current_exe()
-            .map_err(|source| LabError::system("find the program that runs", source)),
-    }
-}
-
-/// What is to be measured: cases in turn, and for each the contenders that can do it.
-fn pairs<'a>(cases: &[&'static CaseInfo], contenders: &'a [Ready]) -> Vec<Measured<'a>> {
-    let all = cases.iter().flat_map(|case| {
-        let able = contenders
-            .iter()
-            .filter(|contender| contender.cases.contains(&case.name));
-        able.map(|contender| Measured {
-            case: case.name,
-            contender,
-            rounds: Vec::new(),
-        })
-    });
-    all.collect()
+    Ok(Report::new(
+        scenario,
+        environment,
+        &measured,
+        plan.left_out.clone(),
+    ))
 }
 
 /// The numbers below `count`, starting with another one in each round: nobody is always the one
@@ -187,7 +111,6 @@ fn rotated(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |index| (index + round) % count)
 }
 
-/// One round of one contender, in processes of its own.
 /// Starts a server and a client of the contender, and takes down what the client says.
 fn measure_pair(
     contender: &Ready,
@@ -275,45 +198,6 @@ mod tests {
             [order(0), order(1), order(5)],
             [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
         );
-    }
-
-    #[test]
-    fn names_that_do_not_exist_are_answered_with_those_that_do() {
-        let mut silent = |_| ();
-        let options = RunOptions {
-            cases: vec!["threeway".to_owned()],
-            ..RunOptions::default()
-        };
-        let error = run("rpc", &options, &mut silent).unwrap_err();
-        let text = error.to_string();
-        assert!(text.starts_with("expected a case of twoway, "), "{text}");
-        assert!(text.ends_with(", got \"threeway\""), "{text}");
-        let error = run("cpr", &options, &mut silent).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "expected a scenario of rpc, codec, got \"cpr\""
-        );
-        let options = RunOptions {
-            contenders: vec!["flow".to_owned()],
-            ..RunOptions::default()
-        };
-        let error = run("rpc", &options, &mut silent).unwrap_err();
-        assert!(error.to_string().contains("floor, floe"), "{error}");
-    }
-    #[test]
-    fn a_name_before_a_slash_stands_for_all_cases_that_begin_so() {
-        let codec = ScenarioInfo::named("codec").unwrap();
-        let chosen = |names: &[&str]| {
-            let options = RunOptions {
-                cases: names.iter().map(|&name| name.to_owned()).collect(),
-                ..RunOptions::default()
-            };
-            let cases = chosen_cases(codec, &options).unwrap();
-            cases.iter().map(|case| case.name).collect::<Vec<_>>()
-        };
-        assert_eq!(chosen(&["text"]), ["text/encode", "text/decode"]);
-        assert_eq!(chosen(&["nested/decode"]), ["nested/decode"]);
-        assert_eq!(chosen(&[]).len(), codec.cases.len());
     }
 
     #[test]

@@ -17,7 +17,8 @@ const INTEROP: &[&str] = &[
     "g++",
 ];
 
-/// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS and gSOAP.
+/// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
+/// gRPC and ZeroMQ.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
     "omniidl",
@@ -30,6 +31,9 @@ const LAB: &[&str] = &[
     "cyclonedds-tools",
     "gsoap",
     "libgsoap-dev",
+    "libgrpc++-dev",
+    "protobuf-compiler-grpc",
+    "libzmq3-dev",
 ];
 
 /// Makes all packages be there that the interop tests need; says what to type and gives false when it may not

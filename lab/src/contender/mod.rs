@@ -1,7 +1,7 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
 //! - `calls/`, `codec/`: the contenders of the scenarios, a file each
-//! - `program.rs`: builds those that are written in C++
+//! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
 //!
@@ -16,6 +16,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod codec;
+mod peer;
 mod program;
 
 use std::io::{Read, Write};
@@ -27,14 +28,14 @@ use crate::measure::Effort;
 use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
 
-pub(crate) use program::{Built, CppProgram, ICE_INSTALL, ICE_VERSION};
+pub(crate) use program::{Built, Program, gxx};
 
 /// Somebody that can be measured.
 #[derive(Debug)]
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
-    /// The cases that it can do.
-    pub(crate) cases: &'static [&'static str],
+    /// Why it does not offer a case; `None` if it does.
+    pub(crate) refusal: fn(case: &str) -> Option<&'static str>,
     /// The name of the encoding that it makes, if that is to be compared: contenders with the same one
     /// must make the same bytes.
     pub(crate) encoding: Option<&'static str>,
@@ -52,8 +53,20 @@ pub(crate) enum Origin {
     /// This very program, started again, with nobody to call.
     Alone(fn(case: &str, effort: Effort) -> Result<Sample, Failure>),
     /// A program that is built when it is first needed.
-    Built(&'static CppProgram),
+    Built(&'static Program),
 }
+
+/// The types of the values, for the contenders that share a language for them.
+const CODEC_ICE: (&str, &str) = ("Codec.ice", include_str!("../../contracts/Codec.ice"));
+const CODEC_IDL: (&str, &str) = ("codec.idl", include_str!("../../contenders/codec.idl"));
+const CODEC_PROTO: (&str, &str) = (
+    "codec.proto",
+    include_str!("../../contenders/protobuf/codec.proto"),
+);
+const CODEC_CAPNP: (&str, &str) = (
+    "codec.capnp",
+    include_str!("../../contenders/capnp/codec.capnp"),
+);
 
 /// What the roles of a contender may fail with.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -62,7 +75,7 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) name: &'static str,
-    pub(crate) cases: &'static [&'static str],
+    pub(crate) refusal: fn(case: &str) -> Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
     pub(crate) version: String,
     program: std::path::PathBuf,
@@ -88,7 +101,7 @@ impl Contender {
         };
         Ok(Ready {
             name: self.name,
-            cases: self.cases,
+            refusal: self.refusal,
             encoding: self.encoding,
             version,
             program,
@@ -103,7 +116,7 @@ impl Ready {
     pub(crate) fn for_tests(name: &'static str, encoding: Option<&'static str>) -> Self {
         Self {
             name,
-            cases: &[],
+            refusal: |_| None,
             encoding,
             version: String::new(),
             program: std::path::PathBuf::new(),

@@ -1,27 +1,25 @@
-//! Contenders in C++: small programs of ours, built with the installed peer when they are first needed.
+//! Contenders that are built: small programs of ours, with the installed peer, when they are first needed.
 
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::peer::Peer;
+use crate::sample::Encoded;
+
 /// How a program comes into being.
 #[derive(Debug)]
-pub(crate) struct CppProgram {
-    /// Where it is built: a folder of the lab's cache.
+pub(crate) struct Program {
+    pub(crate) peer: &'static Peer,
+    /// How its folders in the lab's cache begin.
     pub(crate) folder: &'static str,
     /// Files by name. They travel inside of the program, so that an installed `floe` needs no checkout.
     pub(crate) sources: &'static [(&'static str, &'static str)],
     /// Makes one more source, which holds data.
     pub(crate) data: Option<fn() -> (&'static str, String)>,
-    /// What makes more sources of them: commands, run in their folder one after the other.
-    pub(crate) translate: &'static [&'static [&'static str]],
-    /// What `g++` gets beside [`COMPILE`]: sources and libraries.
-    pub(crate) compile: &'static [&'static str],
-    /// What tells the version of the peer, on its stdout or stderr.
-    pub(crate) version: &'static [&'static str],
-    /// What to install where something is missing: packages of Debian, separated by spaces.
-    pub(crate) install: &'static str,
+    /// Commands, run in their folder one after the other; the last one makes [`FRESH`]. See [`gxx`].
+    pub(crate) build: &'static [&'static [&'static str]],
 }
 
 /// A contender's program, ready to start.
@@ -32,35 +30,44 @@ pub(crate) struct Built {
     pub(crate) version: String,
 }
 
-impl CppProgram {
-    /// The program, built anew if a source or the installed peer is another one than the last time.
+impl Program {
+    /// The program, built if there is none yet of these sources with the installed peer.
     ///
     /// # Errors
     /// What is missing, and how to get it.
     pub(crate) fn build(&self) -> Result<Built, String> {
         let version = self.installed_version()?;
-        let folder = cache_dir()?.join("floe/lab").join(self.folder);
+        let sources = self.all_sources();
+        let folder = self.folder(&cache_dir()?, &version, &sources);
         fs::create_dir_all(&folder)
             .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         // Two runs of the lab may start at the same time.
         let lock = File::create(folder.join("lock")).and_then(|file| file.lock().map(|()| file));
         let _lock = lock.map_err(|error| format!("cannot lock {}: {error}", folder.display()))?;
         let program = folder.join(PROGRAM);
-        let sources = self.all_sources();
-        let made_from = self.describe(&version, &sources);
-        let stamp = folder.join("made-from");
-        let is_current = fs::read_to_string(&stamp).is_ok_and(|text| text == made_from);
-        if !is_current || !program.is_file() {
+        if !program.is_file() {
             for (name, text) in &sources {
                 write(&folder.join(name), text)?;
             }
-            for command in self.translate {
+            for command in self.build {
                 self.run(command, &folder)?;
             }
-            self.run(&self.compiler(), &folder)?;
-            write(&stamp, &made_from)?;
+            // Only a whole program has the name that is looked for.
+            fs::rename(folder.join(FRESH), &program).map_err(|error| {
+                format!("cannot rename {FRESH} in {}: {error}", folder.display())
+            })?;
         }
         Ok(Built { program, version })
+    }
+
+    /// Where it is built: a place for each text of the sources and version of the peer, so that checkouts
+    /// that differ share a cache and no program.
+    fn folder(&self, cache: &Path, version: &str, sources: &[(&str, String)]) -> PathBuf {
+        let made_from = self.describe(version, sources);
+        let digest = Encoded::of(made_from.as_bytes()).digest;
+        cache
+            .join("floe/lab")
+            .join(format!("{}-{digest}", self.folder))
     }
 
     fn all_sources(&self) -> Vec<(&'static str, String)> {
@@ -69,22 +76,18 @@ impl CppProgram {
         fixed.chain(self.data.map(|data| data())).collect()
     }
 
-    fn compiler(&self) -> Vec<&'static str> {
-        [COMPILE, self.compile].concat()
-    }
-
     /// Everything that the program depends on, as text.
     fn describe(&self, version: &str, sources: &[(&str, String)]) -> String {
         let texts = sources.iter().map(|(name, text)| format!("{name}\n{text}"));
         let texts: Vec<_> = texts.collect();
-        let (translate, compiler, texts) = (self.translate, self.compiler(), texts.join("\n"));
-        format!("{version}\n{translate:?}\n{compiler:?}\n{texts}")
+        let (build, texts) = (self.build, texts.join("\n"));
+        format!("{version}\n{build:?}\n{texts}")
     }
 
     /// The version of the translator, which comes with headers of the same version.
     fn installed_version(&self) -> Result<String, String> {
-        let output = command(self.version).output();
-        let program = self.version.first().unwrap_or(&"");
+        let output = command(self.peer.version).output();
+        let program = self.peer.version.first().unwrap_or(&"");
         let output = output
             .map_err(|error| format!("cannot start {program} ({error}); {}", self.advice()))?;
         if !output.status.success() {
@@ -118,7 +121,7 @@ impl CppProgram {
     fn advice(&self) -> String {
         format!(
             "on Debian: apt-get install {}, or in a checkout: cargo xtask install --lab",
-            self.install
+            self.peer.install
         )
     }
 }
@@ -130,8 +133,12 @@ fn command(words: &[&str]) -> Command {
     command
 }
 
+/// With the folder that it stands in.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder
+        .and_then(|()| fs::write(path, text))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 /// Where programs keep what they can make again: see the XDG Base Directory Specification.
@@ -146,14 +153,16 @@ fn cache_dir() -> Result<PathBuf, String> {
 
 const PROGRAM: &str = "contender";
 
-/// As an application that is released would be compiled, and in the folder of the sources.
-const COMPILE: &[&str] = &["g++", "-std=c++17", "-O2", "-pthread", "-I.", "-o", PROGRAM];
+/// What a compiler makes.
+const FRESH: &str = "fresh";
 
-/// What tells the version of the installed Ice.
-pub(crate) const ICE_VERSION: &[&str] = &["slice2cpp", "--version"];
-
-/// The packages of Ice.
-pub(crate) const ICE_INSTALL: &str = "zeroc-ice-compilers libzeroc-ice-dev g++";
+/// The command that compiles these sources with these libraries, as an application that is released would be.
+macro_rules! gxx {
+    ($($word:literal),* $(,)?) => {
+        &["g++", "-std=c++17", "-O2", "-pthread", "-I.", "-o", "fresh", $($word),*]
+    };
+}
+pub(crate) use gxx;
 
 /// Lines of a compiler's complaints that are shown.
 const COMPLAINT_LINES_MAX: usize = 10;
@@ -162,14 +171,15 @@ const COMPLAINT_LINES_MAX: usize = 10;
 mod tests {
     use super::*;
 
-    const MISSING: CppProgram = CppProgram {
+    const MISSING: Program = Program {
+        peer: &Peer {
+            version: &["floe-lab-no-such-translator", "--version"],
+            install: "no-such-package",
+        },
         folder: "missing",
         sources: &[],
         data: None,
-        translate: &[],
-        compile: &[],
-        version: &["floe-lab-no-such-translator", "--version"],
-        install: "no-such-package",
+        build: &[],
     };
 
     #[test]
@@ -188,12 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_source_or_a_version_that_differs_asks_for_a_new_build() {
+    fn a_source_or_a_version_that_differs_is_built_elsewhere() {
         let with = |version: &str, text: &str| {
-            MISSING.describe(version, &[("contender.cpp", text.to_owned())])
+            let sources = [("contender.cpp", text.to_owned())];
+            MISSING.folder(Path::new("/cache"), version, &sources)
         };
         assert_ne!(with("1", "a"), with("2", "a"));
         assert_ne!(with("1", "a"), with("1", "b"));
         assert_eq!(with("1", "a"), with("1", "a"));
+        assert!(with("1", "a").starts_with("/cache/floe/lab"));
     }
 }

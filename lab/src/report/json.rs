@@ -2,27 +2,31 @@
 
 use serde_json::{Value, json};
 
-use super::{CaseRatio, CaseResult, Report};
+use super::{CaseRatio, CaseResult, LeftOut, Report};
 
 impl Report {
     /// The report as one JSON object; all scenarios have the same shape.
     ///
     /// ```text
     /// {"scenario", "environment": {..},
-    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p99", "encoded_len", "rounds": [..]}, ..],
-    ///  "ratios":  [{"case", "of", "to", "median", "low", "high"}, ..],
+    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p90", "p99", "p999", "encoded_len", "rounds": [..]}, ..],
+    ///  "ratios":  [{"case", "of", "to", "median", "low", "high", "p99"}, ..],
+    ///  "left_out": [{"contender", "cases": [..], "reason"}, ..],
     ///  "notes":   [text, ..]}
     /// ```
     ///
-    /// `mean`, `p50` and `p99` are those of all calls of all rounds. `rounds` holds the median of each
-    /// round. `encoded_len` is the number of bytes that were encoded or decoded, or `null`. A ratio is made of the quotients of two such medians of the same round: their median,
-    /// and the quartiles below and above it. `notes` say what to know before reading the figures.
+    /// `mean` and `p50` to `p999` are those of all calls of all rounds. `rounds` holds the median of each
+    /// round. `encoded_len` is the number of bytes that were encoded or decoded, or `null`. A ratio is
+    /// made of the quotients of two such medians of the same round: their median, and the quartiles below
+    /// and above it; its `p99` is the quotient of the two `p99`. `left_out` says which cases a contender
+    /// does not offer, or that it cannot run here, and why. `notes` say what to know before reading the figures.
     pub fn to_json(&self) -> Value {
         json!({
             "scenario": self.scenario,
             "environment": self.environment.to_json(),
             "results": self.results.iter().map(result).collect::<Vec<_>>(),
             "ratios": self.ratios.iter().map(ratio).collect::<Vec<_>>(),
+            "left_out": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
             "notes": self.notes,
         })
     }
@@ -35,7 +39,9 @@ fn result(result: &CaseResult) -> Value {
         "unit": result.unit,
         "mean": rounded(result.mean),
         "p50": rounded(result.p50),
+        "p90": rounded(result.p90),
         "p99": rounded(result.p99),
+        "p999": rounded(result.p999),
         "encoded_len": result.encoded_len,
         "rounds": result.rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
     })
@@ -49,6 +55,15 @@ fn ratio(ratio: &CaseRatio) -> Value {
         "median": rounded(ratio.median),
         "low": rounded(ratio.low),
         "high": rounded(ratio.high),
+        "p99": rounded(ratio.p99),
+    })
+}
+
+fn left_out(left_out: &LeftOut) -> Value {
+    json!({
+        "contender": left_out.contender,
+        "cases": left_out.cases,
+        "reason": left_out.reason,
     })
 }
 
@@ -72,7 +87,14 @@ mod tests {
         let json = example().to_json();
         assert_eq!(
             keys(&json),
-            ["scenario", "environment", "results", "ratios", "notes"]
+            [
+                "scenario",
+                "environment",
+                "results",
+                "ratios",
+                "left_out",
+                "notes"
+            ]
         );
         assert_eq!(
             keys(&json["results"][0]),
@@ -82,16 +104,19 @@ mod tests {
                 "unit",
                 "mean",
                 "p50",
+                "p90",
                 "p99",
+                "p999",
                 "encoded_len",
                 "rounds"
             ]
         );
         assert_eq!(
             keys(&json["ratios"][0]),
-            ["case", "of", "to", "median", "low", "high"]
+            ["case", "of", "to", "median", "low", "high", "p99"]
         );
         assert_eq!(json["results"][1]["rounds"], json!([12.0, 23.0]));
         assert_eq!(json["ratios"][0]["median"], json!(1.175));
+        assert_eq!(json["left_out"][0]["cases"], json!(["twoway-poll"]));
     }
 }

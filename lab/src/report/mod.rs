@@ -6,6 +6,8 @@
 mod json;
 mod table;
 
+use std::fmt;
+
 use crate::contender::Ready;
 use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
@@ -25,6 +27,8 @@ pub struct Report {
     pub results: Vec<CaseResult>,
     /// How contenders compare.
     pub ratios: Vec<CaseRatio>,
+    /// What was not measured, and why.
+    pub left_out: Vec<LeftOut>,
     /// What to know before reading the figures, in words.
     pub notes: Vec<String>,
 }
@@ -47,11 +51,34 @@ pub struct CaseResult {
     pub mean: f64,
     /// What half of all calls did not exceed.
     pub p50: f64,
+    /// What 90 of 100 calls did not exceed.
+    pub p90: f64,
     /// What 99 of 100 calls did not exceed.
     pub p99: f64,
+    /// What 999 of 1,000 calls did not exceed.
+    pub p999: f64,
     /// The median of each round. Unlike a mean it is not moved by the few calls during which the
     /// machine did something else.
     pub rounds: Vec<f64>,
+}
+
+/// Cases that a contender did not do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// The contender.
+    pub contender: String,
+    /// The cases.
+    pub cases: Vec<String>,
+    /// Why it does not offer them, or cannot run on this machine.
+    pub reason: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (contender, cases) = (&self.contender, self.cases.join(", "));
+        write!(f, "not offered by {contender}: {cases}: {}", self.reason)
+    }
 }
 
 /// How two contenders compare in a case: quotients of the medians of the same round.
@@ -72,12 +99,14 @@ pub struct CaseRatio {
     pub low: f64,
     /// A quarter of the rounds was above.
     pub high: f64,
+    /// The quotient of what 99 of 100 calls of all rounds did not exceed.
+    pub p99: f64,
 }
 
 /// What was measured of a contender in a case.
 #[derive(Debug)]
 pub(crate) struct Measured<'a> {
-    pub(crate) case: &'static str,
+    pub(crate) case: &'a str,
     pub(crate) contender: &'a Ready,
     pub(crate) rounds: Vec<Sample>,
 }
@@ -87,27 +116,34 @@ impl Report {
         scenario: &ScenarioInfo,
         environment: Environment,
         measured: &[Measured<'_>],
+        left_out: Vec<LeftOut>,
     ) -> Self {
         let results: Vec<_> = measured.iter().filter_map(CaseResult::new).collect();
-        let ratios = scenario.cases.iter().flat_map(|case| {
+        let ratios = cases_of(&results).into_iter().flat_map(|case| {
             let pairs = scenario.ratios.iter();
-            pairs.filter_map(|(of, to)| CaseRatio::new(case.name, of, to, &results))
+            pairs.filter_map(|(of, to)| CaseRatio::new(case, of, to, &results))
         });
         Self {
             scenario: scenario.name.to_owned(),
             environment,
             ratios: ratios.collect(),
+            left_out,
             notes: two_speeds(&results),
             results,
         }
     }
 }
 
+/// The cases in the order of the results, each once.
+fn cases_of(results: &[CaseResult]) -> Vec<&str> {
+    let mut cases: Vec<_> = results.iter().map(|result| result.case.as_str()).collect();
+    cases.dedup();
+    cases
+}
+
 /// A note for each case in which the rounds of a contender differ so much that the machine must have
 /// had two speeds, as virtual machines have.
 fn two_speeds(results: &[CaseResult]) -> Vec<String> {
-    let mut cases: Vec<_> = results.iter().map(|result| result.case.as_str()).collect();
-    cases.dedup();
     let note = |case: &str| {
         let of_case = results.iter().filter(|result| result.case == case);
         let spreads: Vec<_> = of_case.filter_map(CaseResult::wide_spread).collect();
@@ -116,7 +152,7 @@ fn two_speeds(results: &[CaseResult]) -> Vec<String> {
             format!("{case}: two speeds seen: compare the ratios, not the times ({spreads})")
         })
     };
-    cases.into_iter().filter_map(note).collect()
+    cases_of(results).into_iter().filter_map(note).collect()
 }
 
 /// The slow rounds may take this much longer than the fast ones before it is worth a note.
@@ -147,7 +183,9 @@ impl CaseResult {
             encoded_len: first.encoded.as_ref().map(|encoded| encoded.len),
             mean: microseconds(all.mean()),
             p50: microseconds(all.quantile(0.5)),
+            p90: microseconds(all.quantile(0.9)),
             p99: microseconds(all.quantile(0.99)),
+            p999: microseconds(all.quantile(0.999)),
             rounds: medians.map(microseconds).collect(),
         })
     }
@@ -160,15 +198,17 @@ impl CaseRatio {
             let mut all = results.iter();
             all.find(|result| result.case == case && result.contender == name)
         };
-        let ratios = paired_ratios(&result(of)?.rounds, &result(to)?.rounds);
+        let (of, to) = (result(of)?, result(to)?);
+        let ratios = paired_ratios(&of.rounds, &to.rounds);
         let Spread { median, low, high } = Spread::of(&ratios)?;
         Some(Self {
             case: case.to_owned(),
-            of: of.to_owned(),
-            to: to.to_owned(),
+            of: of.contender.clone(),
+            to: to.contender.clone(),
             median,
             low,
             high,
+            p99: of.p99 / to.p99,
         })
     }
 }
@@ -203,7 +243,9 @@ pub(crate) mod tests {
             encoded_len: None,
             mean: f64::midpoint(rounds[0], rounds[1]),
             p50: rounds[0],
+            p90: rounds[1],
             p99: 2.0 * rounds[1],
+            p999: 3.0 * rounds[1],
             rounds: rounds.to_vec(),
         };
         let results = vec![result("floor", [10.0, 20.0]), result("floe", [12.0, 23.0])];
@@ -211,6 +253,11 @@ pub(crate) mod tests {
             scenario: "rpc".to_owned(),
             environment: Environment::of_this_machine(&[], Placement::Free),
             ratios: vec![CaseRatio::new("twoway", "floe", "floor", &results).unwrap()],
+            left_out: vec![LeftOut {
+                contender: "ice".to_owned(),
+                cases: vec!["twoway-poll".to_owned()],
+                reason: "Ice cannot poll".to_owned(),
+            }],
             notes: two_speeds(&results),
             results,
         }
@@ -222,6 +269,7 @@ pub(crate) mod tests {
         assert!((ratio.median - 1.175).abs() < 1e-9);
         assert!((ratio.low - 1.1625).abs() < 1e-9);
         assert!((ratio.high - 1.1875).abs() < 1e-9);
+        assert!((ratio.p99 - 1.15).abs() < 1e-9);
     }
 
     #[test]

@@ -23,8 +23,11 @@ impl Report {
             text.push('\n');
             text.push_str(&aligned(&rows));
         }
+        for left_out in &self.left_out {
+            // Writing to a string cannot fail, here and below.
+            let _ = write!(text, "\n{left_out}\n");
+        }
         for note in &self.notes {
-            // Writing to a string cannot fail.
             let _ = write!(text, "\nnote: {note}\n");
         }
         text
@@ -37,7 +40,9 @@ impl Report {
             "unit",
             "mean",
             "p50",
+            "p90",
             "p99",
+            "p999",
             "calls",
             "rounds",
         ];
@@ -51,7 +56,9 @@ impl Report {
                 result.unit.to_owned(),
                 duration(result.mean, 2),
                 duration(result.p50, 2),
+                duration(result.p90, 2),
                 duration(result.p99, 2),
+                duration(result.p999, 2),
                 result.count.to_string(),
                 rounds.join(" "),
             ]);
@@ -92,7 +99,7 @@ impl Report {
     }
 
     fn ratio_rows(&self) -> Vec<Vec<String>> {
-        let head = ["case", "ratio", "median", "low", "high"];
+        let head = ["case", "ratio", "median", "low", "high", "p99"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for ratio in &self.ratios {
             rows.push(vec![
@@ -101,6 +108,7 @@ impl Report {
                 format!("{:.2}", ratio.median),
                 format!("{:.2}", ratio.low),
                 format!("{:.2}", ratio.high),
+                format!("{:.2}", ratio.p99),
             ]);
         }
         rows
@@ -174,11 +182,18 @@ mod tests {
         let table = example().to_table();
         let has = |start: &str| table.lines().any(|line| line.starts_with(start));
         assert!(
-            has("twoway  floor      us    15.00  10.00  40.00  1000"),
+            has("twoway  floor      us    15.00  10.00  20.00  40.00  60.00  1000"),
             "{table}"
         );
         assert!(has("twoway  floe       us    17.50"), "{table}");
-        assert!(has("twoway  floe/floor  1.17    1.16  1.19"), "{table}");
+        assert!(
+            has("twoway  floe/floor  1.17    1.16  1.19  1.15"),
+            "{table}"
+        );
+        assert!(
+            has("not offered by ice: twoway-poll: Ice cannot poll"),
+            "{table}"
+        );
         assert!(has("note: twoway: two speeds seen"), "{table}");
     }
     #[test]

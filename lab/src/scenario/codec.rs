@@ -1,6 +1,6 @@
 //! How long does it take to encode and to decode?
 
-use super::{CaseInfo, Processes, ScenarioInfo};
+use super::{Processes, ScenarioInfo, case};
 use crate::contender::codec::{
     CAPNP, CYCLONEDDS, FASTCDR, FLOE, FLOE_VIEW, FLOOR, GSOAP, ICE, OMNIORB, PROTOBUF,
 };
@@ -20,6 +20,7 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
         &CYCLONEDDS,
         &GSOAP,
     ],
+    groups: &[],
     processes: Processes::One,
     cases: &[
         case("bytes-1000/encode", "1,000 bytes"),
@@ -41,6 +42,8 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
         case("bibliography/encode", BIBLIOGRAPHY),
         case("bibliography/decode", BIBLIOGRAPHY),
     ],
+    families: &[],
+    knows: |_| false,
     ratios: &[
         ("floe", "floor"),
         ("floe-view", "floor"),
@@ -55,10 +58,6 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
         ("gsoap", "floe"),
     ],
 };
-
-const fn case(name: &'static str, summary: &'static str) -> CaseInfo {
-    CaseInfo { name, summary }
-}
 
 const NESTED: &str = "1,024 records, each a sequence of 4 records of an integer and a double";
 const TEXT: &str = "116 lines of text as a sequence of strings";

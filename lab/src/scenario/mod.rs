@@ -22,10 +22,16 @@ pub struct ScenarioInfo {
     pub summary: &'static str,
     /// In the order of the report.
     pub(crate) contenders: &'static [&'static Contender],
+    /// Names that stand for several contenders.
+    pub(crate) groups: &'static [(&'static str, &'static [&'static str])],
     /// What a contender starts to measure.
     pub(crate) processes: Processes,
-    /// Cases, in the order of the report.
+    /// Cases, in the order of the report: those of a run to which none are named.
     pub cases: &'static [CaseInfo],
+    /// Further cases, with an `N` where a number stands in their names.
+    pub families: &'static [CaseInfo],
+    /// Whether one of `families` has a case of this name.
+    pub(crate) knows: fn(&str) -> bool,
     /// Pairs of contenders whose quotient the report gives: the first over the second.
     pub ratios: &'static [(&'static str, &'static str)],
 }
@@ -49,6 +55,10 @@ pub struct CaseInfo {
     pub summary: &'static str,
 }
 
+const fn case(name: &'static str, summary: &'static str) -> CaseInfo {
+    CaseInfo { name, summary }
+}
+
 /// What stands before the slash in the name of a case: the name of all cases that begin so.
 pub(crate) fn group(case: &str) -> &str {
     case.split_once('/').map_or(case, |(group, _)| group)
@@ -59,6 +69,14 @@ impl ScenarioInfo {
     pub fn contender_names(&self) -> Vec<&'static str> {
         let names = self.contenders.iter().map(|contender| contender.name);
         names.collect()
+    }
+
+    /// Whether who asks for this name means this contender.
+    pub(crate) fn means(&self, asked: &str, contender: &str) -> bool {
+        let mut groups = self.groups.iter();
+        let is_in =
+            |(name, members): &(&str, &[&str])| *name == asked && members.contains(&contender);
+        asked == contender || groups.any(is_in)
     }
 
     /// Finds the contender of this name.
@@ -110,20 +128,20 @@ mod tests {
             assert_eq!(names.len(), scenario.contenders.len());
             for contender in scenario.contenders {
                 let cases = scenario.cases.iter();
-                let can = cases.filter(|case| contender.cases.contains(&case.name));
+                let can = cases.filter(|case| (contender.refusal)(case.name).is_none());
                 assert_ne!(can.count(), 0, "{} in {}", contender.name, scenario.name);
             }
         }
     }
 
     #[test]
-    fn contenders_name_only_cases_that_exist() {
+    fn groups_have_members() {
         for scenario in scenarios() {
-            for contender in scenario.contenders {
-                for name in contender.cases {
-                    let exists = scenario.cases.iter().any(|case| case.name == *name);
-                    assert!(exists, "{name} of {}", contender.name);
-                }
+            let names = scenario.contender_names();
+            for (group, members) in scenario.groups {
+                assert!(!names.contains(group), "{group}");
+                assert!(members.iter().all(|member| names.contains(member)));
+                assert!(scenario.means(group, members[0]));
             }
         }
     }

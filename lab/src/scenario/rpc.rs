@@ -1,110 +1,93 @@
 //! How long does a call take?
 
-use super::{CaseInfo, Processes, ScenarioInfo};
-use crate::contender::calls::{FLOE, FLOE_THREADS, FLOOR, ICE};
+use super::{Processes, ScenarioInfo, case};
+use crate::contender::calls::case::Case;
+use crate::contender::calls::{
+    CAPNP, FLOE, FLOE_THREADS, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
+};
+
+/// Each case in all its variants: over what, and whether both sides poll.
+macro_rules! four_ways {
+    ($($name:literal: $summary:literal),* $(,)?) => {
+        &[$(
+            case($name, concat!($summary, ", over loopback TCP")),
+            case(concat!($name, "-unix"), concat!($summary, ", over a Unix socket")),
+            case(
+                concat!($name, "-poll"),
+                concat!($summary, ", over loopback TCP, both sides polling"),
+            ),
+            case(
+                concat!($name, "-unix-poll"),
+                concat!($summary, ", over a Unix socket, both sides polling"),
+            ),
+        )*]
+    };
+}
 
 pub(super) const RPC: ScenarioInfo = ScenarioInfo {
     name: "rpc",
     summary: "how long calls take between two processes of one computer",
-    contenders: &[&FLOOR, &FLOE, &FLOE_THREADS, &ICE],
-    processes: Processes::ServerAndClient,
-    cases: &[
-        CaseInfo {
-            name: "twoway",
-            summary: "an operation without parameters and results, over loopback TCP",
-        },
-        CaseInfo {
-            name: "twoway-unix",
-            summary: "an operation without parameters and results, over a Unix socket",
-        },
-        CaseInfo {
-            name: "twoway-poll",
-            summary: "an operation without parameters and results, over loopback TCP, both sides polling",
-        },
-        CaseInfo {
-            name: "twoway-unix-poll",
-            summary: "an operation without parameters and results, over a Unix socket, both sides polling",
-        },
-        CaseInfo {
-            name: "twoway-blocking",
-            summary: "the same from a thread that blocks, over loopback TCP",
-        },
-        CaseInfo {
-            name: "twoway-blocking-unix",
-            summary: "the same from a thread that blocks, over a Unix socket",
-        },
-        CaseInfo {
-            name: "twoway-blocking-poll",
-            summary: "the same from a thread that blocks, over loopback TCP, both sides polling",
-        },
-        CaseInfo {
-            name: "twoway-blocking-unix-poll",
-            summary: "the same from a thread that blocks, over a Unix socket, both sides polling",
-        },
-        CaseInfo {
-            name: "ami",
-            summary: "the same through the asynchronous face, over loopback TCP",
-        },
-        CaseInfo {
-            name: "ami-unix",
-            summary: "the same through the asynchronous face, over a Unix socket",
-        },
-        CaseInfo {
-            name: "ami-poll",
-            summary: "the same through the asynchronous face, over loopback TCP, both sides polling",
-        },
-        CaseInfo {
-            name: "ami-unix-poll",
-            summary: "the same through the asynchronous face, over a Unix socket, both sides polling",
-        },
-        CaseInfo {
-            name: "ami-1000",
-            summary: "1,000 such calls in flight at the same time, over loopback TCP",
-        },
-        CaseInfo {
-            name: "ami-1000-unix",
-            summary: "1,000 such calls in flight at the same time, over a Unix socket",
-        },
-        CaseInfo {
-            name: "ami-1000-poll",
-            summary: "1,000 such calls in flight at the same time, over loopback TCP, both sides polling",
-        },
-        CaseInfo {
-            name: "ami-1000-unix-poll",
-            summary: "1,000 such calls in flight at the same time, over a Unix socket, both sides polling",
-        },
-        CaseInfo {
-            name: "oneway",
-            summary: "10,000 without a reply, until the server has received all, over loopback TCP",
-        },
-        CaseInfo {
-            name: "oneway-unix",
-            summary: "10,000 without a reply, until the server has received all, over a Unix socket",
-        },
-        CaseInfo {
-            name: "oneway-poll",
-            summary: "10,000 without a reply, until the server has received all, over loopback TCP, both sides polling",
-        },
-        CaseInfo {
-            name: "oneway-unix-poll",
-            summary: "10,000 without a reply, until the server has received all, over a Unix socket, both sides polling",
-        },
-        CaseInfo {
-            name: "batch",
-            summary: "100 batches of 1,000 without a reply, until the server has received all, over loopback TCP",
-        },
-        CaseInfo {
-            name: "batch-unix",
-            summary: "100 batches of 1,000 without a reply, until the server has received all, over a Unix socket",
-        },
-        CaseInfo {
-            name: "batch-poll",
-            summary: "100 batches of 1,000 without a reply, until the server has received all, over loopback TCP, both sides polling",
-        },
-        CaseInfo {
-            name: "batch-unix-poll",
-            summary: "100 batches of 1,000 without a reply, until the server has received all, over a Unix socket, both sides polling",
-        },
+    contenders: &[
+        &FLOOR,
+        &FLOE,
+        &FLOE_THREADS,
+        &ICE,
+        &OMNIORB,
+        &TONIC,
+        &GRPC_CPP,
+        &ZEROMQ,
+        &CAPNP,
     ],
-    ratios: &[("floe", "floor"), ("ice", "floe"), ("floe-threads", "floe")],
+    groups: &[("grpc", &["tonic", "grpc-cpp"])],
+    processes: Processes::ServerAndClient,
+    cases: four_ways! {
+        "twoway": "an operation without parameters and results",
+        "twoway-blocking": "the same from a thread that blocks",
+        "ami": "the same through the asynchronous face",
+        "ami-1000": "1,000 such calls in flight at the same time",
+        "oneway": "10,000 without a reply, until the server has received all",
+        "batch": "100 batches of 1,000 without a reply, until the server has received all",
+        "echo-1": "a double, returned",
+        "echo-1000": "1,000 doubles, returned",
+        "echo-100000": "100,000 doubles, returned",
+        "echo-1000000": "1,000,000 doubles, returned",
+        "ack-bytes-4": "4 bytes, acknowledged",
+        "ack-bytes-1024": "1,024 bytes, acknowledged",
+        "ack-bytes-65536": "65,536 bytes, acknowledged",
+        "ack-nested-1": "a record of 4 records, acknowledged",
+        "ack-nested-32": "32 records of 4 records each, acknowledged",
+        "ack-nested-1024": "1,024 records of 4 records each, acknowledged",
+    },
+    families: &[
+        case("echo-N", "N doubles, returned: 1 to 1,000,000"),
+        case("ack-bytes-N", "N bytes, acknowledged: 1 to 1,000,000"),
+        case(
+            "ack-nested-N",
+            "N records of 4 records each, acknowledged: 1 to 1,024",
+        ),
+    ],
+    knows: |name| Case::parse(name).is_ok(),
+    ratios: &[
+        ("floe", "floor"),
+        ("floe-threads", "floe"),
+        ("ice", "floe"),
+        ("omniorb", "floe"),
+        ("tonic", "floe"),
+        ("grpc-cpp", "floe"),
+        ("zeromq", "floe"),
+        ("capnp", "floe"),
+    ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_one() {
+        assert_eq!(RPC.cases.len(), 64);
+        for case in RPC.cases {
+            Case::parse(case.name).unwrap();
+        }
+    }
+}

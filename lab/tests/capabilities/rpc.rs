@@ -106,6 +106,9 @@ fn every_kind_of_call_is_measured_over_every_way() {
         "ami-1000",
         "oneway",
         "batch",
+        "echo-300",
+        "ack-bytes-65536",
+        "ack-nested-3",
     ];
     for kind in kinds {
         for way in ["", "-unix", "-poll", "-unix-poll"] {
@@ -122,7 +125,16 @@ fn every_kind_of_call_is_measured_over_every_way() {
 
 #[test]
 fn ice_makes_every_kind_of_call_that_it_can() {
-    for case in ["twoway-blocking", "ami", "ami-1000", "oneway", "batch"] {
+    for case in [
+        "twoway-blocking",
+        "ami",
+        "ami-1000",
+        "oneway",
+        "batch",
+        "echo-1",
+        "ack-bytes-1",
+        "ack-nested-1024",
+    ] {
         let options = RunOptions {
             cases: vec![case.to_owned()],
             ..options(&["ice"])
@@ -133,6 +145,32 @@ fn ice_makes_every_kind_of_call_that_it_can() {
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+#[test]
+fn a_million_doubles_come_back_as_they_were_sent() {
+    let options = RunOptions {
+        cases: vec!["echo-1000000".to_owned()],
+        ..options(&["floor", "floe"])
+    };
+    let report = run("rpc", &options, &mut |_| ()).unwrap();
+    assert_complete_case(&report, "echo-1000000", &["floor", "floe"]);
+}
+
+#[test]
+fn what_a_contender_does_not_offer_is_reported_with_the_reason() {
+    let options = RunOptions {
+        cases: vec!["twoway".to_owned(), "echo-1-unix".to_owned()],
+        ..options(&["floor", "floe-threads"])
+    };
+    let report = run("rpc", &options, &mut |_| ()).unwrap();
+    let [left_out] = report.left_out.as_slice() else {
+        panic!("expected one reason, got {:?}", report.left_out);
+    };
+    assert_eq!(
+        left_out.to_string(),
+        "not offered by floe-threads: echo-1-unix: the blocking face has no runtime"
+    );
 }
 
 #[test]

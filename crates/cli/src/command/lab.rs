@@ -39,7 +39,8 @@ impl List {
         let rows: Vec<Json> = scenarios()
             .iter()
             .map(|scenario| {
-                let cases: Vec<&str> = scenario.cases.iter().map(|case| case.name).collect();
+                let cases = scenario.cases.iter().chain(scenario.families);
+                let cases: Vec<&str> = cases.map(|case| case.name).collect();
                 json!({
                     "scenario": scenario.name,
                     "cases": cases,
@@ -160,7 +161,7 @@ impl Contender {
 
 fn failure(error: &LabError) -> Failure {
     match error {
-        LabError::Unknown { .. } | LabError::NothingToRun => {
+        LabError::Unknown { .. } | LabError::NothingToRun { .. } => {
             Failure::usage(error).help("`floe lab list` shows what there is")
         }
         error => Failure::new(Exit::Failure, error),

@@ -1,5 +1,6 @@
 //! The cases of the scenario `rpc`, taken apart.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::contender::Failure;
@@ -29,6 +30,12 @@ pub(crate) enum Work {
     Oneway,
     /// [`BATCHES`] batches of [`BATCH_LEN`] calls without a reply, then one with a reply.
     Batch,
+    /// A call that takes so many doubles and returns them.
+    Echo(usize),
+    /// A call that takes so many bytes, and returns a number that shows it.
+    AckBytes(usize),
+    /// The same with so many records, each of which holds a sequence of records.
+    AckNested(usize),
 }
 
 /// Calls that are in flight at the same time.
@@ -50,15 +57,8 @@ impl Case {
     pub(crate) fn parse(name: &str) -> Result<Self, Failure> {
         let (rest, is_polling) = without(name, "-poll");
         let (rest, is_unix) = without(rest, "-unix");
-        let work = match rest {
-            "twoway" => Work::Twoway,
-            "twoway-blocking" => Work::TwowayBlocking,
-            "ami" => Work::Ami,
-            "ami-1000" => Work::AmiMany,
-            "oneway" => Work::Oneway,
-            "batch" => Work::Batch,
-            _ => return Err(format!("expected a case of the scenario rpc, got \"{name}\"").into()),
-        };
+        let work = Work::parse(rest)
+            .ok_or_else(|| format!("expected a case of the scenario rpc, got \"{name}\""))?;
         Ok(Self {
             work,
             is_unix,
@@ -67,37 +67,45 @@ impl Case {
     }
 }
 
+impl Work {
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "twoway" => Some(Self::Twoway),
+            "twoway-blocking" => Some(Self::TwowayBlocking),
+            "ami" => Some(Self::Ami),
+            "ami-1000" => Some(Self::AmiMany),
+            "oneway" => Some(Self::Oneway),
+            "batch" => Some(Self::Batch),
+            _ => Self::parse_sized(name),
+        }
+    }
+
+    fn parse_sized(name: &str) -> Option<Self> {
+        let (kind, digits) = name.rsplit_once('-')?;
+        let count = digits.parse().ok()?;
+        // No case has two names: neither `echo-01` nor `echo-+1`.
+        let is_plain = format!("{count}") == digits;
+        let (work, range): (fn(usize) -> Self, _) = match kind {
+            "echo" => (Self::Echo, ECHO_COUNTS),
+            "ack-bytes" => (Self::AckBytes, ACK_BYTES),
+            "ack-nested" => (Self::AckNested, ACK_RECORDS),
+            _ => return None,
+        };
+        (is_plain && range.contains(&count)).then(|| work(count))
+    }
+}
+
 fn without<'a>(name: &'a str, suffix: &str) -> (&'a str, bool) {
     name.strip_suffix(suffix)
         .map_or((name, false), |rest| (rest, true))
 }
 
-/// The names of a case in all its variants.
-macro_rules! variants {
-    ($($name:literal),*) => {
-        &[$($name, concat!($name, "-unix"), concat!($name, "-poll"), concat!($name, "-unix-poll")),*]
-    };
-}
-
-/// All cases.
-pub(crate) const ALL: &[&str] = variants!(
-    "twoway",
-    "twoway-blocking",
-    "ami",
-    "ami-1000",
-    "oneway",
-    "batch"
-);
-
-/// Cases over TCP without polling, for those who have neither.
-pub(crate) const PLAIN: &[&str] = &[
-    "twoway",
-    "twoway-blocking",
-    "ami",
-    "ami-1000",
-    "oneway",
-    "batch",
-];
+/// Doubles of [`Work::Echo`].
+const ECHO_COUNTS: RangeInclusive<usize> = 1..=1_000_000;
+/// Bytes of [`Work::AckBytes`].
+const ACK_BYTES: RangeInclusive<usize> = 1..=1_000_000;
+/// Records of [`Work::AckNested`].
+const ACK_RECORDS: RangeInclusive<usize> = 1..=1_024;
 
 #[cfg(test)]
 mod tests {
@@ -115,10 +123,23 @@ mod tests {
     }
 
     #[test]
-    fn all_names_are_names() {
-        assert_eq!(ALL.len(), 24);
-        for name in ALL.iter().chain(PLAIN) {
-            Case::parse(name).unwrap();
+    fn a_number_in_a_name_is_how_many_values_travel() {
+        let work = |name| Case::parse(name).map(|case| case.work).ok();
+        assert_eq!(work("echo-1000000"), Some(Work::Echo(1_000_000)));
+        assert_eq!(work("ack-bytes-4-unix-poll"), Some(Work::AckBytes(4)));
+        assert_eq!(work("ack-nested-1024-unix"), Some(Work::AckNested(1_024)));
+        for name in [
+            "echo",
+            "echo-",
+            "echo-0",
+            "echo-01",
+            "echo-+1",
+            "echo-1000001",
+            "ack-bytes-1000001",
+            "ack-nested-1025",
+            "ack-1",
+        ] {
+            assert_eq!(work(name), None, "{name}");
         }
     }
 }

@@ -1,21 +1,23 @@
 //! The machine's own limit: bare sockets that carry as many bytes as the protocol would.
 //!
 //! They block, or ask again and again where a case polls. A call without a reply is one write, and so
-//! is a batch.
+//! is a batch. Values travel encoded, and nobody decodes them.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use super::case::{ALL, BATCH_LEN, BATCHES, Case, IN_FLIGHT, ONEWAYS, Work};
+use super::case::{BATCH_LEN, BATCHES, Case, IN_FLIGHT, ONEWAYS, Work};
+use super::payload::{bytes, doubles, expect, records};
 use super::socket_path;
+use crate::contender::codec::value::Value;
 use crate::contender::{Contender, Failure, Origin, announce};
 use crate::measure::Effort;
 use crate::sample::Sample;
 
 pub(crate) const FLOOR: Contender = Contender {
     name: "floor",
-    cases: ALL,
+    refusal: |_| None,
     encoding: None,
     origin: Origin::Pair {
         serve: |case| serve(Case::parse(case)?),
@@ -23,48 +25,92 @@ pub(crate) const FLOOR: Contender = Contender {
     },
 };
 
-/// Bytes of the request that calls `nothing` of the object `calls`.
+/// Bytes of a request that calls an operation of the object `calls`, without the operation's name and the
+/// encoded parameters.
 ///
 /// ```text
-/// | header 14 | id 4 | name 6 | category 1 | facet 1 | operation 8 | mode 1 | context 1 | parameters 6 |
+/// | header 14 | id 4 | name 6 | category 1 | facet 1 | operation 1.. | mode 1 | context 1 | parameters 6.. |
 /// ```
-const REQUEST_LEN: usize = 42;
+const REQUEST_LEN: usize = 35;
 
-/// Bytes of its reply: header 14, request id 4, status 1, results 6.
+/// Bytes of the request that calls `nothing`.
+const NOTHING_LEN: usize = REQUEST_LEN + "nothing".len();
+
+/// Bytes of a reply without encoded results: header 14, request id 4, status 1, results 6.
 const REPLY_LEN: usize = 25;
 
 /// Bytes of a batch: header 14, count 4, and requests without header and id.
-const BATCH_MESSAGE_LEN: usize = 18 + BATCH_LEN * (REQUEST_LEN - 18);
+const BATCH_MESSAGE_LEN: usize = 18 + BATCH_LEN * (NOTHING_LEN - 18);
 
-/// Bytes of what is sent in one write, how often, and how many replies come to all of them.
+/// Bytes of the number that acknowledges a value.
+const ACK_LEN: usize = 8;
+
+/// Bytes of what is sent in one write, how often, and how many come back to all of them.
 struct Shape {
     write_len: usize,
     write_count: usize,
-    reply_count: usize,
+    reply_len: usize,
     /// Calls that this makes.
     call_count: usize,
+    /// What ends a request, and also the reply if that is an echo.
+    payload: Vec<u8>,
+    is_echo: bool,
 }
 
 impl Shape {
-    fn of(work: Work) -> Self {
-        let (write_len, write_count, reply_count, call_count) = match work {
-            Work::Twoway | Work::TwowayBlocking | Work::Ami => (REQUEST_LEN, 1, 1, 1),
-            Work::AmiMany => (IN_FLIGHT * REQUEST_LEN, 1, IN_FLIGHT, IN_FLIGHT),
-            Work::Oneway => (REQUEST_LEN, ONEWAYS, 1, ONEWAYS),
-            Work::Batch => (BATCH_MESSAGE_LEN, BATCHES, 1, BATCHES * BATCH_LEN),
-        };
+    fn of(work: Work) -> Result<Self, Failure> {
+        Ok(match work {
+            Work::Twoway | Work::TwowayBlocking | Work::Ami => {
+                Self::empty(NOTHING_LEN, 1, REPLY_LEN, 1)
+            }
+            Work::AmiMany => {
+                let (asked, answered) = (IN_FLIGHT * NOTHING_LEN, IN_FLIGHT * REPLY_LEN);
+                Self::empty(asked, 1, answered, IN_FLIGHT)
+            }
+            Work::Oneway => Self::empty(NOTHING_LEN, ONEWAYS, REPLY_LEN, ONEWAYS),
+            Work::Batch => Self::empty(BATCH_MESSAGE_LEN, BATCHES, REPLY_LEN, BATCHES * BATCH_LEN),
+            Work::Echo(count) => {
+                let payload = Value::Doubles(doubles(count)).to_bytes()?;
+                let reply_len = REPLY_LEN + payload.len();
+                Self {
+                    is_echo: true,
+                    ..Self::with("echo", payload, reply_len)
+                }
+            }
+            Work::AckBytes(count) => {
+                let payload = Value::Bytes(bytes(count)).to_bytes()?;
+                Self::with("takeBytes", payload, REPLY_LEN + ACK_LEN)
+            }
+            Work::AckNested(count) => {
+                let payload = Value::Nested(records(count)).to_bytes()?;
+                Self::with("takeRecords", payload, REPLY_LEN + ACK_LEN)
+            }
+        })
+    }
+
+    fn empty(write_len: usize, write_count: usize, reply_len: usize, call_count: usize) -> Self {
         Self {
             write_len,
             write_count,
-            reply_count,
+            reply_len,
             call_count,
+            payload: Vec::new(),
+            is_echo: false,
+        }
+    }
+
+    fn with(operation: &str, payload: Vec<u8>, reply_len: usize) -> Self {
+        let write_len = REQUEST_LEN + operation.len() + payload.len();
+        Self {
+            payload,
+            ..Self::empty(write_len, 1, reply_len, 1)
         }
     }
 }
 
 fn serve(case: Case) -> Result<(), Failure> {
     if case.is_unix {
-        let path = socket_path("floor");
+        let path = socket_path();
         let listener = UnixListener::bind(&path)?;
         announce(&path)?;
         loop {
@@ -84,21 +130,31 @@ fn serve(case: Case) -> Result<(), Failure> {
 }
 
 /// Answers until the client is gone.
-fn answer(case: Case, stream: impl Read + Write) -> io::Result<()> {
+fn answer(case: Case, stream: impl Read + Write) -> Result<(), Failure> {
     let mut stream = Insistent(stream);
-    let shape = Shape::of(case.work);
-    let replies = vec![0; shape.reply_count * REPLY_LEN];
+    let shape = Shape::of(case.work)?;
+    let reply = vec![0; shape.reply_len];
+    // What is written at once is there at once, as for a servant.
     let mut room = vec![0; shape.write_len.max(64 * 1024)];
     loop {
         let mut due = shape.write_len * shape.write_count;
+        let mut filled = 0;
         while due > 0 {
-            let len = due.min(room.len());
-            match stream.read(&mut room[..len])? {
+            if filled == room.len() {
+                filled = 0;
+            }
+            let end = room.len().min(filled + due);
+            match stream.read(&mut room[filled..end])? {
                 0 => return Ok(()),
-                count => due -= count,
+                count => (due, filled) = (due - count, filled + count),
             }
         }
-        stream.write_all(&replies)?;
+        if shape.is_echo {
+            // A reply is shorter than a request by what stands before the values.
+            stream.write_all(&room[shape.write_len - shape.reply_len..shape.write_len])?;
+        } else {
+            stream.write_all(&reply)?;
+        }
     }
 }
 
@@ -106,29 +162,39 @@ fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
     if case.is_unix {
         let stream = UnixStream::connect(address)?;
         stream.set_nonblocking(case.is_polling)?;
-        return Ok(ask(case, stream, effort)?);
+        return ask(case, stream, effort);
     }
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     stream.set_nonblocking(case.is_polling)?;
-    Ok(ask(case, stream, effort)?)
+    ask(case, stream, effort)
 }
 
-fn ask(case: Case, stream: impl Read + Write, effort: Effort) -> io::Result<Sample> {
+fn ask(case: Case, stream: impl Read + Write, effort: Effort) -> Result<Sample, Failure> {
     let mut stream = Insistent(stream);
-    let shape = Shape::of(case.work);
-    let requests = vec![0; shape.write_len];
-    let mut replies = vec![0; shape.reply_count * REPLY_LEN];
+    let shape = Shape::of(case.work)?;
+    let mut request = vec![0; shape.write_len - shape.payload.len()];
+    request.extend_from_slice(&shape.payload);
+    let mut reply = vec![0; shape.reply_len];
+    let mut ask = || {
+        for _ in 0..shape.write_count {
+            stream.write_all(&request)?;
+        }
+        stream.read_exact(&mut reply)
+    };
+    ask()?;
     let mut stopwatch = effort.stopwatch();
     loop {
-        for _ in 0..shape.write_count {
-            stream.write_all(&requests)?;
-        }
-        stream.read_exact(&mut replies)?;
+        ask()?;
         if !stopwatch.laps(shape.call_count) {
-            return Ok(stopwatch.into_sample());
+            break;
         }
     }
+    if shape.is_echo {
+        let came = reply.ends_with(&shape.payload);
+        expect("whether the same bytes came back", true, came)?;
+    }
+    Ok(stopwatch.into_sample())
 }
 
 /// A socket that may not block, and is asked until it has done what it shall.
@@ -161,40 +227,54 @@ fn insist<T>(mut ask: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use floe_wire::encoding::EncodingVersion;
     use floe_wire::message::{
         BatchWriter, Context, OperationMode, RequestHeader, RequestId, reply,
     };
 
     use super::*;
-    use crate::contender::calls::floe::IDENTITY;
+
+    fn request(operation: &str) -> RequestHeader<'_> {
+        static IDENTITY: LazyLock<floe_wire::reference::Identity> =
+            LazyLock::new(|| "calls".parse().unwrap());
+        static CONTEXT: LazyLock<Context> = LazyLock::new(Context::new);
+        RequestHeader {
+            identity: &IDENTITY,
+            facet: "",
+            operation,
+            mode: OperationMode::Normal,
+            context: &CONTEXT,
+        }
+    }
 
     #[test]
     fn requests_have_the_length_of_those_of_the_protocol() {
-        let context = Context::new();
-        let identity = IDENTITY.parse().unwrap();
-        let header = RequestHeader {
-            identity: &identity,
-            facet: "",
-            operation: "nothing",
-            mode: OperationMode::Normal,
-            context: &context,
-        };
-        let mut message = Vec::new();
-        let id = RequestId(1);
-        header
-            .write(&mut message, id, EncodingVersion::V1_1, |_| ())
-            .unwrap();
-        assert_eq!(message.len(), REQUEST_LEN);
+        for (operation, work, payload_len) in [
+            ("nothing", Work::Twoway, 0),
+            ("echo", Work::Echo(1_000), 5 + 8 * 1_000),
+            ("takeBytes", Work::AckBytes(4), 1 + 4),
+            ("takeRecords", Work::AckNested(1), 1 + 1 + 4 * 16),
+        ] {
+            let mut message = Vec::new();
+            request(operation)
+                .write(&mut message, RequestId(1), EncodingVersion::V1_1, |_| ())
+                .unwrap();
+            let shape = Shape::of(work).unwrap();
+            assert_eq!(message.len() + payload_len, shape.write_len, "{operation}");
+            assert_eq!(shape.payload.len(), payload_len, "{operation}");
+        }
 
         let mut batch = BatchWriter::default();
         for _ in 0..BATCH_LEN {
-            let full = batch.push(&header, 1 << 20, |encoder| {
+            let full = batch.push(&request("nothing"), 1 << 20, |encoder| {
                 encoder.encapsulation(EncodingVersion::V1_1, |_| ());
             });
             assert!(full.unwrap().is_none());
         }
         assert_eq!(batch.finish().unwrap().len(), BATCH_MESSAGE_LEN);
+        assert_eq!(crate::contender::calls::floe::IDENTITY, "calls");
     }
 
     #[test]
@@ -203,5 +283,9 @@ mod tests {
         let id = RequestId(1);
         reply::write_returned(&mut message, id, EncodingVersion::V1_1, |_| ()).unwrap();
         assert_eq!(message.len(), REPLY_LEN);
+        let echo = Shape::of(Work::Echo(10)).unwrap();
+        assert_eq!(echo.reply_len, REPLY_LEN + 1 + 8 * 10);
+        let ack = Shape::of(Work::AckNested(10)).unwrap();
+        assert_eq!(ack.reply_len, REPLY_LEN + 8);
     }
 }

@@ -4,16 +4,16 @@ use std::hint::black_box;
 
 use floe::{Decode, Encode};
 
+use super::ICE_ENCODING;
 use super::task::{Direction, Task};
 use super::value::{Value, decode, encode};
-use super::{ALL_CASES, ICE_ENCODING};
 use crate::contender::{Contender, Failure, Origin};
 use crate::measure::Effort;
 use crate::sample::Sample;
 
 pub(crate) const FLOE: Contender = Contender {
     name: "floe",
-    cases: ALL_CASES,
+    refusal: |_| None,
     encoding: ICE_ENCODING,
     origin: Origin::Alone(work),
 };

@@ -7,19 +7,22 @@ use std::hint::black_box;
 
 use floe::{Decoder, EncodingVersion, View};
 
-use super::task::Task;
-use super::value::Value;
-use super::value::contract::floe_lab::{
+use super::ICE_ENCODING;
+use super::contract::floe_lab::{
     BibliographyView, DoublesView, EntryView, LinesView, OuterSeqView,
 };
-use super::{ALL_DECODING, ICE_ENCODING};
+use super::task::Task;
+use super::value::Value;
 use crate::contender::{Contender, Failure, Origin};
 use crate::measure::Effort;
 use crate::sample::Sample;
 
 pub(crate) const FLOE_VIEW: Contender = Contender {
     name: "floe-view",
-    cases: ALL_DECODING,
+    refusal: |case| {
+        case.ends_with("/encode")
+            .then_some("a view is only decoded")
+    },
     encoding: ICE_ENCODING,
     origin: Origin::Alone(work),
 };

@@ -5,17 +5,12 @@ use std::fmt::Write;
 use floe::{Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, EncodingVersion};
 use serde_json::Value as Json;
 
-use contract::floe_lab::{Author, Bibliography, Bytes, Doubles, Entry, Inner, Lines, Outer};
-use contract::floe_lab::{OuterSeq, PageRange};
-
-#[allow(dead_code, missing_docs)]
-pub(super) mod contract {
-    floe::include_contract!("Codec");
-}
+use super::contract::floe_lab::{Author, Bibliography, Bytes, Doubles, Entry, Inner, Lines, Outer};
+use super::contract::floe_lab::{OuterSeq, PageRange};
 
 /// A value of one of the published types.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Bytes(Bytes),
     Doubles(Doubles),
     Nested(OuterSeq),
@@ -31,7 +26,7 @@ impl Value {
             Some(("doubles", count)) => Some(Self::Doubles(doubles(count.parse().ok()?))),
             Some(_) => None,
             None => match name {
-                "nested" => Some(Self::Nested(nested())),
+                "nested" => Some(Self::Nested(records(RECORDS))),
                 "text" => Some(Self::Text(text())),
                 "bibliography" => Some(Self::Bibliography(bibliography())),
                 _ => None,
@@ -40,7 +35,7 @@ impl Value {
     }
 
     /// Its bytes in the Ice encoding, without an encapsulation around them.
-    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
         let mut bytes = Vec::new();
         match self {
             Self::Bytes(value) => encode(value, &mut bytes),
@@ -70,26 +65,27 @@ pub(super) fn decode<T: Decode>(bytes: &[u8]) -> Result<T, DecodeError> {
 }
 
 /// No two neighbours are equal, so that a lost or moved byte is noticed.
-fn bytes(count: usize) -> Bytes {
+pub(crate) fn bytes(count: usize) -> Bytes {
     (0..count)
         .map(|index| (index * 31 + index / 256) as u8)
         .collect()
 }
 
 /// Numbers that need all their digits.
-fn doubles(count: usize) -> Doubles {
+pub(crate) fn doubles(count: usize) -> Doubles {
     (0..count).map(|index| index as f64 * 0.001).collect()
 }
 
-fn nested() -> OuterSeq {
-    let inner = |number: i64| Inner {
-        l: number,
+/// So many records, each with a sequence of 4 of an integer and a double.
+pub(crate) fn records(count: usize) -> OuterSeq {
+    let inner = |number: usize| Inner {
+        l: number as i64,
         d: number as f64 * 0.25,
     };
-    let outer = |record: i64| Outer {
+    let outer = |record: usize| Outer {
         inner: (0..4).map(|index| inner(record * 4 + index)).collect(),
     };
-    (0..1024).map(outer).collect()
+    (0..count).map(outer).collect()
 }
 
 fn text() -> Lines {
@@ -184,6 +180,9 @@ fn literal(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
+/// Of the case `nested`.
+const RECORDS: usize = 1_024;
+
 const TEXT: &str = include_str!("../../../data/christmas-carol.txt");
 const BIBLIOGRAPHY: &str = include_str!("../../../data/bibliography.json");
 
@@ -203,9 +202,10 @@ mod tests {
 
     #[test]
     fn there_is_a_value_for_each_case_and_for_nothing_else() {
-        for case in super::super::ALL_CASES {
-            let (name, _) = case.split_once('/').unwrap();
-            assert!(Value::named(name).is_some(), "{case}");
+        let codec = crate::scenario::ScenarioInfo::named("codec").unwrap();
+        for case in codec.cases {
+            let (name, _) = case.name.split_once('/').unwrap();
+            assert!(Value::named(name).is_some(), "{name}");
         }
         for name in ["", "bytes", "bytes-x", "words-10"] {
             assert_eq!(Value::named(name), None);

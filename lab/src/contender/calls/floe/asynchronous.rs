@@ -1,0 +1,156 @@
+//! The asynchronous face.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::Poll;
+
+use floe::{Adapter, Communicator, TypedProxy};
+use tokio::runtime::{Builder, Runtime};
+
+use super::contract::floe_calls::{CallsDispatcher, CallsProxy};
+use super::servant::Servant;
+use super::{IDENTITY, endpoint, settings};
+use crate::contender::calls::case::{BATCH_LEN, BATCHES, Case, IN_FLIGHT, ONEWAYS, Work};
+use crate::contender::calls::payload::expect;
+use crate::contender::{Failure, announce};
+use crate::measure::{Effort, Stopwatch};
+use crate::sample::Sample;
+
+pub(super) fn current_thread() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+pub(super) fn multi_thread() -> io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
+}
+
+pub(super) fn serve(runtime: &Runtime, case: Case) -> Result<(), Failure> {
+    let _adapter = runtime.block_on(start_server(case))?;
+    runtime.block_on(std::future::pending())
+}
+
+async fn start_server(case: Case) -> Result<Adapter, Failure> {
+    let communicator = Communicator::with_settings(settings(case));
+    let adapter = communicator.adapter(&endpoint(case)).await?;
+    let proxy = adapter.add(IDENTITY, CallsDispatcher::new(Servant::default()))?;
+    adapter.activate();
+    announce(&proxy.to_string())?;
+    Ok(adapter)
+}
+
+pub(super) fn call(
+    runtime: &Runtime,
+    case: Case,
+    address: &str,
+    effort: Effort,
+) -> Result<Sample, Failure> {
+    let address = address.to_owned();
+    // Calls are made from a task: tokio looks for new input once more before it goes on with what
+    // `block_on` was given, which is a system call for each reply.
+    let calling = runtime.spawn(async move { call_async(case, &address, effort).await });
+    runtime.block_on(calling)?
+}
+
+async fn call_async(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
+    let communicator = Communicator::with_settings(settings(case));
+    let calls: CallsProxy = communicator.proxy(address)?;
+    calls.nothing().await?;
+    let mut client = Client {
+        calls,
+        stopwatch: effort.stopwatch(),
+        made: 1,
+    };
+    match case.work {
+        Work::AmiMany => client.call_many().await?,
+        Work::Oneway => client.call_oneway().await?,
+        Work::Batch => client.call_batches().await?,
+        _ => client.call_twoway().await?,
+    }
+    // None was lost, and none came twice.
+    expect(
+        "the count of calls",
+        client.made,
+        client.calls.count().await?,
+    )?;
+    Ok(client.stopwatch.into_sample())
+}
+
+struct Client {
+    calls: CallsProxy,
+    stopwatch: Stopwatch,
+    /// Calls of `nothing`.
+    made: i64,
+}
+
+impl Client {
+    /// Notes that so many calls were made; whether to make more.
+    fn laps(&mut self, count: usize, uncounted: usize) -> bool {
+        self.made += (count + uncounted) as i64;
+        self.stopwatch.laps(count)
+    }
+
+    async fn call_twoway(&mut self) -> Result<(), Failure> {
+        loop {
+            self.calls.nothing().await?;
+            if !self.laps(1, 0) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn call_many(&mut self) -> Result<(), Failure> {
+        let calls = self.calls.clone();
+        let mut in_flight: Vec<_> = (0..IN_FLIGHT).map(|_| Box::pin(calls.nothing())).collect();
+        loop {
+            for call in &mut in_flight {
+                call.set(calls.nothing());
+                begin(call.as_mut()).await?;
+            }
+            for call in &mut in_flight {
+                call.await?;
+            }
+            if !self.laps(IN_FLIGHT, 0) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn call_oneway(&mut self) -> Result<(), Failure> {
+        let oneway = self.calls.ice_oneway();
+        loop {
+            for _ in 0..ONEWAYS {
+                oneway.nothing().await?;
+            }
+            self.calls.nothing().await?;
+            if !self.laps(ONEWAYS, 1) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn call_batches(&mut self) -> Result<(), Failure> {
+        let batch = self.calls.ice_batch_oneway();
+        loop {
+            for _ in 0..BATCHES {
+                for _ in 0..BATCH_LEN {
+                    batch.nothing().await?;
+                }
+                batch.ice_flush_batch().await?;
+            }
+            self.calls.nothing().await?;
+            if !self.laps(BATCHES * BATCH_LEN, 1) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Sends the request of a call; its reply cannot be there yet.
+async fn begin<T>(mut call: Pin<&mut impl Future<Output = T>>) -> Result<(), Failure> {
+    poll_fn(|context| match call.as_mut().poll(context) {
+        Poll::Ready(_) => Poll::Ready(Err("a call ended as it began".into())),
+        Poll::Pending => Poll::Ready(Ok(())),
+    })
+    .await
+}

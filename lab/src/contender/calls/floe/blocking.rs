@@ -1,0 +1,89 @@
+//! The blocking face: the thread that calls sends and receives by itself.
+
+use floe::Bytes;
+use floe::blocking::{Communicator, Wait};
+
+use super::contract::floe_calls::{CallsDispatcher, CallsProxy};
+use super::servant::Servant;
+use super::{IDENTITY, endpoint, settings};
+use crate::contender::calls::case::{Case, Work};
+use crate::contender::calls::payload::{
+    ack_of_bytes, ack_of_records, bytes, doubles, expect, expect_echo, expect_end_of_echo, records,
+};
+use crate::contender::{Failure, announce};
+use crate::measure::Effort;
+use crate::sample::Sample;
+
+pub(super) fn serve(case: Case) -> Result<(), Failure> {
+    let communicator = Communicator::with_settings(settings(case));
+    let adapter = communicator.adapter(&endpoint(case))?;
+    let proxy = adapter.add(IDENTITY, CallsDispatcher::new(Servant::default()))?;
+    adapter.activate();
+    announce(&proxy.to_string())?;
+    communicator.wait_for_shutdown();
+    Ok(())
+}
+
+pub(super) fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
+    let communicator = Communicator::with_settings(settings(case));
+    let calls: CallsProxy = communicator.proxy(address)?;
+    match case.work {
+        Work::Echo(count) => echo(&calls, &doubles(count), effort),
+        Work::AckBytes(count) => {
+            let payload = Bytes::from(bytes(count));
+            let expected = ack_of_bytes(&payload);
+            repeat(effort, || {
+                expect(
+                    "the acknowledgement",
+                    expected,
+                    calls.take_bytes(&payload).wait()?,
+                )
+            })
+        }
+        Work::AckNested(count) => {
+            let records = records(count);
+            let expected = ack_of_records(&records);
+            repeat(effort, || {
+                expect(
+                    "the acknowledgement",
+                    expected,
+                    calls.take_records(&records).wait()?,
+                )
+            })
+        }
+        _ => twoway(&calls, effort),
+    }
+}
+
+fn twoway(calls: &CallsProxy, effort: Effort) -> Result<Sample, Failure> {
+    let mut made = 0;
+    let sample = repeat(effort, || {
+        made += 1;
+        Ok(calls.nothing().wait()?)
+    })?;
+    expect("the count of calls", made, calls.count().wait()?)?;
+    Ok(sample)
+}
+
+fn echo(calls: &CallsProxy, values: &[f64], effort: Effort) -> Result<Sample, Failure> {
+    expect_echo(values, &calls.echo(values).wait()?)?;
+    let sample = repeat(effort, || {
+        expect_end_of_echo(values, &calls.echo(values).wait()?)
+    })?;
+    expect_echo(values, &calls.echo(values).wait()?)?;
+    Ok(sample)
+}
+
+fn repeat(
+    effort: Effort,
+    mut call: impl FnMut() -> Result<(), Failure>,
+) -> Result<Sample, Failure> {
+    call()?;
+    let mut stopwatch = effort.stopwatch();
+    loop {
+        call()?;
+        if !stopwatch.lap() {
+            return Ok(stopwatch.into_sample());
+        }
+    }
+}

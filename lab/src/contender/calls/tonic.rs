@@ -1,0 +1,75 @@
+//! tonic: gRPC in Rust, in a package of its own that is built with cargo.
+
+use super::case::{Case, Work};
+use super::{CALLS_PROTO, refusal};
+use crate::contender::{CODEC_PROTO, Contender, Origin, Program, peer};
+
+pub(crate) const TONIC: Contender = Contender {
+    name: "tonic",
+    refusal: |case| {
+        refusal(case, |case| match case {
+            Case {
+                is_polling: true, ..
+            } => Some("tokio sleeps, and has no setting to poll"),
+            Case {
+                work: Work::TwowayBlocking,
+                ..
+            } => Some("tonic has no face that blocks"),
+            Case {
+                work: Work::Batch, ..
+            } => Some("gRPC has no batches: see oneway, which is a stream"),
+            _ => None,
+        })
+    },
+    encoding: None,
+    origin: Origin::Built(&Program {
+        peer: &peer::TONIC,
+        folder: "tonic",
+        sources: &[
+            (
+                "Cargo.toml",
+                include_str!("../../../contenders/tonic/Cargo.toml"),
+            ),
+            (
+                "Cargo.lock",
+                include_str!("../../../contenders/tonic/Cargo.lock"),
+            ),
+            (
+                "build.rs",
+                include_str!("../../../contenders/tonic/build.rs"),
+            ),
+            (
+                "src/main.rs",
+                include_str!("../../../contenders/tonic/src/main.rs"),
+            ),
+            (
+                "src/task.rs",
+                include_str!("../../../contenders/tonic/src/task.rs"),
+            ),
+            (
+                "src/server.rs",
+                include_str!("../../../contenders/tonic/src/server.rs"),
+            ),
+            (
+                "src/client.rs",
+                include_str!("../../../contenders/tonic/src/client.rs"),
+            ),
+            CODEC_PROTO,
+            CALLS_PROTO,
+        ],
+        data: None,
+        build: &[
+            &[
+                "cargo",
+                "build",
+                "--release",
+                "--locked",
+                "--target-dir",
+                "target",
+            ],
+            &["cp", "target/release/fresh", "fresh"],
+            // A hundred megabytes that are made again in a minute.
+            &["rm", "-r", "target"],
+        ],
+    }),
+};

@@ -1,0 +1,116 @@
+//! The peers that contenders are built with: how to know which one is installed, and what to install.
+
+/// An installed middleware.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// What tells its version, on stdout or stderr.
+    pub(crate) version: &'static [&'static str],
+    /// What to install where something is missing: packages of Debian, separated by spaces.
+    pub(crate) install: &'static str,
+}
+
+/// The name of a library's file tells its version: `libzmq.so.5.2.4`.
+macro_rules! library {
+    ($name:literal) => {
+        &[
+            "sh",
+            "-c",
+            concat!(
+                "file=$(readlink -e $(g++ -print-file-name=lib",
+                $name,
+                ".so)) && basename $file"
+            ),
+        ]
+    };
+}
+/// ZeroC Ice.
+pub(crate) const ICE: Peer = Peer {
+    version: &["slice2cpp", "--version"],
+    // The first two come with zeroc-ice-all-dev, which the interop tests need.
+    install: "zeroc-ice-compilers libzeroc-ice-dev g++",
+};
+
+/// omniORB, whose translator tells no version.
+pub(crate) const OMNIORB: Peer = Peer {
+    version: library!("omniORB4"),
+    install: "libomniorb4-dev omniidl g++",
+};
+
+/// Fast CDR of Fast DDS, which has no translator.
+pub(crate) const FASTCDR: Peer = Peer {
+    version: library!("fastcdr"),
+    install: "libfastcdr-dev g++",
+};
+
+/// Protocol Buffers.
+pub(crate) const PROTOBUF: Peer = Peer {
+    version: &["protoc", "--version"],
+    install: "libprotobuf-dev protobuf-compiler g++",
+};
+
+/// Cap'n Proto, with its RPC.
+pub(crate) const CAPNP: Peer = Peer {
+    version: &["capnp", "--version"],
+    install: "libcapnp-dev capnproto g++",
+};
+
+/// Cyclone DDS.
+pub(crate) const CYCLONEDDS: Peer = Peer {
+    version: &["idlc", "-v"],
+    install: "cyclonedds-dev cyclonedds-tools g++",
+};
+
+/// gSOAP.
+pub(crate) const GSOAP: Peer = Peer {
+    version: &["soapcpp2", "-V"],
+    install: "gsoap libgsoap-dev g++",
+};
+
+/// ZeroMQ, which has no translator.
+pub(crate) const ZEROMQ: Peer = Peer {
+    version: library!("zmq"),
+    install: "libzmq3-dev g++",
+};
+
+/// gRPC in C++, whose translator tells no version.
+pub(crate) const GRPC: Peer = Peer {
+    version: library!("grpc++"),
+    install: "libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler g++",
+};
+
+/// tonic, from Rust's registry in the version of its lock file, and what it is built with.
+pub(crate) const TONIC: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "cargo --version >&2 && protoc --version >&2 && echo tonic 0.14.9",
+    ],
+    install: "protobuf-compiler (and the Rust toolchain, from rustup.rs)",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_needs_is_what_xtask_installs() {
+        let installed = include_str!("../../../xtask/src/packages.rs");
+        for peer in [
+            ICE, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, GSOAP, ZEROMQ, GRPC,
+        ] {
+            for package in peer.install.split(' ') {
+                // The headers of Ice come with a package that stands for all of them.
+                let package = package.replace("libzeroc-ice-dev", "zeroc-ice-all-dev");
+                assert!(installed.contains(&format!("\"{package}\"")), "{package}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_version_of_tonic_is_that_of_its_lock_file() {
+        let lock = include_str!("../../contenders/tonic/Cargo.lock");
+        let version = TONIC.version.last().unwrap().rsplit(' ').next().unwrap();
+        let locked = format!("name = \"tonic\"\nversion = \"{version}\"\n");
+        assert!(lock.contains(&locked), "{version}");
+    }
+}

@@ -1,0 +1,229 @@
+//! What a run measures: which contender does which case, and what is left out and why.
+
+use std::path::PathBuf;
+
+use crate::contender::Ready;
+use crate::error::LabError;
+use crate::options::RunOptions;
+use crate::report::LeftOut;
+use crate::run::Progress;
+use crate::scenario::{ScenarioInfo, group};
+
+/// Contenders and cases of a run, before it starts.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Those that can run here, in the order of the report.
+    pub(crate) contenders: Vec<Ready>,
+    /// What to measure, in the order of the report: a case, and the index of a contender.
+    pub(crate) pairs: Vec<(String, usize)>,
+    /// What is not measured.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+impl Plan {
+    /// Makes the contenders ready that were asked for.
+    ///
+    /// # Errors
+    /// [`LabError`]: a name that does not exist, a contender that was asked for by its own name and is not
+    /// available, or nothing to run.
+    pub(crate) fn new(
+        scenario: &ScenarioInfo,
+        options: &RunOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, LabError> {
+        let cases = chosen_cases(scenario, &options.cases)?;
+        let (contenders, mut left_out) = ready_contenders(scenario, options, &cases, progress)?;
+        left_out.extend(contenders.iter().flat_map(|ready| refused(ready, &cases)));
+        let pairs: Vec<_> = cases
+            .iter()
+            .flat_map(|case| {
+                let able = contenders.iter().enumerate();
+                let able = able.filter(|(_, contender)| (contender.refusal)(case).is_none());
+                able.map(|(index, _)| (case.clone(), index))
+            })
+            .collect();
+        if pairs.is_empty() {
+            return Err(LabError::NothingToRun { left_out });
+        }
+        Ok(Self {
+            contenders,
+            pairs,
+            left_out,
+        })
+    }
+}
+
+/// Listed cases in the order of the report, then others as they were asked for.
+fn chosen_cases(scenario: &ScenarioInfo, asked: &[String]) -> Result<Vec<String>, LabError> {
+    let listed = scenario.cases.iter().map(|case| case.name);
+    let means = |asked: &str, case: &str| asked == case || asked == group(case);
+    let is_listed = |asked: &str| listed.clone().any(|case| means(asked, case));
+    let others = || asked.iter().filter(|asked| !is_listed(asked));
+    if let Some(unknown) = others().find(|name| !(scenario.knows)(name)) {
+        let families = scenario.families.iter().map(|family| family.name);
+        return Err(unknown_name("case", unknown, listed.chain(families)));
+    }
+    let is_chosen = |case: &&str| asked.is_empty() || asked.iter().any(|asked| means(asked, case));
+    let chosen = listed.clone().filter(is_chosen).map(str::to_owned);
+    Ok(chosen.chain(others().cloned()).collect())
+}
+
+/// The contenders that were asked for, or all; and those that are not available.
+fn ready_contenders(
+    scenario: &ScenarioInfo,
+    options: &RunOptions,
+    cases: &[String],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Vec<Ready>, Vec<LeftOut>), LabError> {
+    let asked = &options.contenders;
+    let known = scenario.contender_names();
+    let exists = |asked: &&String| known.iter().any(|name| scenario.means(asked, name));
+    if let Some(unknown) = asked.iter().find(|asked| !exists(asked)) {
+        let groups = scenario.groups.iter().map(|(name, _)| *name);
+        return Err(unknown_name(
+            "contender",
+            unknown,
+            known.into_iter().chain(groups),
+        ));
+    }
+    let own = own_program(options)?;
+    let (mut ready, mut left_out) = (Vec::new(), Vec::new());
+    for candidate in scenario.contenders {
+        let is_meant = |asked: &String| scenario.means(asked, candidate.name);
+        if !asked.is_empty() && !asked.iter().any(is_meant) {
+            continue;
+        }
+        let contender = candidate.name.to_owned();
+        progress(Progress::Preparing {
+            contender: contender.clone(),
+        });
+        match candidate.prepare(scenario.name, &own) {
+            Ok(prepared) => ready.push(prepared),
+            Err(reason) if asked.contains(&contender) => {
+                return Err(LabError::Unavailable { contender, reason });
+            }
+            Err(reason) => {
+                left_out.push(LeftOut {
+                    contender: contender.clone(),
+                    cases: cases.to_vec(),
+                    reason: reason.clone(),
+                });
+                progress(Progress::Skipped { contender, reason });
+            }
+        }
+    }
+    Ok((ready, left_out))
+}
+
+/// The cases that a contender does not offer, by reason.
+fn refused(contender: &Ready, cases: &[String]) -> Vec<LeftOut> {
+    let mut refused: Vec<LeftOut> = Vec::new();
+    for case in cases {
+        let Some(reason) = (contender.refusal)(case) else {
+            continue;
+        };
+        match refused.iter_mut().find(|other| other.reason == reason) {
+            Some(other) => other.cases.push(case.clone()),
+            None => refused.push(LeftOut {
+                contender: contender.name.to_owned(),
+                cases: vec![case.clone()],
+                reason: reason.to_owned(),
+            }),
+        }
+    }
+    refused
+}
+
+fn unknown_name<'a>(
+    kind: &'static str,
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> LabError {
+    LabError::Unknown {
+        kind,
+        name: name.to_owned(),
+        known: known.map(str::to_owned).collect(),
+    }
+}
+
+fn own_program(options: &RunOptions) -> Result<PathBuf, LabError> {
+    match &options.program {
+        Some(program) => Ok(program.clone()),
+        None => std::env::current_exe()
+            .map_err(|source| LabError::system("find the program that runs", source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn names_that_do_not_exist_are_answered_with_those_that_do() {
+        let rpc = ScenarioInfo::named("rpc").unwrap();
+        let error = chosen_cases(rpc, &owned(&["echo-5", "threeway"])).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("expected a case of twoway, "), "{text}");
+        assert!(text.ends_with("ack-nested-N, got \"threeway\""), "{text}");
+        let options = RunOptions {
+            contenders: owned(&["flow"]),
+            ..RunOptions::default()
+        };
+        let error = Plan::new(rpc, &options, &mut |_| ()).unwrap_err();
+        assert!(error.to_string().contains("floor, floe"), "{error}");
+        assert_eq!(
+            ScenarioInfo::named("cpr").unwrap_err().to_string(),
+            "expected a scenario of rpc, codec, got \"cpr\""
+        );
+    }
+
+    #[test]
+    fn a_name_before_a_slash_stands_for_all_cases_that_begin_so() {
+        let codec = ScenarioInfo::named("codec").unwrap();
+        let chosen = |names: &[&str]| chosen_cases(codec, &owned(names)).unwrap();
+        assert_eq!(chosen(&["text"]), ["text/encode", "text/decode"]);
+        assert_eq!(chosen(&["nested/decode"]), ["nested/decode"]);
+        assert_eq!(chosen(&[]).len(), codec.cases.len());
+    }
+
+    #[test]
+    fn a_case_of_a_family_can_have_any_number() {
+        let rpc = ScenarioInfo::named("rpc").unwrap();
+        let chosen = chosen_cases(rpc, &owned(&["echo-77-unix", "echo-1000", "twoway"])).unwrap();
+        assert_eq!(chosen, ["twoway", "echo-1000", "echo-77-unix"]);
+    }
+
+    #[test]
+    fn what_a_contender_does_not_offer_is_left_out_with_the_reason() {
+        let codec = ScenarioInfo::named("codec").unwrap();
+        let options = RunOptions {
+            contenders: owned(&["floe", "floe-view"]),
+            cases: owned(&["text", "nested"]),
+            program: Some(PathBuf::from("floe")),
+            ..RunOptions::default()
+        };
+        let plan = Plan::new(codec, &options, &mut |_| ()).unwrap();
+        assert_eq!(plan.pairs.len(), 6);
+        let [left_out] = plan.left_out.as_slice() else {
+            panic!("expected one reason, got {:?}", plan.left_out);
+        };
+        assert_eq!(left_out.contender, "floe-view");
+        assert_eq!(left_out.cases, ["nested/encode", "text/encode"]);
+        let alone = RunOptions {
+            contenders: owned(&["floe-view"]),
+            cases: owned(&["text/encode"]),
+            ..options
+        };
+        let error = Plan::new(codec, &alone, &mut |_| ())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.ends_with("not offered by floe-view: text/encode: a view is only decoded"),
+            "{error}"
+        );
+    }
+}
