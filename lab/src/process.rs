@@ -1,6 +1,6 @@
 //! Processes of contenders: started, heard, and surely ended.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -120,12 +120,17 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> std::io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        // Short, since the path of a socket must be.
-        let name = format!("floe-lab-{}-{count}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path)?;
-        Ok(Self(path))
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            // Short, since the path of a socket must be.
+            let name = format!("floe-lab-{}-{count}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match std::fs::create_dir(&path) {
+                // Left behind by a process that had this number and was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                created => return created.map(|()| Self(path)),
+            }
+        }
     }
 }
 

@@ -65,6 +65,8 @@ impl Arrows {
             "floe-soak" => (&["floe", "floe-tests"], false),
             "xtask" => (&[], false),
             _ if path.starts_with("examples/") => (&["floe"], false),
+            // A peer knows nothing of ours.
+            _ if path.starts_with("lab/contenders/") => (&[], false),
             _ => return None,
         };
         Some(Self {

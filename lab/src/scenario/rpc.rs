@@ -3,7 +3,7 @@
 use super::{Processes, ScenarioInfo, case};
 use crate::contender::calls::case::Case;
 use crate::contender::calls::{
-    CAPNP, FLOE, FLOE_THREADS, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
+    CAPNP, CYCLONEDDS, FLOE, FLOE_THREADS, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
 };
 
 /// Each case in all its variants: over what, and whether both sides poll.
@@ -37,6 +37,7 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
         &GRPC_CPP,
         &ZEROMQ,
         &CAPNP,
+        &CYCLONEDDS,
     ],
     groups: &[("grpc", &["tonic", "grpc-cpp"])],
     processes: Processes::ServerAndClient,
@@ -76,6 +77,7 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
         ("grpc-cpp", "floe"),
         ("zeromq", "floe"),
         ("capnp", "floe"),
+        ("cyclonedds", "floe"),
     ],
 };
 

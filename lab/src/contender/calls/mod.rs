@@ -6,6 +6,7 @@
 
 mod capnp;
 pub(crate) mod case;
+mod cyclonedds;
 mod floe;
 mod floor;
 mod grpc_cpp;
@@ -16,6 +17,7 @@ mod tonic;
 mod zeromq;
 
 pub(crate) use capnp::CAPNP;
+pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use floe::{FLOE, FLOE_THREADS};
 pub(crate) use floor::FLOOR;
 pub(crate) use grpc_cpp::GRPC_CPP;

@@ -10,7 +10,9 @@ pub(crate) const OMNIORB: Contender = Contender {
         refusal(case, |case| match case {
             Case {
                 is_polling: true, ..
-            } => Some("omniORB waits in the kernel, and has no setting to poll"),
+            } => Some(
+                "omniORB cannot poll: who spins over one of its pollers watches a thread that sleeps",
+            ),
             Case {
                 work: Work::Batch, ..
             } => Some("CORBA has no batches"),

@@ -13,7 +13,7 @@ pub(crate) const ZEROMQ: Contender = Contender {
             } => Some("the thread of ZeroMQ that reads sleeps, whatever the others do"),
             Case {
                 work: Work::Batch, ..
-            } => Some("ZeroMQ batches by itself: see oneway"),
+            } => Some("ZeroMQ makes batches by itself: see oneway"),
             _ => None,
         })
     },

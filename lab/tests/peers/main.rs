@@ -1,0 +1,103 @@
+//! The peers that only the lab measures: each is built, answers, and is checked by its own client.
+//!
+//! The gate does not install them, so that `cargo test` leaves this out: `cargo xtask install --lab`, then
+//! `cargo test -p floe-lab --test peers`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use floe_lab::{LabError, RunOptions, run};
+
+/// A case of each kind, of which a contender offers those that it knows.
+const RPC: &[&str] = &[
+    "twoway",
+    "twoway-unix",
+    "twoway-blocking",
+    "ami",
+    "ami-1000",
+    "ami-1000-unix",
+    "oneway",
+    "oneway-unix",
+    "echo-1",
+    "echo-1000000",
+    "echo-300-unix",
+    "ack-bytes-1",
+    "ack-bytes-65536-unix",
+    "ack-nested-1",
+    "ack-nested-1024-unix",
+];
+
+const CODEC: &[&str] = &[
+    "bytes-1000",
+    "doubles-1000",
+    "nested",
+    "text",
+    "bibliography",
+];
+
+/// Runs the cases that the contender offers: a client fails if it is answered wrongly.
+fn measure(scenario: &str, contender: &str, cases: &[&str], offered: usize) {
+    let options = RunOptions {
+        contenders: vec![contender.to_owned()],
+        cases: cases.iter().map(|&name| name.to_owned()).collect(),
+        rounds: 1,
+        round_time: Duration::from_millis(20),
+        program: Some(PathBuf::from(env!("CARGO_BIN_EXE_floe-lab-contender"))),
+        ..RunOptions::default()
+    };
+    match run(scenario, &options, &mut |_| ()) {
+        Ok(report) => {
+            let measured: Vec<_> = report.results.iter().map(|result| &*result.case).collect();
+            assert_eq!(measured.len(), offered, "{measured:?}");
+            assert!(report.results.iter().all(|result| result.p50 > 0.0));
+        }
+        Err(LabError::Unavailable { contender, reason }) => {
+            eprintln!("SKIPPED: {contender}: {reason}");
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn omniorb_answers_over_both_transports() {
+    measure("rpc", "omniorb", RPC, 15);
+}
+
+#[test]
+fn tonic_answers_over_both_transports() {
+    measure("rpc", "tonic", RPC, 14);
+}
+
+#[test]
+fn grpc_in_cpp_answers_over_both_transports() {
+    measure("rpc", "grpc-cpp", RPC, 15);
+}
+
+#[test]
+fn zeromq_answers_over_both_transports() {
+    measure("rpc", "zeromq", RPC, 15);
+}
+
+#[test]
+fn capnp_answers_over_both_transports() {
+    measure("rpc", "capnp", RPC, 15);
+}
+
+#[test]
+fn cyclonedds_answers_over_udp() {
+    measure("rpc", "cyclonedds", RPC, 8);
+}
+
+#[test]
+fn those_that_encode_decode_what_they_encoded() {
+    for contender in [
+        "omniorb",
+        "fastcdr",
+        "protobuf",
+        "capnp",
+        "cyclonedds",
+        "gsoap",
+    ] {
+        measure("codec", contender, CODEC, 10);
+    }
+}
