@@ -23,9 +23,10 @@ impl Report {
             text.push('\n');
             text.push_str(&aligned(&rows));
         }
-        for left_out in &self.left_out {
+        for (index, left_out) in self.left_out.iter().enumerate() {
+            let gap = if index == 0 { "\n" } else { "" };
             // Writing to a string cannot fail, here and below.
-            let _ = write!(text, "\n{left_out}\n");
+            let _ = writeln!(text, "{gap}{left_out}");
         }
         for note in &self.notes {
             let _ = write!(text, "\nnote: {note}\n");
