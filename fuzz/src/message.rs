@@ -11,16 +11,30 @@ use floe_wire::message::{IncomingRequest, Message, Outcome};
 /// Whatever the bytes are, this must end, and without a panic.
 pub(crate) fn run(input: &[u8]) {
     for role in [Role::Server, Role::Client] {
-        run_as(role, input);
+        let alone = run_as(role, input, false);
+        let together = run_as(role, input, true);
+        assert_eq!(
+            alone, together,
+            "requests are the same however they are taken"
+        );
     }
 }
 
-fn run_as(role: Role, input: &[u8]) {
+/// The events of all requests, which are taken one by one, or those together that arrived together.
+fn run_as(role: Role, input: &[u8], takes_runs: bool) -> Vec<bytes::Bytes> {
+    let mut events = Vec::new();
     let mut output = Vec::new();
     let mut connection = Connection::new(role, &mut output);
     let mut input = BytesMut::from(input);
     let mut decompressor = Decompressor::default();
-    while let Ok(Some(message)) = Message::split(&mut input, SIZE_MAX) {
+    loop {
+        if takes_runs && let Some(event) = connection.take_requests(&mut input, SIZE_MAX) {
+            read(event, &mut connection, &mut output, &mut events);
+            continue;
+        }
+        let Ok(Some(message)) = Message::split(&mut input, SIZE_MAX) else {
+            break;
+        };
         let Ok(message) = decompressor.decompress(message, SIZE_MAX) else {
             connection.fail();
             break;
@@ -34,7 +48,7 @@ fn run_as(role: Role, input: &[u8]) {
             connection.expect_reply(id, ());
         }
         match connection.handle_message(message.clone(), &mut output) {
-            Ok(event) => read(event, &mut connection, &mut output),
+            Ok(event) => read(event, &mut connection, &mut output, &mut events),
             Err(error) => {
                 assert!(!error.to_string().is_empty());
                 connection.fail();
@@ -43,17 +57,26 @@ fn run_as(role: Role, input: &[u8]) {
         }
     }
     connection.close(&mut output);
+    events
 }
 
-fn read(event: Event<()>, connection: &mut Connection<()>, output: &mut Vec<u8>) {
-    match event {
-        Event::Request(request) => {
-            read_request(&request);
-            if !request.id().is_oneway() {
-                connection.handle_dispatched(output);
-            }
+fn read(
+    event: Event<()>,
+    connection: &mut Connection<()>,
+    output: &mut Vec<u8>,
+    events: &mut Vec<bytes::Bytes>,
+) {
+    let mut read_one = |request: IncomingRequest| {
+        read_request(&request);
+        events.push(request.event());
+        if !request.id().is_oneway() {
+            connection.handle_dispatched(output);
         }
-        Event::Batch(batch) => batch.for_each(|request| read_request(&request)),
+    };
+    match event {
+        Event::Request(request) => read_one(request),
+        Event::Run(run) => run.for_each(read_one),
+        Event::Batch(batch) => batch.for_each(read_one),
         Event::Reply((), reply) => {
             if let Ok(Outcome::Returned(bytes) | Outcome::UserException(bytes)) = reply.outcome() {
                 assert!(

@@ -163,6 +163,7 @@ impl World {
             Event::Validated => self.validated(joint),
             Event::Reply(token, reply) => self.replied(joint, side, token, reply),
             Event::Request(request) => self.dispatch(joint, side, &request),
+            Event::Run(_) => unreachable!("its requests were taken apart"),
             Event::Batch(batch) => {
                 for request in batch {
                     self.dispatch(joint, side, &request);

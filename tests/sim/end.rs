@@ -155,6 +155,15 @@ impl End {
     /// Source: `take_messages` in `crates/runtime/src/connection/reading.rs`.
     pub(crate) fn take_messages(&mut self, message_size_max: usize) {
         while !self.machine.is_closed() {
+            match self
+                .machine
+                .take_requests(&mut self.input, message_size_max)
+            {
+                // Here each is dispatched at a time of its own.
+                Some(Event::Run(run)) => self.events.extend(run.map(Event::Request)),
+                Some(event) => self.events.push_back(event),
+                None => {}
+            }
             let message = Message::split(&mut self.input, message_size_max);
             let message = message.expect("the network changes no byte");
             let Some(message) = message else { return };

@@ -228,7 +228,7 @@ impl<T> Connection<T> {
             return None;
         }
         let run = IncomingRun::split(input, size_max)?;
-        if !self.is_active() {
+        if !self.is_dispatching_new() {
             return Some(Event::Nothing);
         }
         self.dispatch_count += run.twoway_count();
