@@ -657,8 +657,8 @@ impl<S: LossListener> LossListenerDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> Result<::floe::Response, ::floe::SystemException> {
-        match request.operation() {
-            "lost" => {
+        match request.operation_bytes() {
+            b"lost" => {
                 let (topic, count, total) = request
                     .decode(
                         ::floe::OperationMode::Normal,
@@ -687,6 +687,7 @@ impl<S: LossListener> LossListenerDispatcher<S> {
                     )
             }
         }
+            .map(|response| response.by(self))
     }
 }
 
