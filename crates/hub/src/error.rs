@@ -46,6 +46,10 @@ pub(crate) enum ChangeError {
     TopicExists,
     /// An object of this identity is subscribed already.
     AlreadySubscribed,
+    /// The topic is linked to that one already.
+    LinkExists,
+    /// The topic is not linked to that one.
+    NoSuchLink,
     /// The topic was destroyed meanwhile.
     TopicGone,
     /// Topic and subscriber would have the same identity as another object, or a longer one than
@@ -66,6 +70,8 @@ impl fmt::Display for ChangeError {
         match self {
             Self::TopicExists => f.write_str("the topic exists already"),
             Self::AlreadySubscribed => f.write_str("the object is subscribed already"),
+            Self::LinkExists => f.write_str("the topics are linked already"),
+            Self::NoSuchLink => f.write_str("the topics are not linked"),
             Self::TopicGone => f.write_str("the topic was destroyed"),
             Self::Unnameable(reason) => f.write_str(reason),
             Self::Store(error) => error.fmt(f),

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use floe_wire::encoding::{Decoder, EncodingVersion};
-use floe_wire::message::IncomingRequest;
+use floe_wire::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
+use floe_wire::message::{IncomingRequest, OperationMode};
 
 /// Operation, mode, context and parameters of a request, as they stood on the wire.
 ///
@@ -52,6 +52,48 @@ impl Event {
     /// Never: an event has at least an operation's size, a mode, a context and an encapsulation.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+}
+
+/// The bytes of an event in their parts, unopened.
+///
+/// ```text
+/// | operation | mode | context | parameters |
+/// |------ head ------|
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventParts<'a> {
+    /// The operation with its size in front, and the mode.
+    pub head: &'a [u8],
+    /// The context: the number of its entries, and each key and value.
+    pub context: &'a [u8],
+    /// The encapsulation of the parameters, header included.
+    pub parameters: &'a [u8],
+}
+
+impl<'a> EventParts<'a> {
+    /// Parts the bytes of an event, as [`Event::as_bytes`] and [`Events::iter`] give them, and
+    /// checks them all but the parameters, which stay closed.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if they are no event.
+    pub fn parse(event: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut decoder = Decoder::new(event, EncodingVersion::V1_0);
+        decoder.str("operation")?;
+        decoder.get::<OperationMode>()?;
+        let head = decoder.position();
+        for _ in 0..decoder.count(2, "context")? {
+            decoder.str("context key")?;
+            decoder.str("context value")?;
+        }
+        let context = decoder.position();
+        decoder.encapsulation()?;
+        decoder.finish_exact("event")?;
+        Ok(Self {
+            head: &event[..head],
+            context: &event[head..context],
+            parameters: &event[context..],
+        })
     }
 }
 
@@ -141,9 +183,9 @@ impl From<Event> for Events {
     }
 }
 
-/// Copies events into one piece of memory.
+/// Puts events into one piece of memory.
 #[derive(Debug, Default)]
-pub(crate) struct EventsBuilder {
+pub struct EventsBuilder {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     /// How long, and how many, the last ones were: the next are likely to be as many.
@@ -168,13 +210,39 @@ impl EventsBuilder {
         true
     }
 
+    /// Adds the event that `write` appends: its operation, mode, context and parameters, in the
+    /// protocol's order.
+    ///
+    /// # Errors
+    /// That of `write`, or [`DecodeError`] if it is no event, or one too much for 4 GiB; nothing is
+    /// added then.
+    pub fn push_with(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let start = self.bytes.len();
+        let written = write(&mut self.bytes).and_then(|()| {
+            EventParts::parse(&self.bytes[start..])?;
+            u32::try_from(self.bytes.len()).map_err(|_| DecodeError {
+                kind: DecodeErrorKind::InvalidValue(self.bytes.len() as i64),
+                what: "length of all events",
+                offset: start,
+            })
+        });
+        match written {
+            Ok(end) => self.ends.push(end),
+            Err(_) => self.bytes.truncate(start),
+        }
+        written.map(drop)
+    }
+
     /// Length of what was added, in bytes.
     pub(crate) fn byte_len(&self) -> usize {
         self.bytes.len()
     }
 
     /// What was added; `None` if nothing was. The builder is empty afterwards, and holds no memory.
-    pub(crate) fn finish(&mut self) -> Option<Events> {
+    pub fn finish(&mut self) -> Option<Events> {
         let ends = std::mem::take(&mut self.ends);
         let bytes = std::mem::take(&mut self.bytes);
         self.last = (bytes.len(), ends.len());
@@ -217,5 +285,29 @@ mod tests {
             }
         }
         assert!(EventsBuilder::default().finish().is_none());
+    }
+
+    #[test]
+    fn an_event_is_parted_and_built_and_what_is_none_is_refused_without_a_trace() {
+        let event = b"\x02op\x01\x01\x01k\x01v\x06\0\0\0\x01\x01";
+        let parts = EventParts::parse(event).unwrap();
+        assert_eq!(parts.head, b"\x02op\x01");
+        assert_eq!(parts.context, b"\x01\x01k\x01v");
+        assert_eq!(parts.parameters, b"\x06\0\0\0\x01\x01");
+        let mut builder = EventsBuilder::default();
+        let mut push = |bytes: &[u8]| {
+            builder.push_with(|buffer| {
+                buffer.extend_from_slice(bytes);
+                Ok(())
+            })
+        };
+        push(event).unwrap();
+        for cut in 0..event.len() {
+            push(&event[..cut]).unwrap_err();
+        }
+        push(&[&event[..], b"x"].concat()).unwrap_err();
+        push(event).unwrap();
+        let events = builder.finish().expect("there are two");
+        assert_eq!(events.iter().collect::<Vec<_>>(), [&event[..], event]);
     }
 }

@@ -63,7 +63,7 @@ pub use adapter::{
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};
 pub use error::{AdapterError, InvokeError, LocalError};
-pub use event::{Event, Events};
+pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit::ImplicitContext;
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
 pub use proxy::{OperationInfo, Proxy, TypedProxy};

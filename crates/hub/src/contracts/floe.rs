@@ -119,12 +119,16 @@ impl ::floe::Tagged for SubscriberState {
     const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
 }
 
-/// A subscriber. Each event is in exactly one place:
+/// A subscriber, or a link to another topic. Each event is in exactly one place:
 /// offered = delivered + all losses + queued + outstanding.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SubscriberInfo {
-    /// The object that gets the events; its mode is the mode of delivery.
+    /// The object that gets the events, its mode being the mode of delivery; of a link, the topic that it leads to.
     pub subscriber: Option<::floe::Proxy>,
+    /// Whether it is a link.
+    pub is_link: bool,
+    /// What the link costs; an event that costs more was not meant for it. 0 for a subscriber.
+    pub cost: i32,
     /// The quality of service that it asked for.
     pub qos: ::floe::contracts::ice_storm::QoS,
     /// How it is doing.
@@ -148,6 +152,8 @@ impl ::floe::Encode for SubscriberInfo {
     #[inline]
     fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
         encoder.put(&self.subscriber);
+        encoder.put(&self.is_link);
+        encoder.put(&self.cost);
         encoder.put(&self.qos);
         encoder.put(&self.state);
         encoder.put(&self.offered);
@@ -161,6 +167,7 @@ impl ::floe::Encode for SubscriberInfo {
 
 impl ::floe::Decode for SubscriberInfo {
     const MIN_WIRE_LEN: usize = <Option<::floe::Proxy> as ::floe::Decode>::MIN_WIRE_LEN
+        + <bool as ::floe::Decode>::MIN_WIRE_LEN + <i32 as ::floe::Decode>::MIN_WIRE_LEN
         + <::floe::contracts::ice_storm::QoS as ::floe::Decode>::MIN_WIRE_LEN
         + <SubscriberState as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
@@ -170,6 +177,8 @@ impl ::floe::Decode for SubscriberInfo {
     const PACKED_LEN: Option<usize> = ::floe::packed_len(
         &[
             <Option<::floe::Proxy> as ::floe::Decode>::PACKED_LEN,
+            <bool as ::floe::Decode>::PACKED_LEN,
+            <i32 as ::floe::Decode>::PACKED_LEN,
             <::floe::contracts::ice_storm::QoS as ::floe::Decode>::PACKED_LEN,
             <SubscriberState as ::floe::Decode>::PACKED_LEN,
             <i64 as ::floe::Decode>::PACKED_LEN,
@@ -185,6 +194,8 @@ impl ::floe::Decode for SubscriberInfo {
     fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
         Ok(Self {
             subscriber: decoder.get()?,
+            is_link: decoder.get()?,
+            cost: decoder.get()?,
             qos: decoder.get()?,
             state: decoder.get()?,
             offered: decoder.get()?,
@@ -201,6 +212,8 @@ impl ::floe::Decode for SubscriberInfo {
         decoder: &mut ::floe::Decoder<'_>,
     ) -> Result<(), ::floe::DecodeError> {
         decoder.get_into(&mut self.subscriber)?;
+        decoder.get_into(&mut self.is_link)?;
+        decoder.get_into(&mut self.cost)?;
         decoder.get_into(&mut self.qos)?;
         decoder.get_into(&mut self.state)?;
         decoder.get_into(&mut self.offered)?;
@@ -218,7 +231,7 @@ impl ::floe::Tagged for SubscriberInfo {
     const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
 }
 
-/// The subscribers of a topic, in the order of subscription.
+/// The subscribers and links of a topic, in the order of their creation.
 pub type SubscriberInfoSeq = Vec<SubscriberInfo>;
 
 /// A topic, as counted since the hub started.
@@ -228,6 +241,8 @@ pub struct TopicInfo {
     pub name: String,
     /// Events that were published to it.
     pub published: i64,
+    /// Events that came over links from other topics; they are not among the published.
+    pub forwarded: i64,
     /// Deliveries to all subscribers, those that have left included.
     pub delivered: i64,
     /// Events that did not reach a subscriber, those that have left included.
@@ -241,6 +256,7 @@ impl ::floe::Encode for TopicInfo {
     fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
         encoder.put(&self.name);
         encoder.put(&self.published);
+        encoder.put(&self.forwarded);
         encoder.put(&self.delivered);
         encoder.put(&self.lost);
         encoder.put(&self.subscribers);
@@ -250,11 +266,13 @@ impl ::floe::Encode for TopicInfo {
 impl ::floe::Decode for TopicInfo {
     const MIN_WIRE_LEN: usize = <String as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <i64 as ::floe::Decode>::MIN_WIRE_LEN
         + <Losses as ::floe::Decode>::MIN_WIRE_LEN
         + <SubscriberInfoSeq as ::floe::Decode>::MIN_WIRE_LEN;
     const PACKED_LEN: Option<usize> = ::floe::packed_len(
         &[
             <String as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
             <i64 as ::floe::Decode>::PACKED_LEN,
             <i64 as ::floe::Decode>::PACKED_LEN,
             <Losses as ::floe::Decode>::PACKED_LEN,
@@ -267,6 +285,7 @@ impl ::floe::Decode for TopicInfo {
         Ok(Self {
             name: decoder.get()?,
             published: decoder.get()?,
+            forwarded: decoder.get()?,
             delivered: decoder.get()?,
             lost: decoder.get()?,
             subscribers: decoder.get()?,
@@ -279,6 +298,7 @@ impl ::floe::Decode for TopicInfo {
     ) -> Result<(), ::floe::DecodeError> {
         decoder.get_into(&mut self.name)?;
         decoder.get_into(&mut self.published)?;
+        decoder.get_into(&mut self.forwarded)?;
         decoder.get_into(&mut self.delivered)?;
         decoder.get_into(&mut self.lost)?;
         decoder.get_into(&mut self.subscribers)?;

@@ -5,10 +5,12 @@
 //! - `limits.rs`: how much may wait, and what happens to the rest
 //! - `accounts.rs`: what became of events
 //! - `qos.rs`: what a subscriber asks for
+//! - `link.rs`: links between topics: what passes, and how it is written
 //! - `names.rs`: which object an identity names
 
 mod accounts;
 mod limits;
+mod link;
 mod names;
 mod qos;
 mod queue;
@@ -16,8 +18,10 @@ mod subscription;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
+pub(crate) use link::{Cost, decode_forward, encode_forward};
 pub(crate) use names::{
-    ObjectName, is_too_long, publisher_name, subscriber_publisher_name, topic_name,
+    ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
+    topic_name,
 };
 pub(crate) use qos::{Delivery, Qos, QosError};
 pub(crate) use subscription::{Failure, OverflowNotice, Snapshot, State, Subscription, Turn};

@@ -8,6 +8,7 @@ const KEY_LEN_MAX: usize = 511;
 
 const TOPIC_PREFIX: &str = "topic.";
 const PUBLISHER_SUFFIX: &str = ".publish";
+const RECEIVER_SUFFIX: &str = ".link";
 
 /// What the name part of an identity may stand for.
 ///
@@ -21,6 +22,8 @@ pub(crate) enum ObjectName<'a> {
     Topic(&'a str),
     /// `T.publish`
     Publisher(&'a str),
+    /// `T.link`
+    LinkReceiver(&'a str),
     /// `topic.T.publish.S`, S being the text of the subscriber's identity; here the whole name.
     SubscriberPublisher(&'a str),
 }
@@ -33,6 +36,7 @@ impl<'a> ObjectName<'a> {
             (name == "TopicManager").then_some(Self::TopicManager),
             topic.map(Self::Topic),
             name.strip_suffix(PUBLISHER_SUFFIX).map(Self::Publisher),
+            name.strip_suffix(RECEIVER_SUFFIX).map(Self::LinkReceiver),
             topic.map(|_| Self::SubscriberPublisher(name)),
         ];
         candidates.into_iter().flatten()
@@ -47,6 +51,17 @@ pub(crate) fn topic_name(topic: &str) -> String {
 /// The name of a topic's publisher object.
 pub(crate) fn publisher_name(topic: &str) -> String {
     format!("{topic}{PUBLISHER_SUFFIX}")
+}
+
+/// The name of the object that takes what links bring to a topic.
+pub(crate) fn receiver_name(topic: &str) -> String {
+    format!("{topic}{RECEIVER_SUFFIX}")
+}
+
+/// The topic that an object of this name is; the whole name if it has none of ours, as topics of
+/// very old services.
+pub(crate) fn named_topic(name: &str) -> &str {
+    name.strip_prefix(TOPIC_PREFIX).unwrap_or(name)
 }
 
 /// The name of the object whose events go to one subscriber alone.
@@ -83,6 +98,8 @@ mod tests {
     fn every_object_is_found_by_the_name_that_it_is_given() {
         assert!(candidates(&topic_name("t")).contains(&ObjectName::Topic("t")));
         assert!(candidates(&publisher_name("t")).contains(&ObjectName::Publisher("t")));
+        assert!(candidates(&receiver_name("t")).contains(&ObjectName::LinkReceiver("t")));
+        assert_eq!(named_topic(&topic_name("topic.t")), "topic.t");
         let name = subscriber_publisher_name("t", &Identity::with_category("n", "c"));
         assert_eq!(name, "topic.t.publish.c/n");
         assert!(candidates(&name).contains(&ObjectName::SubscriberPublisher(&name)));

@@ -12,8 +12,9 @@ pub(crate) const TWOWAY_OUTSTANDING_MAX: usize = 5;
 
 /// How events are delivered to a subscriber.
 ///
-/// Keys of ours begin with `floe.`; unknown keys are ignored, as by IceStorm. `locatorCacheTimeout` and `connectionCached` are
-/// checked but change nothing: they concern locators, which the runtime does not support yet.
+/// Keys of ours begin with `floe.`; unknown keys are ignored, as by IceStorm. `locatorCacheTimeout`
+/// is checked but changes nothing: it concerns proxies without endpoints, which are refused, for
+/// the runtime asks no locator.
 ///
 /// Source: Ice manual, "IceStorm Quality of Service"; observed: IceStorm 3.7.8.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub(crate) struct Qos {
     pub(crate) delivery: Delivery,
     /// Failures before the subscription ends.
     pub(crate) retry_count: RetryCount,
+    /// Whether the connection used last is used again, without a look at the other endpoints of
+    /// the proxy; as the proxy does if none.
+    pub(crate) is_connection_cached: Option<bool>,
     /// What is to happen when the queue is full; the hub's policy if none.
     pub(crate) overflow: Option<OverflowPolicy>,
     /// Events that may wait, if fewer than the hub allows.
@@ -44,6 +48,8 @@ pub(crate) enum Delivery {
         /// The limit.
         outstanding_max: usize,
     },
+    /// All that is queued in one answered call, one call at a time.
+    Link,
 }
 
 /// Failures that are tolerated before a subscription ends.
@@ -98,8 +104,9 @@ impl Qos {
                 "invalid locatorCacheTimeout: expected -1 or more seconds, got {timeout}"
             )));
         }
-        number(qos, "connectionCached", "connection cached setting")?;
+        let cached = number(qos, "connectionCached", "connection cached setting")?;
         Ok(Self {
+            is_connection_cached: cached.map(|cached| cached > 0),
             delivery: Delivery::of(mode, is_ordered),
             retry_count: RetryCount::parse(text("retryCount")),
             overflow: ours(qos, "floe.overflow", str::parse)?,
@@ -107,6 +114,19 @@ impl Qos {
             bytes_max: ours(qos, "floe.queueBytes", limit)?,
             lost_facet: qos.get("floe.lostFacet").cloned(),
         })
+    }
+
+    /// That of a link to another topic.
+    pub(crate) fn of_link() -> Self {
+        Self {
+            delivery: Delivery::Link,
+            retry_count: RetryCount::Unlimited,
+            is_connection_cached: None,
+            overflow: None,
+            events_max: None,
+            bytes_max: None,
+            lost_facet: None,
+        }
     }
 
     /// The limits of the subscriber's queue: what it asked for, within those of the hub.
@@ -252,6 +272,15 @@ mod tests {
         let expected = "invalid connection cached setting (numeric value required): ";
         assert_eq!(error, bad(expected));
         assert!(twoway(&[("colour", "blue")]).is_ok());
+    }
+
+    #[test]
+    fn the_connection_is_cached_if_the_number_is_positive() {
+        let cached = |text| twoway(&[("connectionCached", text)]).unwrap();
+        assert_eq!(cached("1").is_connection_cached, Some(true));
+        assert_eq!(cached("0").is_connection_cached, Some(false));
+        assert_eq!(cached("-1").is_connection_cached, Some(false));
+        assert_eq!(twoway(&[]).unwrap().is_connection_cached, None);
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl<R: Run> Subscription<R> {
             offline_until: None,
             retry_count: qos.retry_count,
             discard_interval,
-            is_twoway: matches!(qos.delivery, Delivery::Twoway { .. }),
+            is_twoway: matches!(qos.delivery, Delivery::Twoway { .. } | Delivery::Link),
             failure_count: 0,
             accounts: Accounts::default(),
             outstanding: 0,

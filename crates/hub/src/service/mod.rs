@@ -2,7 +2,7 @@
 //!
 //! - `hub.rs`: a hub as its user sees it
 //! - `registry.rs`: all topics, and every change to them
-//! - `topic.rs`, `subscriber.rs`: one of each, around the pure core
+//! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
 //! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
 //! - `delivery/`: how events leave, a file for each mode
 //! - `servants/`: the objects that peers invoke
@@ -10,6 +10,7 @@
 mod count;
 mod delivery;
 mod hub;
+mod link;
 mod one_line;
 mod registry;
 mod servants;

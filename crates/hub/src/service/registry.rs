@@ -2,6 +2,10 @@
 //!
 //! A change runs under one lock: it is checked, committed to the store, and then shown. Look-ups
 //! never wait for it.
+//!
+//! - `registry/links.rs`: links between topics
+
+mod links;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -16,11 +20,12 @@ use super::one_line::OneLine;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{
-    ObjectName, Qos, is_too_long, publisher_name, subscriber_publisher_name, topic_name,
+    ObjectName, Qos, is_too_long, publisher_name, receiver_name, subscriber_publisher_name,
+    topic_name,
 };
 use crate::error::{ChangeError, StoreError};
 use crate::settings::HubSettings;
-use crate::store::{Change, Closed, Store, StoredSubscription, StoredTopic};
+use crate::store::{Change, Closed, Store, StoredRecipient, StoredSubscription, StoredTopic};
 
 /// The topics of a hub.
 pub(crate) struct Registry {
@@ -31,6 +36,8 @@ pub(crate) struct Registry {
     changes: Mutex<Changes>,
     has_slow_store: bool,
     deliveries: TaskTracker,
+    /// Those of links within the hub, which end before the others: these deliver what links bring.
+    links_within: TaskTracker,
     /// Ends deliveries at once, whatever they are doing.
     abort: CancellationToken,
 }
@@ -57,6 +64,8 @@ pub(crate) enum Object {
     Topic(Arc<Topic>),
     /// The publisher object of a topic.
     Publisher(Arc<Topic>),
+    /// The object that takes what links bring to a topic.
+    LinkReceiver(Arc<Topic>),
     /// The publisher object of one subscriber.
     SubscriberPublisher(Arc<Subscriber>),
 }
@@ -78,12 +87,18 @@ impl Registry {
                 unremoved: Vec::new(),
             }),
             deliveries: TaskTracker::new(),
+            links_within: TaskTracker::new(),
             abort: CancellationToken::new(),
         });
         for topic in stored {
             let shown = registry.show_topic(topic.name);
-            for subscription in topic.subscriptions {
-                registry.restore(&shown, subscription, communicator);
+            for recipient in topic.recipients {
+                match recipient {
+                    StoredRecipient::Subscription(subscription) => {
+                        registry.restore(&shown, subscription, communicator);
+                    }
+                    StoredRecipient::Link(link) => registry.show_link(&shown, link, communicator),
+                }
             }
         }
         registry
@@ -160,15 +175,11 @@ impl Registry {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
         };
-        // The record of a former subscriber of the same identity is overwritten.
         let change = Change::Subscribe {
             topic: topic.name(),
             subscription: &subscription,
         };
-        self.apply(&mut changes, &change)?;
-        if let Some(former) = former {
-            self.hide_subscriber(topic, &former);
-        }
+        self.replace(&mut changes, topic, former, &change)?;
         let shown = OneLine(proxy);
         tracing::info!("subscribed \"{shown}\" to topic {:?}", topic.name());
         self.show_subscriber(topic, proxy, subscription.qos, qos);
@@ -210,17 +221,19 @@ impl Registry {
 
     /// Delivers what is queued, takes nothing more, and ends all deliveries.
     pub(crate) async fn drain(&self) {
-        self.deliveries.close();
         let recipients: Vec<_> = self.topics().iter().flat_map(|t| t.recipients()).collect();
         let lost_before: Vec<_> = recipients.iter().map(|s| s.snapshot().lost()).collect();
-        recipients.iter().for_each(|subscriber| subscriber.drain());
-        let limit = self.settings.drain_timeout;
-        if tokio::time::timeout(limit, self.deliveries.wait())
-            .await
-            .is_err()
-        {
+        let drained = tokio::time::timeout(self.settings.drain_timeout, async {
+            let within = recipients.iter().filter(|s| s.is_link_within());
+            within.for_each(|link| link.drain());
+            end(&self.links_within).await;
+            recipients.iter().for_each(|subscriber| subscriber.drain());
+            end(&self.deliveries).await;
+        });
+        if drained.await.is_err() {
             self.abort.cancel();
-            self.deliveries.wait().await;
+            end(&self.links_within).await;
+            end(&self.deliveries).await;
         }
         for (subscriber, lost_before) in recipients.iter().zip(lost_before) {
             report_lost(subscriber, lost_before);
@@ -238,7 +251,7 @@ impl Registry {
 
     async fn deliver(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
         tokio::select! {
-            () = delivery::run(&subscriber, &self.settings) => {}
+            () = delivery::run(&subscriber, &self) => {}
             () = self.abort.cancelled() => return,
         }
         // At a shutdown the subscription lives on in the store.
@@ -287,6 +300,21 @@ impl Registry {
         applied
     }
 
+    /// Commits what puts another subscriber in the place of a dead one, if there is one.
+    fn replace(
+        &self,
+        changes: &mut Changes,
+        topic: &Topic,
+        former: Option<Arc<Subscriber>>,
+        change: &Change<'_>,
+    ) -> Result<(), ChangeError> {
+        if let Some(former) = former {
+            // Its record may be one of another kind, which would stay beside the new one.
+            self.remove(changes, topic, &[former])?;
+        }
+        Ok(self.apply(changes, change)?)
+    }
+
     /// Removes those of the subscribers that have not been removed yet.
     fn remove(
         &self,
@@ -317,7 +345,7 @@ impl Registry {
             return Err(too_long("topic name", name.len()));
         }
         let directory = self.read();
-        let names = [topic_name(name), publisher_name(name)];
+        let names = [topic_name(name), publisher_name(name), receiver_name(name)];
         let taken = names.iter().find(|name| directory.has(name));
         taken.map_or(Ok(()), |taken| Err(name_taken(taken)))
     }
@@ -366,9 +394,16 @@ impl Registry {
             .subscriber_publishers
             .entry(name)
             .or_insert_with(|| subscriber.clone());
-        topic.add(subscriber.clone());
-        let delivery = self.clone().deliver(topic.clone(), subscriber);
-        self.deliveries.spawn(delivery);
+        self.show_recipient(topic, subscriber);
+    }
+
+    fn show_recipient(self: &Arc<Self>, topic: &Arc<Topic>, recipient: Arc<Subscriber>) {
+        topic.add(recipient.clone());
+        let tracker = match recipient.is_link_within() {
+            true => &self.links_within,
+            false => &self.deliveries,
+        };
+        tracker.spawn(self.clone().deliver(topic.clone(), recipient));
     }
 
     /// Takes a subscriber out of sight; its delivery task then ends.
@@ -428,6 +463,9 @@ impl Directory {
             ObjectName::TopicManager => Some(Object::TopicManager),
             ObjectName::Topic(name) => self.topics.get(name).cloned().map(Object::Topic),
             ObjectName::Publisher(name) => self.topics.get(name).cloned().map(Object::Publisher),
+            ObjectName::LinkReceiver(name) => {
+                self.topics.get(name).cloned().map(Object::LinkReceiver)
+            }
             ObjectName::SubscriberPublisher(name) => {
                 let subscriber = self.subscriber_publishers.get(name).cloned();
                 subscriber.map(Object::SubscriberPublisher)
@@ -438,6 +476,12 @@ impl Directory {
     fn has(&self, name: &str) -> bool {
         ObjectName::candidates(name).any(|candidate| self.find(candidate).is_some())
     }
+}
+
+/// Waits for tasks, of which there are no more to come.
+async fn end(tasks: &TaskTracker) {
+    tasks.close();
+    tasks.wait().await;
 }
 
 /// Says how many events a shutdown has lost: those that could not be delivered, and those that

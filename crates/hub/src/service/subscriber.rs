@@ -1,4 +1,4 @@
-//! One subscriber: the pure subscription, its proxy, and the bell of its delivery.
+//! One subscriber or link: the pure subscription, its proxy, and the bell of its delivery.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,6 +11,7 @@ use floe::{
 use tokio::sync::Notify;
 
 use super::count::{losses, number};
+use super::link::Link;
 use super::one_line::OneLine;
 use crate::contracts::floe::LossListenerProxy;
 use crate::core::{
@@ -18,11 +19,14 @@ use crate::core::{
 };
 use crate::settings::HubSettings;
 
-/// A subscriber of a topic, shared by publishers and its delivery task.
+/// A subscriber of a topic, or a link to another one, shared by publishers and its delivery task.
 pub(crate) struct Subscriber {
     /// The name of its topic.
     topic: Arc<str>,
+    /// Where its events go; of a link the receiving end.
     proxy: Proxy,
+    /// Where it leads, if it is a link.
+    link: Option<Box<Link>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
     /// Guards queue, state and accounts. Held for a few moves, never across a wait.
@@ -51,9 +55,14 @@ impl Subscriber {
     ) -> Self {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
+        let mut proxy = proxy.ice_timeout(settings.send_timeout);
+        if let Some(is_cached) = qos.is_connection_cached {
+            proxy = proxy.ice_connection_cached(is_cached);
+        }
         Self {
             topic: topic.clone(),
-            proxy: proxy.ice_timeout(settings.send_timeout),
+            proxy,
+            link: None,
             qos_text,
             qos,
             subscription: Mutex::new(subscription),
@@ -62,9 +71,31 @@ impl Subscriber {
         }
     }
 
-    /// Its identity, by which it is known.
+    /// A link of a topic.
+    pub(crate) fn new_link(topic: &Arc<str>, link: Link, settings: &HubSettings) -> Self {
+        let receiver = link.receiver().ice_twoway();
+        let qos = Qos::of_link();
+        let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings);
+        Self {
+            link: Some(Box::new(link)),
+            ..subscriber
+        }
+    }
+
+    /// Its identity, by which it is known; of a link that of the other topic.
     pub(crate) fn identity(&self) -> &Identity {
-        &self.proxy.reference().identity
+        let proxy = self.link().map_or(&self.proxy, Link::topic);
+        &proxy.reference().identity
+    }
+
+    /// Where it leads, if it is a link.
+    pub(crate) fn link(&self) -> Option<&Link> {
+        self.link.as_deref()
+    }
+
+    /// Whether it is a link to a topic of the same hub.
+    pub(crate) fn is_link_within(&self) -> bool {
+        self.link().is_some_and(|link| link.name_here().is_some())
     }
 
     /// The object that gets the events.
@@ -82,8 +113,19 @@ impl Subscriber {
         &self.qos
     }
 
-    /// Queues events.
+    /// Queues events; over a link those that may pass.
     pub(crate) fn publish(&self, events: &Events, now: Instant) {
+        match self.link() {
+            None => self.queue(events, now),
+            Some(link) => {
+                for events in link.cost().passing(events) {
+                    self.queue(&events, now);
+                }
+            }
+        }
+    }
+
+    fn queue(&self, events: &Events, now: Instant) {
         let (must_wake, notice) = {
             let mut subscription = self.lock();
             let must_wake = subscription.handle_events(events, now);
@@ -102,6 +144,18 @@ impl Subscriber {
     /// Those who wait come in the order in which they began to. Cancelled, some may be queued.
     pub(crate) async fn publish_waiting(&self, events: Events) {
         let _first = self.door.first.lock().await;
+        match self.link() {
+            None => self.queue_waiting(events).await,
+            Some(link) => {
+                for events in link.cost().passing(&events) {
+                    self.queue_waiting(events).await;
+                }
+            }
+        }
+    }
+
+    /// Only who is the first at the door comes here.
+    async fn queue_waiting(&self, events: Events) {
         let mut rest = Some(events);
         while let Some(events) = rest {
             rest = self.offer(events);

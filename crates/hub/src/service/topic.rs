@@ -17,6 +17,7 @@ const DETACHED_LEN_MAX: usize = 64 * 1024;
 pub(crate) struct Topic {
     name: Arc<str>,
     published: AtomicU64,
+    forwarded: AtomicU64,
     is_destroyed: AtomicBool,
     /// In the order of subscription. Held while an event is put into all queues, which waits for
     /// nothing; written by the registry alone.
@@ -38,6 +39,7 @@ impl Topic {
         Self {
             name: name.into(),
             published: AtomicU64::new(0),
+            forwarded: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             past: Mutex::default(),
@@ -83,6 +85,18 @@ impl Topic {
         }
     }
 
+    /// Puts events that came over a link into the queues of all subscribers, but not into those of
+    /// links: events go one hop.
+    pub(crate) fn publish_forwarded(&self, events: &Events) {
+        let count = events.len() as u64;
+        self.forwarded.fetch_add(count, Ordering::Relaxed);
+        let now = Instant::now();
+        let subscribers = self.read();
+        for subscriber in subscribers.iter().filter(|s| s.link().is_none()) {
+            subscriber.publish(events, now);
+        }
+    }
+
     fn count(&self, events: &Events) {
         let count = events.len() as u64;
         self.published.fetch_add(count, Ordering::Relaxed);
@@ -93,7 +107,12 @@ impl Topic {
         self.published.load(Ordering::Relaxed)
     }
 
-    /// The subscribers, in the order of subscription; without those about to be removed.
+    /// Events that came over links.
+    pub(crate) fn forwarded(&self) -> u64 {
+        self.forwarded.load(Ordering::Relaxed)
+    }
+
+    /// The subscribers and links, in the order of subscription; without those about to be removed.
     pub(crate) fn subscribers(&self) -> Vec<Arc<Subscriber>> {
         let subscribers = self.read();
         let present = subscribers
@@ -102,7 +121,7 @@ impl Topic {
         present.cloned().collect()
     }
 
-    /// The subscriber with this identity, even if it is about to be removed.
+    /// The subscriber or link with this identity, even if it is about to be removed.
     pub(crate) fn find(&self, identity: &Identity) -> Option<Arc<Subscriber>> {
         let subscribers = self.read();
         let found = subscribers

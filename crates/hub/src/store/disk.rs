@@ -14,7 +14,9 @@ use redb::{
     WriteTransaction,
 };
 
-use super::{Change, Store, StoreError, StoredSubscription, StoredTopic};
+use super::{
+    Change, Store, StoreError, StoredLink, StoredRecipient, StoredSubscription, StoredTopic,
+};
 
 /// Facts about the file itself.
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -22,10 +24,13 @@ const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const TOPICS: TableDefinition<'_, &str, u64> = TableDefinition::new("topics");
 /// Subscriptions by topic and encoded identity: the number of their creation, and the encoded
 /// proxy and quality of service.
-const SUBSCRIPTIONS: TableDefinition<'_, SubscriptionKey, SubscriptionValue> =
+const SUBSCRIPTIONS: TableDefinition<'_, RecipientKey, RecipientValue> =
     TableDefinition::new("subscriptions");
-type SubscriptionKey = (&'static str, &'static [u8]);
-type SubscriptionValue = (u64, &'static [u8]);
+/// Links by topic and encoded identity of the topic that they lead to: the number of their
+/// creation, and the encoded [`StoredLink`]. A file of the time before links has no such table.
+const LINKS: TableDefinition<'_, RecipientKey, RecipientValue> = TableDefinition::new("links");
+type RecipientKey = (&'static str, &'static [u8]);
+type RecipientValue = (u64, &'static [u8]);
 
 /// Bytes of the file that are kept in memory. It is read at the start alone.
 const CACHE_LEN_MAX: usize = 1024 * 1024;
@@ -33,7 +38,7 @@ const CACHE_LEN_MAX: usize = 1024 * 1024;
 /// The layout of the tables. A hub refuses a file with another one.
 const FORMAT: u64 = 1;
 
-/// Topics and subscriptions in a directory of their own.
+/// Topics, subscriptions and links in a directory of their own.
 pub(crate) struct Disk {
     /// None after an error: the library then refuses all that is written until the file is opened
     /// again, which the next change does.
@@ -77,6 +82,7 @@ impl Disk {
         let found = self.write(|transaction| {
             transaction.open_table(TOPICS)?;
             transaction.open_table(SUBSCRIPTIONS)?;
+            transaction.open_table(LINKS)?;
             let mut meta = transaction.open_table(META)?;
             let found = meta.get("format")?.map(|format| format.value());
             if found.is_none() {
@@ -114,28 +120,45 @@ impl Disk {
         Ok(self.database.insert(database))
     }
 
+    fn insert(
+        &mut self,
+        table: TableDefinition<'_, RecipientKey, RecipientValue>,
+        topic: &str,
+        identity: &Identity,
+        value: &[u8],
+    ) -> Result<(), StoreError> {
+        let key = encoded(identity)?;
+        self.write(|transaction| {
+            let number = next_number(transaction)?;
+            let mut table = transaction.open_table(table)?;
+            table.insert((topic, &key[..]), (number, value))?;
+            Ok(())
+        })
+    }
+
     fn read_topics(database: &Database) -> Result<Vec<StoredTopic>, redb::Error> {
         let transaction = database.begin_read()?;
         let topics = transaction.open_table(TOPICS)?;
-        let subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
         let mut by_name = BTreeMap::new();
         for entry in topics.iter()? {
             let (name, number) = entry?;
             by_name.insert(name.value().to_owned(), (number.value(), Vec::new()));
         }
-        for entry in subscriptions.iter()? {
-            let (key, value) = entry?;
-            let (topic, _) = key.value();
-            let (number, bytes) = value.value();
-            let Some((_, found)) = by_name.get_mut(topic) else {
-                tracing::warn!("ignored a stored subscription to unknown topic {topic:?}");
-                continue;
-            };
-            match decode_subscription(bytes) {
-                Ok(subscription) => found.push((number, subscription)),
-                Err(error) => tracing::error!(
-                    "ignored a stored subscription to topic {topic:?} that cannot be read: {error}"
-                ),
+        for (table, decode) in RECIPIENTS {
+            for entry in transaction.open_table(table)?.iter()? {
+                let (key, value) = entry?;
+                let (topic, _) = key.value();
+                let (number, bytes) = value.value();
+                let Some((_, found)) = by_name.get_mut(topic) else {
+                    tracing::warn!("ignored a stored {table} entry of unknown topic {topic:?}");
+                    continue;
+                };
+                match decode(bytes) {
+                    Ok(recipient) => found.push((number, recipient)),
+                    Err(error) => tracing::error!(
+                        "ignored a stored {table} entry of topic {topic:?} that cannot be read: {error}"
+                    ),
+                }
             }
         }
         Ok(in_order(by_name))
@@ -156,29 +179,31 @@ impl Store for Disk {
             }),
             Change::DestroyTopic { topic } => self.write(|transaction| {
                 transaction.open_table(TOPICS)?.remove(topic)?;
-                let mut subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
-                subscriptions.retain(|(of_topic, _), _| of_topic != topic)?;
+                for (table, _) in RECIPIENTS {
+                    let mut table = transaction.open_table(table)?;
+                    table.retain(|(of_topic, _), _| of_topic != topic)?;
+                }
                 Ok(())
             }),
             Change::Subscribe {
                 topic,
                 subscription,
             } => {
-                let key = encoded(&subscription.subscriber.identity)?;
                 let value = encoded(subscription)?;
-                self.write(|transaction| {
-                    let number = next_number(transaction)?;
-                    let mut subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
-                    subscriptions.insert((topic, &key[..]), (number, &value[..]))?;
-                    Ok(())
-                })
+                let identity = &subscription.subscriber.identity;
+                self.insert(SUBSCRIPTIONS, topic, identity, &value)
+            }
+            Change::Link { topic, link } => {
+                self.insert(LINKS, topic, &link.topic.identity, &encoded(link)?)
             }
             Change::Unsubscribe { topic, subscribers } => {
                 let keys: Vec<_> = subscribers.iter().map(encoded).collect::<Result<_, _>>()?;
                 self.write(|transaction| {
-                    let mut subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
-                    for key in &keys {
-                        subscriptions.remove((topic, &key[..]))?;
+                    for (table, _) in RECIPIENTS {
+                        let mut table = transaction.open_table(table)?;
+                        for key in &keys {
+                            table.remove((topic, &key[..]))?;
+                        }
                     }
                     Ok(())
                 })
@@ -230,19 +255,26 @@ fn next_number(transaction: &WriteTransaction) -> Result<u64, redb::Error> {
     Ok(number)
 }
 
-/// Names with the numbers of their creation, and the same of their subscriptions.
-type Numbered = BTreeMap<String, (u64, Vec<(u64, StoredSubscription)>)>;
+/// The tables of those who get events, and how their entries are decoded.
+const RECIPIENTS: [(RecipientTable, DecodeRecipient); 2] = [
+    (SUBSCRIPTIONS, |bytes| {
+        decode_subscription(bytes).map(StoredRecipient::Subscription)
+    }),
+    (LINKS, |bytes| decode_link(bytes).map(StoredRecipient::Link)),
+];
+type RecipientTable = TableDefinition<'static, RecipientKey, RecipientValue>;
+type DecodeRecipient = fn(&[u8]) -> Result<StoredRecipient, DecodeError>;
+
+/// Names with the numbers of their creation, and the same of those who get their events.
+type Numbered = BTreeMap<String, (u64, Vec<(u64, StoredRecipient)>)>;
 
 fn in_order(by_name: Numbered) -> Vec<StoredTopic> {
     let mut topics: Vec<_> = by_name.into_iter().collect();
     topics.sort_by_key(|(_, (number, _))| *number);
-    let stored = |(name, (_, mut subscriptions)): (String, (u64, Vec<(u64, _)>))| {
-        subscriptions.sort_by_key(|(number, _)| *number);
-        let subscriptions = subscriptions.into_iter().map(|(_, s)| s).collect();
-        StoredTopic {
-            name,
-            subscriptions,
-        }
+    let stored = |(name, (_, mut recipients)): (String, (u64, Vec<(u64, _)>))| {
+        recipients.sort_by_key(|(number, _)| *number);
+        let recipients = recipients.into_iter().map(|(_, r)| r).collect();
+        StoredTopic { name, recipients }
     };
     topics.into_iter().map(stored).collect()
 }
@@ -254,12 +286,20 @@ impl Encode for StoredSubscription {
     }
 }
 
+impl Encode for StoredLink {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        Reference::encode_nilable(Some(&self.topic), encoder);
+        Reference::encode_nilable(self.receiver.as_ref(), encoder);
+        encoder.put(&self.cost);
+    }
+}
+
 fn encoded(value: &impl Encode) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_1);
     encoder.put(value);
     let finished: Result<(), EncodeError> = encoder.finish();
-    finished.map_err(|error| StoreError::because("cannot store a subscription", error))?;
+    finished.map_err(|error| StoreError::because("cannot store a subscription or link", error))?;
     Ok(bytes)
 }
 
@@ -269,6 +309,19 @@ fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, DecodeError> 
     let qos = Decode::decode(&mut decoder)?;
     decoder.finish_exact("subscription")?;
     Ok(StoredSubscription { subscriber, qos })
+}
+
+fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
+    let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
+    let topic = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nobody);
+    let receiver = Reference::decode_nilable(&mut decoder)?;
+    let cost = decoder.get()?;
+    decoder.finish_exact("link")?;
+    Ok(StoredLink {
+        topic,
+        receiver,
+        cost,
+    })
 }
 
 /// Stands for a nil proxy, which is never stored.

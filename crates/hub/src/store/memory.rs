@@ -2,7 +2,7 @@
 
 use super::{Change, Store, StoreError, StoredTopic};
 
-/// Topics and subscriptions end with the process.
+/// Topics, subscriptions and links end with the process.
 #[derive(Debug)]
 pub(crate) struct Memory;
 

@@ -1,4 +1,4 @@
-//! What outlives the process: topics and subscriptions. Events and counters do not.
+//! What outlives the process: topics, subscriptions and links. Events and counters do not.
 //!
 //! - `memory.rs`: nothing does
 //! - `disk.rs`: a file
@@ -18,12 +18,12 @@ pub(crate) use closed::Closed;
 pub(crate) use disk::Disk;
 pub(crate) use memory::Memory;
 
-/// Keeps topics and subscriptions.
+/// Keeps topics, subscriptions and links.
 ///
 /// When [`Store::apply`] returns, the change is there to stay, or has not happened at all. Callers
 /// make sure that changes fit: a subscription is to a topic that exists, and so on.
 pub(crate) trait Store: Send {
-    /// Everything, topics and the subscriptions of each in the order of their creation.
+    /// Everything, topics and what each has in the order of their creation.
     fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError>;
 
     /// Makes a change.
@@ -39,14 +39,19 @@ pub(crate) trait Store: Send {
 pub(crate) enum Change<'a> {
     /// A topic is created.
     CreateTopic { topic: &'a str },
-    /// A topic and its subscriptions are removed.
+    /// A topic is removed with its subscriptions and links.
     DestroyTopic { topic: &'a str },
     /// An object subscribes.
     Subscribe {
         topic: &'a str,
         subscription: &'a StoredSubscription,
     },
-    /// Subscriptions end.
+    /// A topic is linked to another.
+    Link {
+        topic: &'a str,
+        link: &'a StoredLink,
+    },
+    /// Subscriptions, or links to topics of these identities, end.
     Unsubscribe {
         topic: &'a str,
         subscribers: &'a [Identity],
@@ -57,7 +62,14 @@ pub(crate) enum Change<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredTopic {
     pub(crate) name: String,
-    pub(crate) subscriptions: Vec<StoredSubscription>,
+    pub(crate) recipients: Vec<StoredRecipient>,
+}
+
+/// Who gets the events of a topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StoredRecipient {
+    Subscription(StoredSubscription),
+    Link(StoredLink),
 }
 
 /// A subscription as it is kept.
@@ -65,6 +77,17 @@ pub(crate) struct StoredTopic {
 pub(crate) struct StoredSubscription {
     pub(crate) subscriber: Reference,
     pub(crate) qos: BTreeMap<String, String>,
+}
+
+/// A link as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredLink {
+    /// The topic that it leads to.
+    pub(crate) topic: Reference,
+    /// The receiving end of that topic; none if the topic is in the same hub, whose endpoints may be
+    /// others the next time.
+    pub(crate) receiver: Option<Reference>,
+    pub(crate) cost: i32,
 }
 
 /// Why something could not be kept or read.

@@ -3,6 +3,7 @@
 mod delivery;
 mod failures;
 mod info;
+mod links;
 mod policies;
 mod restart;
 mod shutdown;

@@ -179,16 +179,6 @@ async fn old_and_new_operations_are_both_there() {
     assert_eq!(manager.get_replica_node().await.unwrap(), None);
 }
 
-#[tokio::test]
-async fn links_are_refused_for_now_in_so_many_words() {
-    let world = World::start().await;
-    let (from, to) = (world.create("from").await, world.create("to").await);
-    let error = soon(from.link(Some(&to), 0)).await.unwrap_err();
-    assert!(error.to_string().contains("not yet supported"), "{error}");
-    assert!(from.unlink(Some(&to)).await.is_err());
-    assert_eq!(from.get_link_info_seq().await.unwrap(), []);
-}
-
 fn is_not_exist(result: Result<(), InvokeError>) -> bool {
     matches!(
         result,

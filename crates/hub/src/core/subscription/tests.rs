@@ -56,6 +56,7 @@ fn subscription(retry_count: RetryCount) -> Subscription<Numbered> {
 fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
     Qos {
         delivery,
+        is_connection_cached: None,
         retry_count,
         overflow: None,
         events_max: None,

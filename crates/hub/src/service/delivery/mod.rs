@@ -3,30 +3,34 @@
 //! - `oneway.rs`: at once, all that is queued in one write
 //! - `batch.rs`: collected for a while
 //! - `twoway.rs`: a few at a time, each answered
+//! - `link.rs`: to another topic, all that is queued in one call
 //! - `in_flight.rs`: the answers that a task waits for
 
 mod batch;
 mod in_flight;
+mod link;
 mod oneway;
 mod twoway;
 
 use std::pin::Pin;
 
+use super::registry::Registry;
 use super::subscriber::Subscriber;
 use crate::core::Delivery;
-use crate::settings::HubSettings;
 
 /// Delivers until the subscription ends. Each mode's task is only as large as that mode needs.
 pub(super) fn run<'a>(
     subscriber: &'a Subscriber,
-    settings: &'a HubSettings,
+    registry: &'a Registry,
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     match subscriber.qos().delivery {
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
         Delivery::Batch => {
+            let settings = registry.settings();
             let (interval, bytes) = (settings.flush_interval, settings.flush_bytes);
             Box::pin(batch::run(subscriber, interval, bytes))
         }
         Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
+        Delivery::Link => Box::pin(link::run(subscriber, registry)),
     }
 }

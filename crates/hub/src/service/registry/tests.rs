@@ -179,10 +179,10 @@ async fn a_dead_subscriber_in_whose_place_is_a_new_one_takes_nothing_with_it() {
 async fn subscribers_that_were_stored_with_one_publisher_harm_one_another_no_more() {
     let stored = [("a", "b.publish.c"), ("a.publish.b", "c")].map(|(topic, name)| StoredTopic {
         name: topic.to_owned(),
-        subscriptions: vec![StoredSubscription {
+        recipients: vec![StoredRecipient::Subscription(StoredSubscription {
             subscriber: format!("{name}:tcp -h 127.0.0.1 -p 1").parse().unwrap(),
             qos: BTreeMap::new(),
-        }],
+        })],
     });
     let world = World::with(stored.to_vec());
     let topic = |name| world.registry.topic(name).unwrap();

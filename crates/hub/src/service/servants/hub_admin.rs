@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use floe::Current;
 use floe::contracts::ice_storm::NoSuchTopic;
+use floe::{Adapter, Current};
 
 use crate::contracts::floe::{
     HubAdmin, HubAdminTopicInfoError, SubscriberInfo, SubscriberState, TopicInfo,
@@ -29,7 +29,7 @@ impl HubAdmin for HubAdminServant {
     async fn topic_info(
         &self,
         name: String,
-        _current: &Current,
+        current: &Current,
     ) -> Result<TopicInfo, HubAdminTopicInfoError> {
         let Some(topic) = self.registry.topic(&name) else {
             return Err(NoSuchTopic { name }.into());
@@ -39,17 +39,25 @@ impl HubAdmin for HubAdminServant {
         Ok(TopicInfo {
             name,
             published: number(topic.published()),
+            forwarded: number(topic.forwarded()),
             delivered: number(accounts.delivered),
             lost: losses(accounts.lost),
-            subscribers: subscribers.iter().map(|s| subscriber_info(s)).collect(),
+            subscribers: subscribers
+                .iter()
+                .map(|subscriber| subscriber_info(subscriber, &current.adapter()))
+                .collect(),
         })
     }
 }
 
-fn subscriber_info(subscriber: &Subscriber) -> SubscriberInfo {
+fn subscriber_info(subscriber: &Subscriber, adapter: &Adapter) -> SubscriberInfo {
     let snapshot = subscriber.snapshot();
+    let link = subscriber.link();
+    let topic = link.map(|link| link.topic_from(adapter));
     SubscriberInfo {
-        subscriber: Some(subscriber.proxy().clone()),
+        subscriber: topic.or_else(|| Some(subscriber.proxy().clone())),
+        is_link: link.is_some(),
+        cost: link.map_or(0, |link| link.cost().0),
         qos: subscriber.qos_text().clone(),
         state: match snapshot.state {
             core::State::Online => SubscriberState::Online,

@@ -2,11 +2,13 @@
 //!
 //! - `objects.rs`: finds the object of a request among all topics
 //! - `publisher.rs`: publisher objects: any request is an event
+//! - `link_receiver.rs`: receiving ends of links
 //! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
 //! - `hub_admin.rs`: the hub's own
 
 mod finder;
 mod hub_admin;
+mod link_receiver;
 mod objects;
 mod publisher;
 mod topic;

@@ -11,7 +11,7 @@ use floe::{
 
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
-use super::{FINDER, HUB_ADMIN, publisher};
+use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
 use crate::core::WAITING_FACET;
 use crate::service::registry::{Object, Registry};
 
@@ -61,6 +61,7 @@ impl Dispatcher for Objects {
             Object::SubscriberPublisher(subscriber) => {
                 Box::pin(ready(publisher::publish_to_one(request, &subscriber)))
             }
+            Object::LinkReceiver(topic) => Box::pin(ready(link_receiver::answer(request, &topic))),
             Object::TopicManager => self.topic_manager.clone().dispatch(request),
             Object::Topic(topic) => {
                 let servant = TopicServant::new(&self.registry, topic);

@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use floe::contracts::ice::IdentitySeq;
 use floe::contracts::ice_storm::{
-    AlreadySubscribed, BadQoS, InvalidSubscriber, LinkInfoSeq, QoS, Topic as TopicContract,
-    TopicInternal, TopicInternalReapError, TopicLinkError, TopicLinkProxy, TopicProxy,
+    AlreadySubscribed, BadQoS, InvalidSubscriber, LinkExists, LinkInfo, LinkInfoSeq, NoSuchLink,
+    QoS, Topic as TopicContract, TopicInternal, TopicInternalProxy, TopicInternalReapError,
+    TopicLinkError, TopicLinkProxy, TopicProxy,
     TopicSubscribeAndGetPublisherError as SubscribeError, TopicUnlinkError,
 };
-use floe::{Current, InvokeError, Proxy, SystemException};
+use floe::{Current, InvokeError, Proxy, Reference, SystemException, TypedProxy};
 
 use super::topic_manager::proxy;
-use crate::core::{Qos, QosError, publisher_name, subscriber_publisher_name};
+use crate::core::{
+    Qos, QosError, State, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
+    topic_name,
+};
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
 use crate::service::topic::Topic;
+use crate::store::StoredLink;
 
 pub(super) struct TopicServant {
     registry: Arc<Registry>,
@@ -31,6 +36,28 @@ impl TopicServant {
 
     fn publisher(&self, current: &Current) -> Proxy {
         proxy(&self.registry, publisher_name(self.topic.name()), current)
+    }
+
+    /// Who takes the events for a topic; none if it is a topic of this hub, which needs no call.
+    async fn receiver_of(
+        &self,
+        topic: &Proxy,
+        current: &Current,
+    ) -> Result<Option<Reference>, InvokeError> {
+        let identity = &topic.reference().identity;
+        let name = named_topic(&identity.name);
+        let is_ours = identity.category == self.registry.settings().instance_name
+            && identity.name == topic_name(name);
+        if is_ours && is_here(topic, current) && self.registry.topic(name).is_some() {
+            return Ok(None);
+        }
+        let limit = self.registry.settings().send_timeout;
+        let topic = TopicInternalProxy::from_proxy(topic.ice_timeout(limit));
+        let receiver = topic.get_link_proxy().await?.ok_or_else(|| {
+            let text = format!("expected the receiving end of \"{topic}\", got a nil proxy");
+            SystemException::UnknownLocalException(text)
+        })?;
+        Ok(Some(receiver.as_proxy().reference().clone()))
     }
 
     async fn remove(&self, identities: IdentitySeq) -> Result<(), ChangeError> {
@@ -98,23 +125,63 @@ impl TopicContract for TopicServant {
 
     async fn link(
         &self,
-        _link_to: Option<TopicProxy>,
-        _cost: i32,
-        _current: &Current,
+        link_to: Option<TopicProxy>,
+        cost: i32,
+        current: &Current,
     ) -> Result<(), TopicLinkError> {
-        Err(no_links().into())
+        let link_to = link_to.ok_or_else(nil_topic)?.as_proxy().ice_twoway();
+        let receiver = self.receiver_of(&link_to, current).await?;
+        let other = link_to.reference().clone();
+        let name = named_topic(&other.identity.name).to_owned();
+        let link = StoredLink {
+            topic: other,
+            receiver,
+            cost,
+        };
+        let (topic, communicator) = (self.topic.clone(), current.adapter().communicator().clone());
+        let linked = self
+            .registry
+            .change(move |registry| registry.link(&topic, link, &communicator))
+            .await;
+        match linked {
+            Ok(()) => Ok(()),
+            Err(ChangeError::LinkExists) => Err(LinkExists { name }.into()),
+            Err(error) => Err(InvokeError::from(error).into()),
+        }
     }
 
     async fn unlink(
         &self,
-        _link_to: Option<TopicProxy>,
+        link_to: Option<TopicProxy>,
         _current: &Current,
     ) -> Result<(), TopicUnlinkError> {
-        Err(no_links().into())
+        let link_to = link_to.ok_or_else(nil_topic)?;
+        let identity = link_to.as_proxy().reference().identity.clone();
+        let name = named_topic(&identity.name).to_owned();
+        let topic = self.topic.clone();
+        let unlinked = self
+            .registry
+            .change(move |registry| registry.unlink(&topic, &identity))
+            .await;
+        match unlinked {
+            Ok(()) => Ok(()),
+            Err(ChangeError::NoSuchLink) => Err(NoSuchLink { name }.into()),
+            Err(error) => Err(InvokeError::from(error).into()),
+        }
     }
 
-    async fn get_link_info_seq(&self, _current: &Current) -> Result<LinkInfoSeq, InvokeError> {
-        Ok(LinkInfoSeq::new())
+    async fn get_link_info_seq(&self, current: &Current) -> Result<LinkInfoSeq, InvokeError> {
+        let subscribers = self.topic.subscribers();
+        let working = subscribers
+            .iter()
+            .filter(|s| matches!(s.snapshot().state, State::Online | State::Offline));
+        let adapter = current.adapter();
+        let infos = working.filter_map(|s| s.link()).map(|link| LinkInfo {
+            the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),
+            name: link.name().to_owned(),
+            cost: link.cost().0,
+        });
+        Ok(infos.collect())
     }
 
     async fn get_subscribers(&self, _current: &Current) -> Result<IdentitySeq, InvokeError> {
@@ -134,9 +201,10 @@ impl TopicContract for TopicServant {
 impl TopicInternal for TopicServant {
     async fn get_link_proxy(
         &self,
-        _current: &Current,
+        current: &Current,
     ) -> Result<Option<TopicLinkProxy>, InvokeError> {
-        Err(no_links())
+        let receiver = proxy(&self.registry, receiver_name(self.topic.name()), current);
+        Ok(Some(TopicLinkProxy::from_proxy(receiver)))
     }
 
     async fn reap(
@@ -148,6 +216,14 @@ impl TopicInternal for TopicServant {
             .await
             .map_err(|error| InvokeError::from(error).into())
     }
+}
+
+/// Whether an object lives where the hub listens.
+fn is_here(proxy: &Proxy, current: &Current) -> bool {
+    let adapter = current.adapter();
+    let (bound, published) = (adapter.endpoints(), adapter.published_endpoints());
+    let mut endpoints = proxy.reference().endpoints().iter();
+    endpoints.any(|endpoint| bound.contains(endpoint) || published.contains(endpoint))
 }
 
 /// Refuses at once what no event would ever reach.
@@ -166,7 +242,8 @@ fn refused(error: QosError) -> SubscribeError {
     }
 }
 
-fn no_links() -> InvokeError {
-    let text = "links between topics are not yet supported by this hub: subscribe to both topics";
+/// IceStorm answers a nil proxy so.
+fn nil_topic() -> InvokeError {
+    let text = "expected the proxy of a topic to link to, got a nil proxy";
     SystemException::UnknownException(text.to_owned()).into()
 }

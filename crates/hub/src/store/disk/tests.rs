@@ -132,7 +132,7 @@ fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
     drop(disk);
     let loaded = Disk::open(&directory.0).unwrap().load().unwrap();
     assert_eq!(loaded.len(), 1);
-    assert_eq!(loaded[0].subscriptions, []);
+    assert_eq!(loaded[0].recipients, []);
 }
 
 fn subscription(proxy: &str) -> StoredSubscription {
@@ -168,12 +168,92 @@ fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     let loaded = Disk::open(&directory.0).unwrap().load().unwrap();
     let topic = |name: &str, subscriptions: &[StoredSubscription]| StoredTopic {
         name: name.to_owned(),
-        subscriptions: subscriptions.to_vec(),
+        recipients: subscriptions
+            .iter()
+            .cloned()
+            .map(StoredRecipient::Subscription)
+            .collect(),
     };
     assert_eq!(
         loaded,
         [topic("b", &subscriptions), topic("a", &subscriptions[1..])]
     );
+}
+
+fn link(to: &str, receiver: Option<&str>) -> StoredLink {
+    StoredLink {
+        topic: to.parse().unwrap(),
+        receiver: receiver.map(|receiver| receiver.parse().unwrap()),
+        cost: -3,
+    }
+}
+
+#[test]
+fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
+    let directory = Directory::new("links");
+    let mut disk = Disk::open(&directory.0).unwrap();
+    for topic in ["t", "gone"] {
+        disk.apply(&Change::CreateTopic { topic }).unwrap();
+    }
+    let local = link("IceStorm/topic.u:tcp -h h -p 1", None);
+    let remote = link(
+        "Other/topic.u:tcp -h h -p 2",
+        Some("Other/u.link:tcp -h h -p 3"),
+    );
+    let subscription = subscription("s:tcp -h h -p 1");
+    for topic in ["t", "gone"] {
+        let link = &local;
+        disk.apply(&Change::Link { topic, link }).unwrap();
+        let subscription = &subscription;
+        disk.apply(&Change::Subscribe {
+            topic,
+            subscription,
+        })
+        .unwrap();
+        let link = &remote;
+        disk.apply(&Change::Link { topic, link }).unwrap();
+    }
+    disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
+    disk.apply(&Change::CreateTopic { topic: "gone" }).unwrap();
+    drop(disk);
+    let mut disk = Disk::open(&directory.0).unwrap();
+    let loaded = disk.load().unwrap();
+    let expected = [
+        StoredRecipient::Link(local.clone()),
+        StoredRecipient::Subscription(subscription),
+        StoredRecipient::Link(remote),
+    ];
+    assert_eq!(loaded[0].recipients, expected);
+    assert_eq!(loaded[1].recipients, []);
+    let unlinked = [local.topic.identity];
+    disk.apply(&Change::Unsubscribe {
+        topic: "t",
+        subscribers: &unlinked,
+    })
+    .unwrap();
+    assert_eq!(disk.load().unwrap()[0].recipients, expected[1..]);
+}
+
+#[test]
+fn a_file_of_the_time_before_links_is_opened_with_all_that_it_keeps() {
+    let directory = Directory::new("before-links");
+    let mut disk = Disk::open(&directory.0).unwrap();
+    let subscription = subscription("s:tcp -h h -p 1");
+    disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
+    disk.apply(&Change::Subscribe {
+        topic: "t",
+        subscription: &subscription,
+    })
+    .unwrap();
+    disk.write(|transaction| Ok(transaction.delete_table(LINKS)?))
+        .unwrap();
+    drop(disk);
+    let mut disk = Disk::open(&directory.0).unwrap();
+    let recipients = [StoredRecipient::Subscription(subscription)];
+    assert_eq!(disk.load().unwrap()[0].recipients, recipients);
+    let link = &link("IceStorm/topic.u", None);
+    disk.apply(&Change::Link { topic: "t", link }).unwrap();
+    assert_eq!(disk.load().unwrap()[0].recipients.len(), 2);
 }
 
 #[test]
@@ -207,7 +287,8 @@ fn a_record_that_cannot_be_read_harms_no_other() {
         Ok(())
     })
     .unwrap();
-    assert_eq!(disk.load().unwrap()[0].subscriptions, [good]);
+    let recipients = [StoredRecipient::Subscription(good)];
+    assert_eq!(disk.load().unwrap()[0].recipients, recipients);
 }
 
 #[test]

@@ -1,0 +1,238 @@
+//! Links between topics: which events pass, and how they stand in the call that carries them.
+
+use floe::{
+    DecodeError, Decoder, EncodeError, Encoder, EncodingVersion, EventParts, Events, EventsBuilder,
+    OperationMode,
+};
+
+/// What a link costs, and so which events pass.
+///
+/// Source: Ice manual, "IceStorm Federation"; observed: IceStorm 3.7.8, negative costs included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cost(pub(crate) i32);
+
+impl Cost {
+    /// The parts of a run whose events pass, in their order. A run of which all pass stays whole.
+    pub(crate) fn passing(self, events: &Events) -> impl Iterator<Item = Events> + use<> {
+        let mut rest = Some(events.clone());
+        std::iter::from_fn(move || self.next_passing(&mut rest))
+    }
+
+    fn next_passing(self, rest: &mut Option<Events>) -> Option<Events> {
+        let mut events = rest.take()?;
+        if self.0 == 0 {
+            return Some(events);
+        }
+        let first = events.iter().position(|event| self.lets_pass(event))?;
+        if first > 0 {
+            let _too_costly = events.split_to(first);
+        }
+        let count = events.iter().take_while(|event| self.lets_pass(event));
+        match count.count() {
+            all if all == events.len() => Some(events),
+            count => {
+                let passing = events.split_to(count);
+                *rest = Some(events);
+                Some(passing)
+            }
+        }
+    }
+
+    /// A link of cost 0 lets every event pass, any other those that cost no more than itself.
+    fn lets_pass(self, event: &[u8]) -> bool {
+        EventParts::parse(event).is_ok_and(|parts| cost_of(parts.context) <= self.0)
+    }
+}
+
+/// What the context of an event says that it costs; 0 if it says nothing.
+fn cost_of(context: &[u8]) -> i32 {
+    let mut decoder = Decoder::new(context, EncodingVersion::V1_0);
+    let mut cost = 0;
+    for _ in 0..decoder.count(2, "context").unwrap_or(0) {
+        match (decoder.str("context key"), decoder.str("context value")) {
+            (Ok("cost"), Ok(value)) => cost = leading_number(value),
+            (Ok(_), Ok(_)) => {}
+            _ => break,
+        }
+    }
+    cost
+}
+
+/// The number that a text begins with, as C's `atoi` reads it: 0 if there is none.
+fn leading_number(text: &str) -> i32 {
+    let text = text.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.chars().map_while(|character| character.to_digit(10));
+    digits.fold(0_i32, |number, digit| {
+        number
+            .saturating_mul(10)
+            .saturating_add(sign * digit as i32)
+    })
+}
+
+/// The parameters of a `forward` call for events: a whole encapsulation.
+///
+/// ```text
+/// | count | operation | mode | length | parameters | context | operation ...
+///         |------ head ------|
+/// ```
+///
+/// The pieces stand there as they came, in another order: nothing is opened.
+///
+/// # Errors
+/// [`EncodeError`] if they are too long for a message.
+pub(crate) fn encode_forward(runs: &[Events]) -> Result<Vec<u8>, EncodeError> {
+    let byte_len: usize = runs.iter().map(Events::byte_len).sum();
+    let mut bytes = Vec::with_capacity(byte_len + 64);
+    let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_1);
+    encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
+        encoder.size(runs.iter().map(Events::len).sum());
+        for event in runs.iter().flat_map(Events::iter) {
+            // What is queued was checked when it came.
+            if let Ok(parts) = EventParts::parse(event) {
+                encoder.bytes(parts.head);
+                encoder.size(parts.parameters.len());
+                encoder.bytes(parts.parameters);
+                encoder.bytes(parts.context);
+            }
+        }
+    });
+    encoder.finish()?;
+    Ok(bytes)
+}
+
+/// The events of a `forward` call; `None` if there are none.
+///
+/// # Errors
+/// [`DecodeError`] if the parameters are others, or what should be an event is none.
+pub(crate) fn decode_forward(decoder: &mut Decoder<'_>) -> Result<Option<Events>, DecodeError> {
+    let mut events = EventsBuilder::default();
+    // Operation, mode, length and context have a byte at least, an encapsulation six.
+    let count = decoder.count(10, "events")?;
+    for _ in 0..count {
+        events.push_with(|buffer| decode_event(decoder, buffer))?;
+    }
+    Ok(events.finish())
+}
+
+/// Appends an event in the order of requests.
+fn decode_event(decoder: &mut Decoder<'_>, buffer: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+    encoder.string(decoder.str("operation")?);
+    encoder.put(&decoder.get::<OperationMode>()?);
+    let parameters_len = decoder.count(1, "parameters")?;
+    let parameters = decoder.bytes(parameters_len, "parameters")?;
+    let entries = decoder.count(2, "context")?;
+    encoder.size(entries);
+    for _ in 0..entries {
+        encoder.string(decoder.str("context key")?);
+        encoder.string(decoder.str("context value")?);
+    }
+    encoder.bytes(parameters);
+    encoder
+        .finish()
+        .expect("texts that came in a message fit into one");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event with this in its context.
+    fn event(context: &[(&str, &str)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_0);
+        encoder.string("tick");
+        encoder.put(&OperationMode::Idempotent);
+        encoder.size(context.len());
+        for (key, value) in context {
+            encoder.string(key);
+            encoder.string(value);
+        }
+        encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.int(7));
+        encoder.finish().unwrap();
+        bytes
+    }
+
+    fn run(events: &[Vec<u8>]) -> Events {
+        let mut builder = EventsBuilder::default();
+        for event in events {
+            let write = |buffer: &mut Vec<u8>| {
+                buffer.extend_from_slice(event);
+                Ok(())
+            };
+            builder.push_with(write).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    fn passes(link: i32, context: &[(&str, &str)]) -> bool {
+        Cost(link).passing(&run(&[event(context)])).count() == 1
+    }
+
+    #[test]
+    fn an_event_passes_if_it_costs_no_more_than_the_link_and_over_a_free_link_always() {
+        for (cost, expected) in [
+            ("5", true),
+            ("6", false),
+            ("x", true),
+            ("", true),
+            ("6x", false),
+            (" 6", false),
+            ("+6", false),
+            ("-7", true),
+            ("5.9", true),
+            ("0x9", true),
+            ("99999999999", false),
+        ] {
+            assert_eq!(passes(5, &[("z", "9"), ("cost", cost)]), expected, "{cost}");
+            assert!(passes(0, &[("cost", cost)]));
+        }
+        assert!(passes(5, &[]) && passes(5, &[("costs", "9")]));
+        assert!(!passes(-3, &[]), "0 is more than -3");
+        assert!(passes(-3, &[("cost", "-3")]) && !passes(-3, &[("cost", "-2")]));
+    }
+
+    #[test]
+    fn of_a_run_those_that_pass_are_left_in_their_order() {
+        let cost = |cost: &'static str| event(&[("cost", cost)]);
+        let (free, dear) = (cost("1"), cost("9"));
+        let passing = |events: &[&Vec<u8>]| -> Vec<usize> {
+            let events: Vec<_> = events.iter().map(|event| (*event).clone()).collect();
+            let parts = Cost(5).passing(&run(&events));
+            parts.map(|part| part.len()).collect()
+        };
+        assert_eq!(passing(&[&free, &free]), [2]);
+        assert_eq!(passing(&[&dear, &dear]), [0; 0]);
+        assert_eq!(passing(&[&dear, &free, &free, &dear, &free]), [2, 1]);
+        assert_eq!(passing(&[&free, &dear]), [1]);
+    }
+
+    #[test]
+    fn events_arrive_over_a_link_as_they_were() {
+        let long = event(&[("k", &"v".repeat(300)), ("cost", "3")]);
+        let events = [event(&[]), long, event(&[("ä", "ö")])];
+        let runs = [run(&events[..2]), run(&events[2..])];
+        let bytes = encode_forward(&runs).unwrap();
+        let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_1);
+        let mut inner = decoder.open_encapsulation().unwrap();
+        let arrived = decode_forward(&mut inner).unwrap().unwrap();
+        assert_eq!(arrived.iter().collect::<Vec<_>>(), events);
+        inner.finish_exact("forward").unwrap();
+    }
+
+    #[test]
+    fn a_call_of_no_events_brings_none_and_one_that_is_cut_off_is_refused() {
+        let decode = |bytes: &[u8]| decode_forward(&mut Decoder::new(bytes, EncodingVersion::V1_1));
+        assert!(decode(b"\0").unwrap().is_none());
+        let whole = &encode_forward(&[run(&[event(&[("k", "v")])])]).unwrap()[6..];
+        assert_eq!(decode(whole).unwrap().unwrap().len(), 1);
+        for cut in 0..whole.len() {
+            decode(&whole[..cut]).unwrap_err();
+        }
+    }
+}

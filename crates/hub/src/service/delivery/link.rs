@@ -1,0 +1,58 @@
+//! Delivery to another topic: all that is queued in one call, one call at a time.
+
+use floe::{Events, InvokeError, OperationMode, RequestFailed, SystemException};
+
+use crate::core::{Turn, encode_forward};
+use crate::service::registry::Registry;
+use crate::service::subscriber::Subscriber;
+
+/// Bytes in one call, if there is more than one event: peers refuse messages of more than 1 MiB
+/// unless they are told otherwise.
+const CALL_BYTES_MAX: usize = 256 * 1024;
+
+/// Delivers until the link ends.
+pub(super) async fn run(link: &Subscriber, registry: &Registry) {
+    let mut events = Vec::new();
+    loop {
+        let turn = link.next_turn(usize::MAX, CALL_BYTES_MAX, &mut events);
+        match turn.await {
+            Turn::End => return,
+            Turn::Park => link.woken().await,
+            Turn::Deliver => {
+                // Boxed: it is 2 kB long, which an idle link need not hold.
+                let result = Box::pin(forward(link, registry, &events)).await;
+                let count = events.drain(..).map(|run| run.len()).sum();
+                link.settle(count, result);
+                tokio::task::consume_budget().await;
+            }
+        }
+    }
+}
+
+async fn forward(
+    link: &Subscriber,
+    registry: &Registry,
+    events: &[Events],
+) -> Result<(), InvokeError> {
+    if let Some(name) = link.link().and_then(|link| link.name_here()) {
+        let topic = registry.topic(name).ok_or_else(|| no_topic(link))?;
+        events.iter().for_each(|run| topic.publish_forwarded(run));
+        return Ok(());
+    }
+    let parameters =
+        encode_forward(events).map_err(|error| InvokeError::NotDispatched(error.into()))?;
+    let forwarded = link
+        .proxy()
+        .invoke("forward", OperationMode::Normal, &parameters);
+    forwarded.await.map(drop)
+}
+
+/// What the receiving end of a topic that is gone would say.
+fn no_topic(link: &Subscriber) -> InvokeError {
+    let gone = RequestFailed {
+        identity: link.identity().clone(),
+        operation: "forward".to_owned(),
+        ..RequestFailed::default()
+    };
+    SystemException::ObjectNotExist(gone).into()
+}

@@ -1,0 +1,20 @@
+//! The receiving end of links: the events of other topics, of this hub or another service.
+//!
+//! By hand, for a typed servant would make a map of the context of each event.
+
+use floe::{OperationMode, Request, Response, SystemException};
+
+use crate::core::decode_forward;
+use crate::service::topic::Topic;
+
+/// Answers a request to the receiving end of a topic.
+pub(super) fn answer(request: Request, topic: &Topic) -> Result<Response, SystemException> {
+    if request.operation() != "forward" {
+        let types = ["::Ice::Object", "::IceStorm::TopicLink"];
+        return request.builtin("::IceStorm::TopicLink", &types);
+    }
+    if let Some(events) = request.decode(OperationMode::Normal, decode_forward)? {
+        topic.publish_forwarded(&events);
+    }
+    request.returned_nothing()
+}
