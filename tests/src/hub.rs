@@ -1,5 +1,7 @@
-//! A Floe hub as its users start it: `floe serve`, on a free port of loopback, with nothing stored.
+//! A Floe hub as its users start it: `floe serve`, on a free port of loopback.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::peer::Peer;
@@ -43,6 +45,43 @@ impl Hub {
     /// The process, to look at its standard error or to kill it.
     pub fn peer(&mut self) -> &mut Peer {
         &mut self.peer
+    }
+}
+
+/// Starts a hub that keeps what it must, and waits until it is ready; returns it with the proxy of
+/// its topic manager.
+///
+/// # Panics
+/// If it does not become ready.
+pub fn serve(data: &Data, endpoint: &str) -> (Peer, String) {
+    let mut serve = Command::new(workspace::program("floe"));
+    serve.args(["serve", "--listen", endpoint, "--data"]);
+    let mut hub = Peer::start("floe serve", serve.arg(data.path()));
+    let manager = hub.ready();
+    (hub, manager)
+}
+
+/// A folder for a hub's data, removed at the end of the test.
+#[derive(Debug)]
+pub struct Data(PathBuf);
+
+impl Data {
+    /// One of this name, for this process alone; it does not exist yet.
+    pub fn new(name: &str) -> Self {
+        let name = format!("hub-data/{name}-{}", std::process::id());
+        Self(workspace::target_dir().join(name))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        // A folder that cannot be removed harms nobody: its name is not used again.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -22,6 +22,8 @@ def shown(value):
         return Ice.identityToString(value.ice_getIdentity())
     if isinstance(value, list) and value and isinstance(value[0], Ice.Identity):
         return [Ice.identityToString(identity) for identity in value]
+    if isinstance(value, list) and value and isinstance(value[0], IceStorm.LinkInfo):
+        return [(link.name, link.cost, shown(link.theTopic)) for link in value]
     return value
 
 
@@ -141,6 +143,66 @@ class Conversation:
         ask("publish to a former one", former.ice_ping)
         ask("subscribers", topic.getSubscribers)
 
+    def ask_links(self, topic):
+        other, third = self.manager.create("b"), self.manager.create("c")
+        ask("link", lambda: topic.link(other, 5))
+        ask("link again", lambda: topic.link(other, 0))
+        ask("link to itself", lambda: third.link(third, -3))
+        ask("link to a third", lambda: other.link(third, 0))
+        ask("link to null", lambda: topic.link(None, 0))
+        ask("unlink null", lambda: topic.unlink(None))
+        ask("unlink nothing", lambda: topic.unlink(third))
+        for identity in ["IceStorm/topic.none", "IceStorm/TopicManager", "nothing"]:
+            no_topic = IceStorm.TopicPrx.uncheckedCast(topic.ice_identity(Ice.stringToIdentity(identity)))
+            ask(f"link to {identity}", lambda: topic.link(no_topic, 0))
+        for linked in [topic, other, third]:
+            ask("links", linked.getLinkInfoSeq)
+            ask("subscribers", linked.getSubscribers)
+        ask("subscribe a linked topic", lambda: topic.subscribeAndGetPublisher({}, other))
+        self.ask_receiver(topic)
+        self.ask_forwarding(topic, other, third)
+        self.ask_unlinking(topic, other)
+
+    def ask_receiver(self, topic):
+        receiver = topic.getPublisher().ice_identity(Ice.stringToIdentity("IceStorm/b.link"))
+        ask("receiver types", receiver.ice_ids)
+        ask("receiver type", receiver.ice_id)
+        ask("receiver", receiver.ice_ping)
+        ask("receiver facet", lambda: receiver.ice_facet("x").ice_ping())
+        ask("receiver of nothing", lambda: receiver.ice_identity(Ice.Identity("none.link", "IceStorm")).ice_ping())
+        publisher = receiver.ice_identity(Ice.Identity("topic.a.publish.IceStorm/topic.b", "IceStorm"))
+        ask("publisher of a link", publisher.ice_ping)
+
+    def ask_forwarding(self, topic, other, third):
+        publisher = topic.getPublisher()
+        ordered = {"reliability": "ordered"}
+        near, _ = self.subscribe(other, "near", qos=ordered)
+        far, _ = self.subscribe(third, "far", qos=ordered)
+        for cost in ["", "x", "5", "6", "6x", " 6", "-7", "5.9", "99999999999"]:
+            context = {"z": "1", "cost": cost}
+            publisher.ice_invoke(f"at {cost}", Ice.OperationMode.Idempotent, NOTHING, context)
+            time.sleep(0.05)
+        publisher.ice_encodingVersion(Ice.Encoding_1_0).ice_invoke("old", Ice.OperationMode.Normal, OLD_PARAMETERS)
+        near.tell("near", 6)
+        other.getPublisher().ice_invoke("second", Ice.OperationMode.Normal, NOTHING)
+        far.tell("far", 1)
+
+    def ask_unlinking(self, topic, other):
+        ask("unlink", lambda: topic.unlink(other))
+        ask("unlink again", lambda: topic.unlink(other))
+        ask("link", lambda: topic.link(other, 1))
+        ask("unsubscribe a link", lambda: topic.unsubscribe(other))
+        ask("links", topic.getLinkInfoSeq)
+        ask("link", lambda: topic.link(other, 0))
+        ask("destroy", other.destroy)
+        ask("links", topic.getLinkInfoSeq)
+        # The link has failed a second after an event, and goes with the next one.
+        for _ in range(2):
+            topic.getPublisher().ice_invoke("gone", Ice.OperationMode.Normal, NOTHING)
+            time.sleep(1)
+            ask("links", topic.getLinkInfoSeq)
+            ask("subscribers", topic.getSubscribers)
+
     def ask_destruction(self, topic):
         publisher = topic.getPublisher()
         ask("destroy", topic.destroy)
@@ -157,6 +219,7 @@ def main():
         topic = conversation.manager.retrieve("a")
         conversation.ask_topic(topic)
         conversation.ask_delivery(topic)
+        conversation.ask_links(topic)
         conversation.ask_destruction(topic)
         print("done", flush=True)
 

@@ -1,11 +1,10 @@
 //! A Floe hub in the place of IceStorm: unmodified Ice 3.7.8 publishers, subscribers and `icestormadmin`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use floe_tests::hub::Hub;
+use floe_tests::hub::{Data, Hub, serve};
 use floe_tests::ice::{Ice, Language, event_lines, was_traced};
 use floe_tests::peer::{PATIENCE, Peer};
 use floe_tests::workspace;
@@ -115,12 +114,6 @@ fn icestormadmin_manages_topics() {
     assert_eq!(admin("topics").unwrap(), ["traffic", "weather"]);
     let error = admin("create weather").unwrap_err();
     assert!(error.contains("topic `weather' exists"), "{error}");
-    let error = admin("link weather traffic").unwrap_err();
-    assert!(
-        error.contains("links between topics are not yet supported"),
-        "{error}"
-    );
-    assert_eq!(admin("links").unwrap(), none);
     let mut subscriber = ice.start_subscriber(Language::Cpp, &manager, "weather", "twoway", 1);
     let subscribers = admin("subscribers weather").unwrap();
     assert_eq!(
@@ -170,14 +163,14 @@ fn a_killed_subscriber_and_a_stopped_one_leave_the_others_alone() {
 #[test]
 fn a_hub_that_is_killed_keeps_its_subscribers() {
     let Some(ice) = Ice::or_skip() else { return };
-    let data = Data::new();
-    let (mut hub, manager) = serve(&data.0, "tcp -h 127.0.0.1 -p 0");
+    let data = Data::new("subscribers");
+    let (mut hub, manager) = serve(&data, "tcp -h 127.0.0.1 -p 0");
     let modes = ["twoway", "oneway"];
     let start = |mode| ice.start_subscriber(Language::Cpp, &manager, "t", mode, COUNT);
     let subscribers = modes.map(start);
     hub.kill();
     let endpoint = manager.split_once(':').expect("an endpoint").1;
-    let (_hub, manager) = serve(&data.0, endpoint);
+    let (_hub, manager) = serve(&data, endpoint);
     let publisher = ice.start_publisher(Language::Python, &manager, "t", "twoway", COUNT);
     publisher.succeed();
     for (subscriber, mode) in subscribers.into_iter().zip(modes) {
@@ -204,31 +197,5 @@ fn wait_until_none(ice: &Ice, manager: &str, topic: &str) {
         let publisher = ice.start_publisher(Language::Cpp, manager, topic, "twoway", 1);
         publisher.succeed();
         std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// Starts a hub that stores what it must keep; returns it with the proxy of its topic manager.
-fn serve(data: &Path, endpoint: &str) -> (Peer, String) {
-    let mut serve = Command::new(workspace::program("floe"));
-    serve.args(["serve", "--listen", endpoint, "--data"]);
-    let mut hub = Peer::start("floe serve", serve.arg(data));
-    let manager = hub.ready();
-    (hub, manager)
-}
-
-/// A folder for a hub's data, removed at the end of the test.
-struct Data(PathBuf);
-
-impl Data {
-    fn new() -> Self {
-        let name = format!("interop/hub-{}", std::process::id());
-        Self(workspace::target_dir().join(name))
-    }
-}
-
-impl Drop for Data {
-    fn drop(&mut self) {
-        // A folder that cannot be removed harms nobody: its name is not used again.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
