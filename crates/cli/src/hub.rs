@@ -21,6 +21,10 @@ pub(crate) struct HubArgument {
     // The library's own reading of the environment takes an empty variable for a value.
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
+
+    /// What the argument is called.
+    #[arg(skip = "--hub")]
+    name: &'static str,
 }
 
 /// Says where the hub is, where --hub does not.
@@ -30,6 +34,14 @@ const VARIABLE: &str = "FLOE_HUB";
 pub(crate) const DEFAULT_ENDPOINT: &str = "tcp -h 127.0.0.1 -p 10000";
 
 impl HubArgument {
+    /// The hub of the topic at the other end of a link.
+    pub(crate) fn of_other(hub: &String) -> Self {
+        Self {
+            hub: Some(hub.clone()),
+            name: "--to-hub",
+        }
+    }
+
     /// The topic manager; nothing is sent.
     ///
     /// # Errors
@@ -50,7 +62,7 @@ impl HubArgument {
     /// What was given, and where; an empty variable is as good as none.
     fn text(&self) -> (Cow<'_, str>, &'static str) {
         if let Some(hub) = &self.hub {
-            return (hub.into(), "--hub");
+            return (hub.into(), self.name);
         }
         match std::env::var(VARIABLE) {
             Ok(hub) if !hub.trim().is_empty() => (hub.into(), VARIABLE),

@@ -1,4 +1,8 @@
 //! `floe topic`: the topics of a hub, or of an IceStorm.
+//!
+//! - `topic/link.rs`: links between topics
+
+mod link;
 
 use clap::{Args, Subcommand};
 use floe::contracts::ice_storm::{LinkInfo, QoS, TopicManagerCreateError, TopicProxy};
@@ -13,9 +17,9 @@ use crate::hub::{self, HubArgument, not_nil};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 
-/// Lists, creates, shows and removes topics of a hub or an IceStorm
+/// Lists, creates, shows, links and removes topics of a hub or an IceStorm
 ///
-/// Exit code 4: no such topic; 5: the topic exists already, or nobody listens where the hub should.
+/// Exit code 4: no such topic or link; 5: the topic or link exists already, or nobody listens where the hub should.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Topic {
     List(List),
@@ -23,6 +27,8 @@ pub(crate) enum Topic {
     Info(Info),
     Remove(Remove),
     Subscribers(Subscribers),
+    Link(link::Link),
+    Unlink(link::Unlink),
 }
 
 impl Topic {
@@ -35,6 +41,8 @@ impl Topic {
                 Self::Info(info) => info.run(&communicator, output).await,
                 Self::Remove(remove) => remove.run(&communicator).await,
                 Self::Subscribers(subscribers) => subscribers.run(&communicator, output).await,
+                Self::Link(link) => link.run(&communicator).await,
+                Self::Unlink(unlink) => unlink.run(&communicator).await,
             }
             .map(|()| Exit::Success)
         })
@@ -46,7 +54,9 @@ impl Topic {
             | Self::Create(Create { access, .. })
             | Self::Info(Info { access, .. })
             | Self::Remove(Remove { access, .. })
-            | Self::Subscribers(Subscribers { access, .. }) => access,
+            | Self::Subscribers(Subscribers { access, .. })
+            | Self::Link(link::Link { access, .. })
+            | Self::Unlink(link::Unlink { access, .. }) => access,
         }
     }
 }
@@ -149,6 +159,7 @@ impl Info {
         let subscribers = subscribers(&topic, info.as_ref()).await;
         let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
         about["published"] = info.as_ref().map(|info| info.published).into();
+        about["forwarded"] = info.as_ref().map(|info| info.forwarded).into();
         about["delivered"] = info.as_ref().map(|info| info.delivered).into();
         about["lost"] = info.as_ref().map(|info| hub::lost(&info.lost)).into();
         about["lost_by_reason"] = info.as_ref().map(|info| losses(&info.lost)).into();
@@ -171,7 +182,7 @@ impl Info {
 }
 
 /// What a service other than Floe leaves open.
-const UNKNOWN: &str = "published, delivered, lost, and the state, queue and losses of subscribers are not known: \
+const UNKNOWN: &str = "published, forwarded, delivered, lost, and the state, queue and losses of subscribers are not known: \
                        this is no Floe hub";
 
 /// What any event service that speaks IceStorm tells of a topic.
@@ -212,9 +223,13 @@ async fn subscribers(
 
 fn subscriber(info: &SubscriberInfo) -> Json {
     let reference = info.subscriber.as_ref().map(Proxy::reference);
+    let mode = reference.map(|reference| match info.is_link {
+        true => "link",
+        false => mode(reference.mode, &info.qos),
+    });
     json!({
         "identity": reference.map(|reference| reference.identity.to_string()),
-        "mode": reference.map(|reference| mode(reference.mode, &info.qos)),
+        "mode": mode,
         "state": state(info.state),
         "offered": info.offered,
         "delivered": info.delivered,
@@ -225,6 +240,7 @@ fn subscriber(info: &SubscriberInfo) -> Json {
         "lost_by_reason": losses(&info.lost),
         "proxy": info.subscriber.as_ref().map(Proxy::to_string),
         "qos": info.qos,
+        "cost": info.is_link.then_some(info.cost),
     })
 }
 
@@ -294,7 +310,7 @@ impl Remove {
     }
 }
 
-/// Lists the subscribers of a topic
+/// Lists the subscribers and links of a topic
 #[derive(Debug, Args)]
 pub(crate) struct Subscribers {
     /// The topic

@@ -116,3 +116,57 @@ fn a_hub_is_called_like_any_object() {
     run(&["call", &hub.manager, "getName", "--slice", &storm]).ended(4);
     run(&["call", &topic, "destroy", "--slice", &storm]).ended(0);
 }
+
+#[test]
+fn topics_are_linked_shown_with_their_links_and_unlinked() {
+    let (hub, other) = (Hub::start(), Hub::start());
+    hub.run(&["topic", "create", "a"]).ended(0);
+    hub.run(&["topic", "create", "b"]).ended(0);
+    other.run(&["topic", "create", "far"]).ended(0);
+    hub.run(&["topic", "link", "a", "b", "7"])
+        .ended(0)
+        .said("linked topic `a` to `b` at cost 7");
+    hub.run(&["topic", "link", "a", "b"])
+        .ended(5)
+        .said("topic `a` is linked to `b` already");
+    hub.run(&["topic", "link", "a", "far"])
+        .ended(4)
+        .said("no topic `far`");
+    hub.run(&[
+        "topic",
+        "link",
+        "a",
+        "far",
+        "-3",
+        "--to-hub",
+        &other.manager,
+    ])
+    .ended(0);
+    let info = hub.run(&["topic", "info", "a"]).ended(0).json();
+    let links = serde_json::json!([{"name": "b", "cost": 7}, {"name": "far", "cost": -3}]);
+    assert_eq!(info["links"], links);
+    assert_eq!(info["subscribers"][0]["mode"], "link");
+    assert_eq!(info["subscribers"][1]["cost"], -3);
+    let table = hub.run(&["topic", "subscribers", "a", "-o", "table"]);
+    let table = table.ended(0).stdout;
+    assert!(
+        table.contains("IceStorm/topic.far  link  online"),
+        "{table}"
+    );
+    drop(other);
+    hub.run(&["topic", "unlink", "a", "far"])
+        .ended(0)
+        .said("unlinked topic `a` from `far`");
+    hub.run(&["topic", "unlink", "a", "far"])
+        .ended(4)
+        .said("topic `a` is not linked to `far`");
+}
+
+#[test]
+fn the_hub_at_the_other_end_is_named_in_errors() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "a"]).ended(0);
+    hub.run(&["topic", "link", "a", "b", "--to-hub", "tpc -p 1"])
+        .ended(2)
+        .said("--to-hub");
+}
