@@ -1,8 +1,8 @@
 //! The hub: an event service, IceStorm-compatible.
 //!
 //! A publisher invokes operations on a topic's publisher object; the hub hands each request,
-//! unopened, to every subscriber of the topic. Programs written for ZeroC IceStorm 3.7 and 3.8 use
-//! it unchanged.
+//! unopened, to every subscriber of the topic, and over links to other topics. Programs written for
+//! ZeroC IceStorm 3.7 and 3.8 use it unchanged.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]

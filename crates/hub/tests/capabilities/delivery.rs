@@ -241,3 +241,49 @@ async fn datagram_subscribers_get_datagrams_one_by_one_and_in_batches() {
     assert_eq!(single_inbox.operations(20).await, numbered(20));
     assert_eq!(batch_inbox.operations(20).await, numbered(20));
 }
+
+#[tokio::test]
+async fn a_subscriber_without_a_cached_connection_gets_events_at_all_its_endpoints() {
+    let world = World::start().await;
+    let (one, other) = (Subscribers::start().await, Subscribers::start().await);
+    let ((proxy, mut in_one), (_, mut in_other)) = (one.add("s"), other.add("s"));
+    let both = format!("{proxy}:{}", other.adapter.endpoints()[0]);
+    let both: floe::Proxy = world.client.proxy(&both).expect("a proxy");
+    let topic = world.create("t").await;
+    let publisher = publisher(&topic).await;
+    let ordered = ("reliability", "ordered");
+    subscribe(&topic, &both, &[ordered, ("connectionCached", "0")]).await;
+    publish_many(&publisher, 64).await;
+    world.info_when("t", |info| info.delivered == 64).await;
+    assert!(in_one.has_more() && in_other.has_more());
+    soon(topic.unsubscribe(Some(&both))).await.unwrap();
+    for inbox in [&mut in_one, &mut in_other] {
+        inbox.operations(inbox.waiting()).await;
+    }
+    subscribe(&topic, &both, &[ordered, ("connectionCached", "1")]).await;
+    publish_many(&publisher, 64).await;
+    world.info_when("t", |info| info.delivered == 128).await;
+    let counts = [in_one.waiting(), in_other.waiting()];
+    assert!(counts.contains(&64) && counts.contains(&0), "{counts:?}");
+}
+
+#[tokio::test]
+async fn subscribers_at_websockets_get_events_in_every_mode() {
+    let world = World::start().await;
+    let subscribers = Subscribers::at("ws -h 127.0.0.1 -p 0").await;
+    let topic = world.create("t").await;
+    let mut inboxes = Vec::new();
+    for mode in [
+        floe::InvocationMode::Twoway,
+        floe::InvocationMode::Oneway,
+        floe::InvocationMode::BatchOneway,
+    ] {
+        let (proxy, inbox) = subscribers.add(&format!("{mode:?}"));
+        subscribe(&topic, &proxy.ice_mode(mode), &[]).await;
+        inboxes.push(inbox);
+    }
+    publish_many(&publisher(&topic).await, 50).await;
+    for mut inbox in inboxes {
+        assert_eq!(inbox.operations(50).await, numbered(50));
+    }
+}

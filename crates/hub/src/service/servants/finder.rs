@@ -1,4 +1,5 @@
-//! The finder: gives the topic manager to those who do not know the instance name.
+//! The finder: gives the topic manager to those who do not know the instance name. Unlike that of a
+//! transient IceStorm it is always there: tools that know a host and a port have no other way.
 
 use std::sync::Arc;
 
