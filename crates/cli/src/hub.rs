@@ -35,9 +35,9 @@ pub(crate) const DEFAULT_ENDPOINT: &str = "tcp -h 127.0.0.1 -p 10000";
 
 impl HubArgument {
     /// The hub of the topic at the other end of a link.
-    pub(crate) fn of_other(hub: &String) -> Self {
+    pub(crate) fn of_other(hub: &str) -> Self {
         Self {
-            hub: Some(hub.clone()),
+            hub: Some(hub.to_owned()),
             name: "--to-hub",
         }
     }

@@ -39,7 +39,7 @@ impl Link {
         let Self { from, to, cost, .. } = self;
         let hub = &self.access.hub;
         let topic = hub.topic(communicator, from).await?;
-        let other = self.to_hub.as_ref().map(HubArgument::of_other);
+        let other = self.to_hub.as_deref().map(HubArgument::of_other);
         let other = other.as_ref().unwrap_or(hub);
         let other = other.topic(communicator, to).await?;
         match topic.link(Some(&other), *cost).await {
