@@ -106,6 +106,9 @@ class Conversation:
         self.subscribe(topic, "wrong", qos={"reliability": "sometimes"})
         self.subscribe(topic, "disordered", lambda p: p.ice_oneway(), {"reliability": "ordered"})
         self.subscribe(topic, "cached", qos={"retryCount": "1", "unknown": "x"})
+        self.subscribe(topic, "uncached", qos={"connectionCached": "0", "locatorCacheTimeout": "10"})
+        for key, value in [("connectionCached", ""), ("connectionCached", "x"), ("locatorCacheTimeout", "5x")]:
+            self.subscribe(topic, f"refused {key} {value}", qos={key: value})
         ask("again", lambda: topic.subscribeAndGetPublisher({}, proxy.ice_oneway()))
         ask("null", lambda: topic.subscribeAndGetPublisher({}, None))
         ask("unsubscribe null", lambda: topic.unsubscribe(None))

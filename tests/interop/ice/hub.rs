@@ -65,6 +65,40 @@ fn publishers_and_subscribers_of_different_modes_meet() {
 }
 
 #[test]
+fn events_reach_ice_subscribers_over_other_transports() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let data = Data::new("transports");
+    let endpoints = "tcp -h 127.0.0.1 -p 0:udp -h 127.0.0.1 -p 0:ws -h 127.0.0.1 -p 0";
+    let (_hub, manager) = serve(&data, endpoints);
+    for (transport, modes) in [
+        ("ws", &["twoway", "ordered", "oneway", "batch"][..]),
+        ("udp", &["datagram", "batch-datagram"]),
+    ] {
+        let config = workspace::target_dir().join(format!("subscriber-{transport}.config"));
+        let endpoints = format!("Subscriber.Endpoints={transport} -h 127.0.0.1 -p 0");
+        fs::write(&config, endpoints).expect("the target folder can be written");
+        let option = format!("--Ice.Config={}", config.display());
+        for mode in modes {
+            for language in Language::ALL {
+                let topic = format!("{transport} {mode} {language:?}");
+                let mut subscriber = ice.peer("subscriber", language);
+                subscriber.args([&manager, &topic, mode, &COUNT.to_string(), &option]);
+                let mut subscriber = Peer::start("the Ice subscriber", &mut subscriber);
+                subscriber.ready();
+                let from = if transport == "udp" {
+                    "datagram"
+                } else {
+                    "twoway"
+                };
+                let publisher = ice.start_publisher(language, &manager, &topic, from, COUNT);
+                publisher.succeed();
+                assert_got_all(subscriber, COUNT, &topic);
+            }
+        }
+    }
+}
+
+#[test]
 fn compressed_events_come_in_and_go_out_compressed() {
     let Some(ice) = Ice::or_skip() else { return };
     let hub = Hub::start(&[]);

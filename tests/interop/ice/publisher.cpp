@@ -2,7 +2,7 @@
 //
 // Usage: publisher MANAGER TOPIC MODE COUNT [ICE OPTIONS]
 //
-// MANAGER is the proxy of a topic manager, MODE one of twoway, oneway, batch. Makes the topic if it is not there,
+// MANAGER is the proxy of a topic manager, MODE one of twoway, oneway, batch, datagram. Makes the topic if it is not there,
 // publishes COUNT events of the interface Interop::Events, the last of which is `flagged`, and prints `published COUNT`.
 
 #include <Ice/Ice.h>
@@ -33,7 +33,10 @@ std::shared_ptr<IceStorm::TopicPrx> findTopic(
 std::shared_ptr<Ice::ObjectPrx> inMode(const std::shared_ptr<Ice::ObjectPrx>& proxy, const std::string& mode)
 {
     const std::map<std::string, std::shared_ptr<Ice::ObjectPrx>> modes{
-        {"twoway", proxy->ice_twoway()}, {"oneway", proxy->ice_oneway()}, {"batch", proxy->ice_batchOneway()}};
+        {"twoway", proxy->ice_twoway()},
+        {"oneway", proxy->ice_oneway()},
+        {"batch", proxy->ice_batchOneway()},
+        {"datagram", proxy->ice_datagram()}};
     return modes.at(mode);
 }
 

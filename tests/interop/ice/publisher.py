@@ -2,7 +2,7 @@
 
 Usage: publisher.py MANAGER TOPIC MODE COUNT [ICE OPTIONS]
 
-MANAGER is the proxy of a topic manager, MODE one of twoway, oneway, batch. Makes the topic if it is not there, publishes
+MANAGER is the proxy of a topic manager, MODE one of twoway, oneway, batch, datagram. Makes the topic if it is not there, publishes
 COUNT events of the interface Interop::Events, the last of which is `flagged`, and prints `published COUNT`.
 """
 
@@ -20,6 +20,7 @@ MODES = {
     "twoway": lambda proxy: proxy.ice_twoway(),
     "oneway": lambda proxy: proxy.ice_oneway(),
     "batch": lambda proxy: proxy.ice_batchOneway(),
+    "datagram": lambda proxy: proxy.ice_datagram(),
 }
 
 

@@ -2,9 +2,9 @@
 //
 // Usage: subscriber MANAGER TOPIC MODE COUNT [ICE OPTIONS]
 //
-// MANAGER is the proxy of a topic manager, MODE one of twoway, ordered, oneway, batch. Makes the topic if it is not
-// there, subscribes, and prints `ready`; then one line for each event; and unsubscribes after COUNT events or at the end
-// of standard input, with a last line `received N`.
+// MANAGER is the proxy of a topic manager, MODE one of twoway, ordered, oneway, batch, datagram, batch-datagram. Makes the
+// topic if it is not there, subscribes, and prints `ready`; then one line for each event; and unsubscribes after COUNT
+// events or at the end of standard input, with a last line `received N`.
 
 #include <Ice/Ice.h>
 #include <IceStorm/IceStorm.h>
@@ -106,7 +106,9 @@ std::shared_ptr<Ice::ObjectPrx> inMode(const std::shared_ptr<Ice::ObjectPrx>& pr
         {"twoway", proxy->ice_twoway()},
         {"ordered", proxy->ice_twoway()},
         {"oneway", proxy->ice_oneway()},
-        {"batch", proxy->ice_batchOneway()}};
+        {"batch", proxy->ice_batchOneway()},
+        {"datagram", proxy->ice_datagram()},
+        {"batch-datagram", proxy->ice_batchDatagram()}};
     return modes.at(mode);
 }
 

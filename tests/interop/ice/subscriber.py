@@ -2,7 +2,7 @@
 
 Usage: subscriber.py MANAGER TOPIC MODE COUNT [ICE OPTIONS]
 
-MANAGER is the proxy of a topic manager, MODE one of twoway, ordered, oneway, batch. Makes the topic if it is not there,
+MANAGER is the proxy of a topic manager, MODE one of twoway, ordered, oneway, batch, datagram, batch-datagram. Makes the topic if it is not there,
 subscribes, and prints `ready`; then one line for each event; and unsubscribes after COUNT events or at the end of
 standard input, with a last line `received N`.
 """
@@ -24,6 +24,8 @@ MODES = {
     "ordered": lambda proxy: (proxy.ice_twoway(), {"reliability": "ordered"}),
     "oneway": lambda proxy: (proxy.ice_oneway(), {}),
     "batch": lambda proxy: (proxy.ice_batchOneway(), {}),
+    "datagram": lambda proxy: (proxy.ice_datagram(), {}),
+    "batch-datagram": lambda proxy: (proxy.ice_batchDatagram(), {}),
 }
 
 
