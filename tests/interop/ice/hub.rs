@@ -82,7 +82,7 @@ fn events_reach_ice_subscribers_over_other_transports() {
             for language in Language::ALL {
                 let topic = format!("{transport} {mode} {language:?}");
                 let mut subscriber = ice.peer("subscriber", language);
-                subscriber.args([&manager, &topic, mode, &COUNT.to_string(), &option]);
+                subscriber.args([manager.as_str(), &topic, mode, &COUNT.to_string(), &option]);
                 let mut subscriber = Peer::start("the Ice subscriber", &mut subscriber);
                 subscriber.ready();
                 let from = if transport == "udp" {
