@@ -674,7 +674,7 @@ impl<S: LossListener> LossListenerDispatcher<S> {
     }
 
     async fn answer(
-        &self,
+        self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
@@ -716,7 +716,7 @@ impl<S: LossListener> ::floe::Dispatcher for LossListenerDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(async move { self.answer(request).await })
+        ::std::boxed::Box::pin(self.answer(request))
     }
 
     fn dispatch_in(
@@ -724,6 +724,6 @@ impl<S: LossListener> ::floe::Dispatcher for LossListenerDispatcher<S> {
         request: ::floe::Request,
         place: &mut ::floe::DispatchPlace,
     ) {
-        place.run(async move { Ok(self.answer(request).await?.by(self)) });
+        place.run(self.answer(request));
     }
 }
