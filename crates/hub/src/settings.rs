@@ -13,10 +13,14 @@ use crate::core::QueueLimits;
 #[non_exhaustive]
 pub struct HubSettings {
     /// Where it listens, such as `tcp -h 127.0.0.1 -p 10000`; port 0 picks a free one. Topic
-    /// manager, topics and publisher objects share the endpoints. Default as in this example.
+    /// manager, topics and publisher objects share the endpoints, unless
+    /// [`HubSettings::publish_listen`] says otherwise. Default as in this example.
     #[doc(alias = "TopicManager.Endpoints")]
-    #[doc(alias = "Publish.Endpoints")]
     pub listen: String,
+    /// Where publishers find their objects instead. What else there is cannot be reached there: a
+    /// firewall may let publishers in, and nobody else. Default: none.
+    #[doc(alias = "Publish.Endpoints")]
+    pub publish_listen: Option<String>,
     /// Category of all objects but the finder. Default `IceStorm`.
     #[doc(alias = "InstanceName")]
     pub instance_name: String,
@@ -61,6 +65,7 @@ impl Default for HubSettings {
     fn default() -> Self {
         Self {
             listen: "tcp -h 127.0.0.1 -p 10000".to_owned(),
+            publish_listen: None,
             instance_name: "IceStorm".to_owned(),
             store: StoreSettings::default(),
             flush_interval: Duration::from_secs(1),
@@ -75,6 +80,21 @@ impl Default for HubSettings {
 }
 
 impl HubSettings {
+    /// The settings that differ and hold only from the next start on, by the names of their fields.
+    pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
+        let differences = [
+            ("listen", self.listen != other.listen),
+            (
+                "publish_listen",
+                self.publish_listen != other.publish_listen,
+            ),
+            ("instance_name", self.instance_name != other.instance_name),
+            ("store", self.store != other.store),
+        ];
+        let differing = differences.into_iter().filter(|(_, differs)| *differs);
+        differing.map(|(name, _)| name).collect()
+    }
+
     /// How much may wait for a subscriber of this topic.
     pub(crate) fn limits_of(&self, topic: &str) -> QueueLimits {
         let own = self.topic_queue_limits.get(topic);

@@ -197,6 +197,13 @@ impl<R: Run> Subscription<R> {
         (is_woken, Some(run))
     }
 
+    /// Holds to other limits from now on. What waits already stays, even if it is too much.
+    pub(crate) fn reconfigure(&mut self, limits: QueueLimits, discard_interval: Duration) {
+        self.limits = limits;
+        self.discard_interval = discard_interval;
+        self.end_overflow_if_roomy();
+    }
+
     /// What the delivery does next, if a turn is worth it from `bytes_min` queued bytes on.
     pub(crate) fn turn(&mut self, bytes_min: usize) -> Turn {
         let bytes_min = if self.is_draining { 1 } else { bytes_min };

@@ -17,6 +17,8 @@ use crate::store::{Disk, Memory, Store};
 /// Either way its objects, its port and its store are free afterwards.
 pub struct Hub {
     adapter: Adapter,
+    /// Where publisher objects are, if not there.
+    publish_adapter: Option<Adapter>,
     registry: Arc<Registry>,
 }
 
@@ -36,10 +38,22 @@ impl Hub {
         };
         let stored = store.load()?;
         let adapter = communicator.adapter(&settings.listen).await?;
+        let publish_adapter = match &settings.publish_listen {
+            Some(listen) => Some(communicator.adapter(listen).await?),
+            None => None,
+        };
         let registry = Registry::open(settings, store, stored, communicator);
         // Dropped if what follows fails.
-        let hub = Self { adapter, registry };
+        let hub = Self {
+            adapter,
+            publish_adapter,
+            registry,
+        };
         servants::register(&hub.adapter, &hub.registry)?;
+        if let Some(adapter) = &hub.publish_adapter {
+            servants::register_publishers(adapter, &hub.registry)?;
+            adapter.activate();
+        }
         hub.adapter.activate();
         Ok(hub)
     }
@@ -49,6 +63,26 @@ impl Hub {
         let endpoints = self.adapter.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         texts.join(":")
+    }
+
+    /// Where publisher objects are, as text, if elsewhere than the rest.
+    pub fn publish_endpoints(&self) -> Option<String> {
+        let endpoints = self.publish_adapter.as_ref()?.endpoints();
+        let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
+        Some(texts.join(":"))
+    }
+
+    /// Applies other settings while it runs: limits of queues and the discard interval hold for all
+    /// subscribers at once, the flush settings from the next batch on, the send timeout for those who
+    /// subscribe later, the drain timeout at the end. What waits already is not thrown away.
+    ///
+    /// Which of the settings that differ wait for the next start, by the names of their fields in
+    /// [`HubSettings`]: they are kept as they were.
+    pub async fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
+        // A change may wait for the disk.
+        self.registry
+            .change(move |registry| registry.reconfigure(settings))
+            .await
     }
 
     /// The proxy of the topic manager, as text.
@@ -66,12 +100,22 @@ impl Hub {
     /// Cancelled, it ends at once.
     pub async fn shutdown(self) {
         // First no more events, so that none is acknowledged and then lost.
-        let limit = self.registry.settings().drain_timeout;
-        let closed = tokio::time::timeout(limit, self.adapter.destroy()).await;
+        let limit = self.registry.live_settings().drain_timeout;
+        let closed = tokio::time::timeout(limit, self.destroy_adapters()).await;
         self.registry.drain().await;
         if closed.is_err() {
-            self.adapter.destroy().await;
+            self.destroy_adapters().await;
         }
+    }
+
+    /// Both at a time: the peers of one do not wait for those of the other.
+    async fn destroy_adapters(&self) {
+        let publish = async {
+            if let Some(adapter) = &self.publish_adapter {
+                adapter.destroy().await;
+            }
+        };
+        tokio::join!(self.adapter.destroy(), publish);
     }
 }
 
@@ -79,10 +123,20 @@ impl Drop for Hub {
     fn drop(&mut self) {
         servants::unregister(&self.adapter, &self.registry);
         self.adapter.deactivate();
+        if let Some(adapter) = &self.publish_adapter {
+            servants::unregister_publishers(adapter, &self.registry);
+            adapter.deactivate();
+        }
         self.registry.end();
         if let Ok(runtime) = Handle::try_current() {
-            let adapter = self.adapter.clone();
-            runtime.spawn(async move { adapter.destroy().await });
+            for adapter in [Some(&self.adapter), self.publish_adapter.as_ref()] {
+                let adapter = adapter.cloned();
+                runtime.spawn(async move {
+                    if let Some(adapter) = adapter {
+                        adapter.destroy().await;
+                    }
+                });
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ mod links;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use floe::{Communicator, Identity, Proxy};
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,12 @@ use crate::store::{Change, Closed, Store, StoredRecipient, StoredSubscription, S
 
 /// The topics of a hub.
 pub(crate) struct Registry {
+    /// As at the start: what they say of names and places holds to the end.
     settings: HubSettings,
+    /// As they are now: what they say of queues and waits.
+    live: RwLock<Arc<HubSettings>>,
+    /// The proxy of some publisher object, if these are found elsewhere than the rest.
+    publisher: OnceLock<Proxy>,
     /// Guards look-ups; held for one, or to show a change.
     directory: RwLock<Directory>,
     /// Guards the order of changes, and is held while one is committed.
@@ -79,6 +84,8 @@ impl Registry {
         communicator: &Communicator,
     ) -> Arc<Self> {
         let registry = Arc::new(Self {
+            live: RwLock::new(Arc::new(settings.clone())),
+            publisher: OnceLock::new(),
             settings,
             directory: RwLock::default(),
             has_slow_store: store.is_slow(),
@@ -106,6 +113,41 @@ impl Registry {
 
     pub(crate) fn settings(&self) -> &HubSettings {
         &self.settings
+    }
+
+    /// The settings as they are now.
+    pub(crate) fn live_settings(&self) -> Arc<HubSettings> {
+        let live = self.live.read();
+        live.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Applies what may change while the hub runs, to every subscriber; which of the settings that
+    /// differ wait for the next start.
+    pub(crate) fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
+        // No subscription begins meanwhile, so that none misses it.
+        let _changes = self.begin_change();
+        let waiting = self.settings.fixed_differences(&settings);
+        let settings = Arc::new(settings);
+        let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        *live = settings.clone();
+        drop(live);
+        for topic in self.topics() {
+            for subscriber in topic.all_subscribers() {
+                subscriber.reconfigure(&settings);
+            }
+        }
+        waiting
+    }
+
+    /// Publisher objects are found where this one is.
+    pub(super) fn set_publisher(&self, publisher: Proxy) {
+        // It is set once, at the start.
+        let _ = self.publisher.set(publisher);
+    }
+
+    /// The proxy of some publisher object, if these are found elsewhere than the rest.
+    pub(super) fn publisher(&self) -> Option<&Proxy> {
+        self.publisher.get()
     }
 
     /// The object of this name.
@@ -223,7 +265,8 @@ impl Registry {
     pub(crate) async fn drain(&self) {
         let recipients: Vec<_> = self.topics().iter().flat_map(|t| t.recipients()).collect();
         let lost_before: Vec<_> = recipients.iter().map(|s| s.snapshot().lost()).collect();
-        let drained = tokio::time::timeout(self.settings.drain_timeout, async {
+        let limit = self.live_settings().drain_timeout;
+        let drained = tokio::time::timeout(limit, async {
             let within = recipients.iter().filter(|s| s.is_link_within());
             within.for_each(|link| link.drain());
             end(&self.links_within).await;
@@ -387,7 +430,13 @@ impl Registry {
         qos: Qos,
     ) {
         let name = topic.shared_name();
-        let subscriber = Arc::new(Subscriber::new(name, proxy, qos_text, qos, &self.settings));
+        let subscriber = Arc::new(Subscriber::new(
+            name,
+            proxy,
+            qos_text,
+            qos,
+            &self.live_settings(),
+        ));
         let name = subscriber_publisher_name(name, subscriber.identity());
         // It is taken only if the store was written by a hub that did not check this.
         self.write()

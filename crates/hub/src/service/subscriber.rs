@@ -82,6 +82,14 @@ impl Subscriber {
         }
     }
 
+    /// Holds to other settings from now on. The send timeout is that of when it subscribed.
+    pub(super) fn reconfigure(&self, settings: &HubSettings) {
+        let limits = self.qos.limits_within(settings.limits_of(&self.topic));
+        self.lock().reconfigure(limits, settings.discard_interval);
+        // Whoever waits for room looks again: there may be more, or it is not waited for any longer.
+        self.door.bell.notify_one();
+    }
+
     /// Its identity, by which it is known; of a link that of the other topic.
     pub(crate) fn identity(&self) -> &Identity {
         let proxy = self.link().map_or(&self.proxy, Link::topic);

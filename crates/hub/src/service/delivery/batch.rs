@@ -1,15 +1,18 @@
 //! Delivery in batches: events wait in the queue until the oldest has waited for an interval, or
 //! until there are many.
 
-use std::time::Duration;
-
 use tokio::time::{Instant, timeout_at};
 
+use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 
 /// Delivers until the subscription ends.
-pub(super) async fn run(subscriber: &Subscriber, flush_interval: Duration, flush_bytes: usize) {
+pub(super) async fn run(subscriber: &Subscriber, registry: &Registry) {
     while subscriber.wait_for_bytes(1).await {
+        // They may change between one batch and the next.
+        let settings = registry.live_settings();
+        let (flush_interval, flush_bytes) = (settings.flush_interval, settings.flush_bytes);
+        drop(settings);
         let deadline = Instant::now() + flush_interval;
         loop {
             match timeout_at(deadline, subscriber.wait_for_bytes(flush_bytes)).await {

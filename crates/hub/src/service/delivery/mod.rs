@@ -25,11 +25,7 @@ pub(super) fn run<'a>(
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     match subscriber.qos().delivery {
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
-        Delivery::Batch => {
-            let settings = registry.settings();
-            let (interval, bytes) = (settings.flush_interval, settings.flush_bytes);
-            Box::pin(batch::run(subscriber, interval, bytes))
-        }
+        Delivery::Batch => Box::pin(batch::run(subscriber, registry)),
         Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
         Delivery::Link => Box::pin(link::run(subscriber, registry)),
     }

@@ -18,22 +18,38 @@ use std::sync::Arc;
 
 use crate::contracts::floe::HubAdminDispatcher;
 use floe::contracts::ice_storm::FinderDispatcher;
-use floe::{Adapter, AdapterError};
+use floe::{Adapter, AdapterError, Identity};
 
 use super::registry::Registry;
 use finder::FinderServant;
 use hub_admin::HubAdminServant;
-use objects::Objects;
+use objects::{Objects, Reach};
 
 /// Registers all servants of a hub.
 pub(super) fn register(adapter: &Adapter, registry: &Arc<Registry>) -> Result<(), AdapterError> {
     let category = &registry.settings().instance_name;
-    adapter.add_default(category, Objects::new(registry))?;
+    adapter.add_default(category, Objects::new(registry, Reach::All))?;
     let finder = FinderServant::new(registry);
     adapter.add(FINDER, FinderDispatcher::new(finder))?;
     let admin = HubAdminServant::new(registry);
     adapter.add(HUB_ADMIN, HubAdminDispatcher::new(admin))?;
     Ok(())
+}
+
+/// Registers publisher objects on an adapter of their own, where there is nothing else.
+pub(super) fn register_publishers(
+    adapter: &Adapter,
+    registry: &Arc<Registry>,
+) -> Result<(), AdapterError> {
+    let category = &registry.settings().instance_name;
+    adapter.add_default(category, Objects::new(registry, Reach::Publishers))?;
+    registry.set_publisher(adapter.proxy(Identity::with_category("publisher", category)));
+    Ok(())
+}
+
+/// Takes publisher objects away from an adapter of their own.
+pub(super) fn unregister_publishers(adapter: &Adapter, registry: &Arc<Registry>) {
+    adapter.remove_default(&registry.settings().instance_name);
 }
 
 /// Takes all servants of a hub away.

@@ -18,22 +18,45 @@ use crate::service::registry::{Object, Registry};
 /// All objects of the hub but the finder.
 pub(super) struct Objects {
     registry: Arc<Registry>,
+    reach: Reach,
     topic_manager: Arc<TopicManagerInternalDispatcher<TopicManagerServant>>,
 }
 
+/// Which objects there are on an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All.
+    All,
+    /// What takes events, alone: publisher objects and receiving ends of links.
+    Publishers,
+}
+
 impl Objects {
-    pub(super) fn new(registry: &Arc<Registry>) -> Self {
+    pub(super) fn new(registry: &Arc<Registry>, reach: Reach) -> Self {
         let topic_manager = TopicManagerServant::new(registry);
         Self {
             registry: registry.clone(),
+            reach,
             topic_manager: Arc::new(TopicManagerInternalDispatcher::new(topic_manager)),
         }
+    }
+
+    /// The object of this name, if it is to be found here.
+    fn find(&self, name: &str) -> Option<Object> {
+        let is_publisher = |object: &Object| {
+            matches!(
+                object,
+                Object::Publisher(_) | Object::SubscriberPublisher(_) | Object::LinkReceiver(_)
+            )
+        };
+        let found = self.registry.find(name);
+        found.filter(|object| self.reach == Reach::All || is_publisher(object))
     }
 }
 
 impl Dispatcher for Objects {
     fn event_sink(&self, current: &Current) -> Option<Arc<dyn EventSink>> {
-        match self.registry.find(current.name()) {
+        match self.find(current.name()) {
             Some(Object::Publisher(topic)) if current.facet().is_empty() => Some(topic),
             _ => None,
         }
@@ -41,7 +64,7 @@ impl Dispatcher for Objects {
 
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
         let current = request.current();
-        let Some(object) = self.registry.find(current.name()) else {
+        let Some(object) = self.find(current.name()) else {
             // Other facets than the default of what has a servant of its own come here, too.
             let identity = current.identity().to_string();
             return match [FINDER, HUB_ADMIN].contains(&identity.as_str()) {

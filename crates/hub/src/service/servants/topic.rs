@@ -11,7 +11,7 @@ use floe::contracts::ice_storm::{
 };
 use floe::{Current, InvokeError, Proxy, Reference, SystemException, TypedProxy};
 
-use super::topic_manager::proxy;
+use super::topic_manager::publisher_proxy;
 use crate::core::{
     Qos, QosError, State, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
@@ -35,7 +35,7 @@ impl TopicServant {
     }
 
     fn publisher(&self, current: &Current) -> Proxy {
-        proxy(&self.registry, publisher_name(self.topic.name()), current)
+        publisher_proxy(&self.registry, publisher_name(self.topic.name()), current)
     }
 
     /// Who takes the events for a topic; none if it is a topic of this hub, which needs no call.
@@ -51,7 +51,7 @@ impl TopicServant {
         if is_ours && is_here(topic, current) && self.registry.topic(name).is_some() {
             return Ok(None);
         }
-        let limit = self.registry.settings().send_timeout;
+        let limit = self.registry.live_settings().send_timeout;
         let topic = TopicInternalProxy::from_proxy(topic.ice_timeout(limit));
         let receiver = topic.get_link_proxy().await?.ok_or_else(|| {
             let text = format!("expected the receiving end of \"{topic}\", got a nil proxy");
@@ -103,7 +103,7 @@ impl TopicContract for TopicServant {
             .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed))
             .await;
         match subscribed {
-            Ok(()) => Ok(Some(proxy(&self.registry, name, current))),
+            Ok(()) => Ok(Some(publisher_proxy(&self.registry, name, current))),
             Err(ChangeError::AlreadySubscribed) => Err(AlreadySubscribed {}.into()),
             Err(error) => Err(InvokeError::from(error).into()),
         }
@@ -203,7 +203,7 @@ impl TopicInternal for TopicServant {
         &self,
         current: &Current,
     ) -> Result<Option<TopicLinkProxy>, InvokeError> {
-        let receiver = proxy(&self.registry, receiver_name(self.topic.name()), current);
+        let receiver = publisher_proxy(&self.registry, receiver_name(self.topic.name()), current);
         Ok(Some(TopicLinkProxy::from_proxy(receiver)))
     }
 

@@ -107,6 +107,17 @@ pub(super) fn topic_manager_proxy(registry: &Registry, current: &Current) -> Top
     TopicManagerProxy::from_proxy(proxy(registry, "TopicManager".to_owned(), current))
 }
 
+/// A proxy to a publisher object of the hub.
+pub(super) fn publisher_proxy(registry: &Registry, name: String, current: &Current) -> Proxy {
+    match registry.publisher() {
+        Some(publisher) => {
+            let category = &registry.settings().instance_name;
+            publisher.ice_identity(Identity::with_category(name, category))
+        }
+        None => proxy(registry, name, current),
+    }
+}
+
 /// A proxy to an object of the hub.
 pub(super) fn proxy(registry: &Registry, name: String, current: &Current) -> Proxy {
     let category = &registry.settings().instance_name;
