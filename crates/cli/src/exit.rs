@@ -128,6 +128,17 @@ impl Failure {
     }
 }
 
+/// The message and what to do, for a log.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl From<InvokeError> for Failure {
     fn from(error: InvokeError) -> Self {
         let exit = exit_of(&error);

@@ -1,30 +1,93 @@
 //! Where log lines of the libraries go: standard error, as many as were asked for.
 
-use std::io;
+mod limit;
 
-use tracing_subscriber::EnvFilter;
+use std::fmt;
+use std::sync::OnceLock;
+
+use clap::ValueEnum;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::output;
+use limit::LimitedLines;
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people, with the time in UTC
+    Text,
+    /// One JSON object a line, with the time in UTC
+    Json,
+}
+
+/// What may change after logging has started.
+struct Started {
+    format: Option<LogFormat>,
+    /// Whether somebody has said how much is logged, other than the configuration.
+    is_level_chosen: bool,
+    filter: reload::Handle<EnvFilter, Registry>,
+}
+
+static STARTED: OnceLock<Started> = OnceLock::new();
 
 /// Starts logging. `FLOE_LOG` goes before `RUST_LOG`, either goes before `-v`.
-pub(crate) fn start(verbosity: u8) {
-    let filter = own_filter()
-        .or_else(|| EnvFilter::try_from_env("RUST_LOG").ok())
-        .unwrap_or_else(|| {
-            EnvFilter::new(match verbosity {
-                0 => "warn",
-                1 => "info",
-                2 => "debug",
-                _ => "trace",
-            })
-        });
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(output::has_talk_colour())
-        .with_target(verbosity > 0)
-        .without_time()
+pub(crate) fn start(verbosity: u8, format: Option<LogFormat>) {
+    let wanted = own_filter().or_else(|| EnvFilter::try_from_env("RUST_LOG").ok());
+    let is_level_chosen = wanted.is_some() || verbosity > 0;
+    let filter = wanted.unwrap_or_else(|| {
+        EnvFilter::new(match verbosity {
+            0 => "warn",
+            1 => "info",
+            2 => "debug",
+            _ => "trace",
+        })
+    });
+    let (filter, handle) = reload::Layer::new(filter);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(LimitedLines::default())
+        .with_ansi(output::has_talk_colour() && format != Some(LogFormat::Json))
+        .with_target(verbosity > 0);
+    let lines = match format {
+        None => lines.without_time().boxed(),
+        Some(LogFormat::Text) => lines.boxed(),
+        Some(LogFormat::Json) => lines
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(false)
+            .with_target(true)
+            .boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
         .init();
+    STARTED.get_or_init(|| Started {
+        format,
+        is_level_chosen,
+        filter: handle,
+    });
+}
+
+/// Logs from this level on, unless the environment or `-v` has chosen; whether it does.
+pub(crate) fn set_level(level: &str) -> bool {
+    match STARTED.get() {
+        Some(started) if !started.is_level_chosen => {
+            started.filter.reload(EnvFilter::new(level)).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// Says something of a program that keeps running: to people, or where its log is for programs, to
+/// these.
+pub(crate) fn say(text: impl fmt::Display) {
+    match STARTED.get().and_then(|started| started.format) {
+        Some(LogFormat::Json) => tracing::warn!("{text}"),
+        _ => output::talk(text),
+    }
 }
 
 /// What `FLOE_LOG` asks for. `RUST_LOG` may mean other programs; this one can only mean us, so what

@@ -4,6 +4,8 @@
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
 //! - `event.rs`: what `floe sub` prints
+//! - `config/`: the file of `floe serve --config`
+//! - `log.rs`: log lines, as many as were asked for
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
 //! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`: arguments that
@@ -11,6 +13,7 @@
 
 mod command;
 mod compression;
+mod config;
 mod contract;
 mod contracts;
 mod event;
@@ -32,6 +35,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::command::Command;
 use crate::exit::{EXIT_CODES, Exit};
+use crate::log::LogFormat;
 use crate::output::{Format, Output};
 use crate::tls::TlsArguments;
 
@@ -51,6 +55,10 @@ struct Arguments {
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON)]
     verbose: u8,
 
+    /// How log lines are written on standard error [default: text without time]
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true)]
+    log_format: Option<LogFormat>,
+
     #[command(flatten)]
     tls: TlsArguments,
 
@@ -66,7 +74,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return answer(&with_better_tip(error)).into(),
     };
-    log::start(arguments.verbose);
+    log::start(arguments.verbose, arguments.log_format);
     let output = Output::new(arguments.output);
     let ran = arguments
         .tls

@@ -9,7 +9,7 @@ use floe::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
 use crate::exit::Failure;
 
 /// Certificates and trust, for every subcommand that connects or listens.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Encryption, for ssl and wss endpoints")]
 pub(crate) struct TlsArguments {
     /// A PEM file with certificates of CAs that may sign those of peers; may be repeated
@@ -39,8 +39,39 @@ impl TlsArguments {
     /// # Errors
     /// Files that cannot be used, and a key without its certificate.
     pub(crate) fn load(self) -> Result<(), Failure> {
+        if let Some(tls) = self.tls()? {
+            TLS.get_or_init(|| tls);
+        }
+        Ok(())
+    }
+
+    /// Takes certificates of CAs from these files.
+    pub(crate) fn set_ca(&mut self, files: Vec<String>) {
+        self.tls_ca = files.into_iter().map(PathBuf::from).collect();
+    }
+
+    /// Takes our own certificate from this file.
+    pub(crate) fn set_cert(&mut self, file: String) {
+        self.tls_cert = Some(file.into());
+    }
+
+    /// Takes the key of our certificate from this file.
+    pub(crate) fn set_key(&mut self, file: String) {
+        self.tls_key = Some(file.into());
+    }
+
+    /// Whether a server's certificate is taken for any host.
+    pub(crate) fn set_any_host(&mut self, any_host: bool) {
+        self.tls_any_host = any_host;
+    }
+
+    /// What the files hold; none if no file is named.
+    ///
+    /// # Errors
+    /// As [`TlsArguments::load`].
+    pub(crate) fn tls(self) -> Result<Option<Tls>, Failure> {
         if self.tls_ca.is_empty() && self.tls_cert.is_none() && self.tls_key.is_none() {
-            return Ok(());
+            return Ok(None);
         }
         if self.tls_cert.is_none() && self.tls_key.is_some() {
             let message = "--tls-key: expected the certificate of the key, too";
@@ -62,9 +93,9 @@ impl TlsArguments {
             }
             TlsIdentity::pem(certificate.clone(), key.unwrap_or(certificate))
         });
-        let tls = Tls::load(settings).map_err(|error| Failure::usage(format_args!("{error}")))?;
-        TLS.get_or_init(|| tls);
-        Ok(())
+        let tls = Tls::load(settings);
+        tls.map(Some)
+            .map_err(|error| Failure::usage(format_args!("{error}")))
     }
 }
 

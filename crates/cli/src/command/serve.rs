@@ -1,17 +1,23 @@
 //! `floe serve`: a hub in the foreground.
+//!
+//! - `serve/reload.rs`: its file of settings, read again
+
+mod reload;
 
 use std::path::PathBuf;
 
 use clap::Args;
-use floe::Communicator;
-use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
+use floe::{Communicator, Signals};
+use floe_hub::{Hub, HubError, StoreSettings};
 use serde_json::json;
 
 use crate::compression::OfferArgument;
+use crate::config::Configuration;
 use crate::exit::{Exit, Failure};
-use crate::hub::DEFAULT_ENDPOINT;
+use crate::log;
 use crate::output::{self, Format, Output};
 use crate::peer;
+use reload::Reload;
 
 /// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
 ///
@@ -20,11 +26,24 @@ use crate::peer;
 /// When it is ready it prints one line on standard output, `ready PROXY`: the proxy of its topic
 /// manager with the endpoints that it really listens on. Clients take the proxy or one of its
 /// endpoints, for example with --hub. It listens on loopback alone unless --listen says otherwise.
+///
+/// With --config it reads its settings from a file; what the command line says goes before it. At
+/// SIGHUP, or when the file changes, it reads them again, applies what can change while it runs, and
+/// says what waits for a restart. A file that makes no sense changes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 picks a free one; may be repeated
-    #[arg(long, value_name = "ENDPOINT", default_value = DEFAULT_ENDPOINT)]
+    /// Settings: a floe.toml, or a file with the properties of an IceStorm
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Where to listen; port 0 picks a free one; may be repeated [default: tcp -h 127.0.0.1 -p
+    /// 10000]
+    #[arg(long, value_name = "ENDPOINT")]
     listen: Vec<String>,
+
+    /// Where publishers find their objects, if elsewhere: nothing else is there; may be repeated
+    #[arg(long, value_name = "ENDPOINT")]
+    publish_listen: Vec<String>,
 
     /// Keeps topics and subscriptions in this directory, which is created if need be
     #[arg(long, value_name = "DIR", conflicts_with = "transient")]
@@ -34,18 +53,21 @@ pub(crate) struct Serve {
     #[arg(long)]
     transient: bool,
 
-    /// How many events may wait for one subscriber; beyond this limit or that of --queue-bytes, the
-    /// oldest are lost, and counted
-    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 100_000)]
-    queue_events: u32,
+    /// How many events may wait for one subscriber; then the oldest are lost, and counted
+    ///
+    /// [default: 100000]
+    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..))]
+    queue_events: Option<u32>,
 
     /// How many bytes of events may wait for one subscriber; the default is 64 MiB
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..), default_value_t = 64 * 1024 * 1024)]
-    queue_bytes: u64,
+    ///
+    /// [default: 67108864]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    queue_bytes: Option<u64>,
 
-    /// The category of the hub's objects, InstanceName in IceStorm
-    #[arg(long, value_name = "NAME", default_value = "IceStorm")]
-    instance_name: String,
+    /// The category of the hub's objects, InstanceName in IceStorm [default: IceStorm]
+    #[arg(long, value_name = "NAME")]
+    instance_name: Option<String>,
 
     #[command(flatten)]
     offer: OfferArgument,
@@ -53,89 +75,175 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let mut configuration = self.configuration()?;
+        if let Some(level) = &configuration.log {
+            log::set_level(level);
+        }
+        self.warn(&configuration);
         peer::runtime()?.block_on(async {
-            let mut settings = peer::settings(None);
-            self.offer.apply(&mut settings);
-            let communicator = Communicator::with_settings(settings);
+            let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
-            let hub = match self.start(&communicator, output).await {
+            let mut reload = self.config.as_deref().map(Reload::new).transpose()?;
+            let hub = match self.start(&communicator, &configuration, output).await {
                 Ok(hub) => hub,
                 Err(failure) => {
                     communicator.shutdown().await;
                     return Err(failure);
                 }
             };
-            let signal = signals.next().await;
-            tracing::info!("stopping on {signal}: delivering what is queued");
-            let stopping = async {
-                hub.shutdown().await;
-                communicator.shutdown().await;
-            };
-            tokio::select! {
-                () = stopping => Ok(Exit::Success),
-                signal = signals.next() => {
-                    output::talk(format_args!("stopped at once, by a second {signal}"));
-                    communicator.abort();
-                    Ok(Exit::Interrupted)
+            let signal = loop {
+                tokio::select! {
+                    signal = signals.next() => break signal,
+                    reason = next_reason(&mut reload) => {
+                        self.reload(&hub, &communicator, &mut configuration, reason).await;
+                    }
                 }
-            }
+            };
+            tracing::info!("stopping on {signal}: delivering what is queued");
+            stop(hub, communicator, signals).await
         })
     }
 
-    async fn start(&self, communicator: &Communicator, output: &Output) -> Result<Hub, Failure> {
-        if self
-            .listen
-            .iter()
-            .any(|endpoint| endpoint.trim().is_empty())
-        {
-            return Err(Failure::usage(
-                "--listen: expected an endpoint, got nothing",
-            ));
+    /// What the file says, and over it what the command line says.
+    fn configuration(&self) -> Result<Configuration, Failure> {
+        let mut settings = peer::settings(None);
+        self.offer.apply(&mut settings);
+        let mut configuration = match &self.config {
+            Some(file) => Configuration::load(file, settings)?,
+            None => Configuration::new(settings),
+        };
+        let hub = &mut configuration.hub;
+        if !self.listen.is_empty() {
+            hub.listen = endpoints("--listen", &self.listen)?;
         }
-        let hub = Hub::start(communicator, self.settings()).await;
-        let hub = hub.map_err(|error| self.not_started(&error))?;
-        if self.data.is_none() && !self.transient {
-            output::talk("topics and subscriptions end with this process; --data DIR keeps them");
+        if !self.publish_listen.is_empty() {
+            hub.publish_listen = Some(endpoints("--publish-listen", &self.publish_listen)?);
         }
-        self.tell_ready(&hub, output);
+        if let Some(name) = &self.instance_name {
+            hub.instance_name.clone_from(name);
+        }
+        if let Some(events) = self.queue_events {
+            hub.queue_limits.events = events.try_into().unwrap_or(usize::MAX);
+        }
+        if let Some(bytes) = self.queue_bytes {
+            hub.queue_limits.bytes = bytes.try_into().unwrap_or(usize::MAX);
+        }
+        if let Some(directory) = &self.data {
+            hub.store = StoreSettings::Disk(directory.clone());
+        } else if self.transient {
+            hub.store = StoreSettings::Memory;
+        }
+        // Certificates of the command line are loaded already, and go before those of the file.
+        if configuration.communicator.tls.is_none() {
+            configuration.communicator.tls = configuration.tls.clone().tls()?;
+        }
+        Ok(configuration)
+    }
+
+    /// Says what the file says in vain.
+    fn warn(&self, configuration: &Configuration) {
+        if let Some(file) = &self.config {
+            for warning in configuration.warnings(file) {
+                log::say(format_args!("warning: {warning}"));
+            }
+        }
+    }
+
+    /// Reads the settings again. Those of a file that makes no sense change nothing.
+    async fn reload(
+        &self,
+        hub: &Hub,
+        communicator: &Communicator,
+        now: &mut Configuration,
+        reason: &str,
+    ) {
+        match self.configuration() {
+            Ok(next) => {
+                self.warn(&next);
+                let tls = communicator.settings().tls.as_ref();
+                reload::apply(hub, tls, now, next).await;
+                log::say(format_args!("read the settings again after {reason}"));
+            }
+            Err(failure) => log::say(format_args!(
+                "kept the settings as they were, for the file makes no sense after {reason}: {failure}"
+            )),
+        }
+    }
+
+    async fn start(
+        &self,
+        communicator: &Communicator,
+        configuration: &Configuration,
+        output: &Output,
+    ) -> Result<Hub, Failure> {
+        let settings = configuration.hub.clone();
+        let is_kept = settings.store != StoreSettings::Memory;
+        let listen = settings.listen.clone();
+        let hub = Hub::start(communicator, settings).await;
+        let hub = hub.map_err(|error| not_started(&error, &listen))?;
+        if !is_kept && !self.transient {
+            log::say("topics and subscriptions end with this process; --data DIR keeps them");
+        }
+        tell_ready(&hub, output);
         Ok(hub)
     }
+}
 
-    fn settings(&self) -> HubSettings {
-        let mut settings = HubSettings::default();
-        settings.listen = self.listen.join(":");
-        settings.instance_name.clone_from(&self.instance_name);
-        settings.queue_limits.events = self.queue_events.try_into().unwrap_or(usize::MAX);
-        settings.queue_limits.bytes = self.queue_bytes.try_into().unwrap_or(usize::MAX);
-        settings.store = match &self.data {
-            Some(directory) => StoreSettings::Disk(directory.clone()),
-            None => StoreSettings::Memory,
-        };
-        settings
+/// The next reason to read the settings again; there is never one without a file.
+async fn next_reason(reload: &mut Option<Reload>) -> &'static str {
+    match reload {
+        Some(reload) => reload.next().await,
+        None => std::future::pending().await,
     }
+}
 
-    fn not_started(&self, error: &HubError) -> Failure {
-        match error {
-            HubError::Adapter(error) => peer::not_listening(error, &self.listen.join(":")),
-            HubError::Store(error) => Failure::new(Exit::Failure, error)
-                .help("--data needs a directory that this user can write, and no other hub in it"),
-            error => Failure::new(Exit::Failure, error),
+/// Ends in order, or at once at a second signal.
+async fn stop(hub: Hub, communicator: Communicator, mut signals: Signals) -> Result<Exit, Failure> {
+    let stopping = async {
+        hub.shutdown().await;
+        communicator.shutdown().await;
+    };
+    tokio::select! {
+        () = stopping => Ok(Exit::Success),
+        signal = signals.next() => {
+            output::talk(format_args!("stopped at once, by a second {signal}"));
+            communicator.abort();
+            Ok(Exit::Interrupted)
         }
     }
+}
 
-    fn tell_ready(&self, hub: &Hub, output: &Output) {
-        let manager = hub.topic_manager();
-        let told = match output.format_or(Format::Table) {
-            Format::Table => output.line(format_args!("ready {manager}")),
-            Format::Json | Format::Jsonl => {
-                output.line(json!({"ready": manager, "endpoints": hub.endpoints()}))
-            }
-            Format::Raw => output.line(manager),
-        };
-        // It serves all the same if nobody reads that it does.
-        if let Err(failure) = told {
-            failure.report();
+/// Endpoints as one text.
+fn endpoints(argument: &str, endpoints: &[String]) -> Result<String, Failure> {
+    match endpoints.iter().any(|endpoint| endpoint.trim().is_empty()) {
+        true => Err(Failure::usage(format_args!(
+            "{argument}: expected an endpoint, got nothing"
+        ))),
+        false => Ok(endpoints.join(":")),
+    }
+}
+
+fn not_started(error: &HubError, listen: &str) -> Failure {
+    match error {
+        HubError::Adapter(error) => peer::not_listening(error, listen),
+        HubError::Store(error) => Failure::new(Exit::Failure, error)
+            .help("--data needs a directory that this user can write, and no other hub in it"),
+        error => Failure::new(Exit::Failure, error),
+    }
+}
+
+fn tell_ready(hub: &Hub, output: &Output) {
+    let manager = hub.topic_manager();
+    let told = match output.format_or(Format::Table) {
+        Format::Table => output.line(format_args!("ready {manager}")),
+        Format::Json | Format::Jsonl => {
+            output.line(json!({"ready": manager, "endpoints": hub.endpoints()}))
         }
+        Format::Raw => output.line(manager),
+    };
+    // It serves all the same if nobody reads that it does.
+    if let Err(failure) = told {
+        failure.report();
     }
 }

@@ -3,6 +3,7 @@
 mod certificates;
 mod codec;
 mod command;
+mod config;
 mod demo;
 mod echo;
 mod events;

@@ -1,0 +1,205 @@
+//! One setting of a file: where it stands, what it is called, what it says; and what is wrong with a file.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::peer;
+use crate::size;
+
+/// A setting as it stands in a file.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// Its name, from the outermost table inwards.
+    pub(super) path: Vec<String>,
+    /// What it says.
+    pub(super) value: Value,
+    /// Its line, from 1.
+    pub(super) line: usize,
+}
+
+/// What a setting says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i64),
+    Bool(bool),
+    List(Vec<Value>),
+    /// A value that no setting has, such as a date.
+    Other(&'static str),
+}
+
+/// What is wrong with a line of a file, or worth knowing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// From 1; 0 is the file as a whole.
+    pub(crate) line: usize,
+    /// Lower case, no full stop.
+    pub(crate) message: String,
+}
+
+impl Problem {
+    pub(super) fn new(line: usize, message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        Self { line, message }
+    }
+}
+
+impl Entry {
+    /// The name as it is written in a file.
+    pub(super) fn name(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// The path as a pattern takes it.
+    pub(super) fn words(&self) -> Vec<&str> {
+        self.path.iter().map(String::as_str).collect()
+    }
+
+    /// That it should say something else.
+    pub(super) fn expected(&self, what: impl fmt::Display) -> Problem {
+        let (name, value) = (self.name(), &self.value);
+        Problem::new(
+            self.line,
+            format_args!("{name}: expected {what}, got {value}"),
+        )
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&self, what: &str) -> Result<String, Problem> {
+        match &self.value {
+            Value::Text(text) if !text.trim().is_empty() => Ok(text.clone()),
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// One text or a list of them.
+    pub(super) fn texts(&self, what: &str) -> Result<Vec<String>, Problem> {
+        let of = |value: &Value| match value {
+            Value::Text(text) if !text.trim().is_empty() => Some(text.clone()),
+            _ => None,
+        };
+        let texts = match &self.value {
+            Value::List(values) if !values.is_empty() => values.iter().map(of).collect(),
+            one => of(one).map(|text| vec![text]),
+        };
+        texts.ok_or_else(|| self.expected(format_args!("{what}, or a list of them")))
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool, Problem> {
+        match self.value {
+            Value::Bool(value) => Ok(value),
+            _ => Err(self.expected("true or false")),
+        }
+    }
+
+    /// A count of at least 1.
+    pub(super) fn count(&self) -> Result<usize, Problem> {
+        let count = match self.value {
+            Value::Integer(count) => usize::try_from(count).ok().filter(|count| *count > 0),
+            _ => None,
+        };
+        count.ok_or_else(|| self.expected("a whole number from 1"))
+    }
+
+    /// A size in bytes, as a number or with a unit.
+    pub(super) fn bytes(&self) -> Result<usize, Problem> {
+        let bytes = match &self.value {
+            Value::Text(text) => parse_bytes(text),
+            _ => self.count().ok(),
+        };
+        bytes.ok_or_else(|| self.expected("bytes, as a number or with a unit, such as \"64 MiB\""))
+    }
+
+    /// A time with its unit, longer than none.
+    pub(super) fn time(&self) -> Result<Duration, Problem> {
+        self.parsed_time().ok_or_else(|| self.expected(TIME))
+    }
+
+    /// The same, or `word` for none.
+    pub(super) fn time_or(&self, word: &str) -> Result<Option<Duration>, Problem> {
+        match &self.value {
+            Value::Text(text) if text == word => Ok(None),
+            _ => self
+                .parsed_time()
+                .map(Some)
+                .ok_or_else(|| self.expected(format_args!("{TIME}, or {word:?}"))),
+        }
+    }
+
+    fn parsed_time(&self) -> Option<Duration> {
+        match &self.value {
+            // A number alone says not of what.
+            Value::Text(text) if text.ends_with(|c: char| c.is_ascii_alphabetic()) => {
+                let time = peer::parse_time(text).ok();
+                time.filter(|time| !time.is_zero())
+            }
+            _ => None,
+        }
+    }
+
+    /// One of some names.
+    pub(super) fn one_of<T: Copy>(&self, names: &[(&str, T)]) -> Result<T, Problem> {
+        let named = match &self.value {
+            Value::Text(text) => names.iter().find(|(name, _)| name == text),
+            _ => None,
+        };
+        named.map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let names: Vec<_> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
+            self.expected(names.join(" or "))
+        })
+    }
+}
+
+const TIME: &str = "a time with its unit (ms, s, m or h), such as \"500ms\" or \"5s\"";
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Integer(number) => number.fmt(f),
+            Self::Bool(value) => value.fmt(f),
+            Self::List(_) => f.write_str("a list"),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+fn parse_bytes(text: &str) -> Option<usize> {
+    let size = size::parse(text).ok()?;
+    Some(size.bytes()).filter(|bytes| *bytes > 0)
+}
+
+/// The name among these that is most like another, if any is.
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let distances = known.iter().map(|other| (distance(name, other), *other));
+    let (distance, nearest) = distances.min()?;
+    (distance <= name.len() / 3 + 1).then_some(nearest)
+}
+
+/// How many characters must be added, removed or replaced.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (at, own) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (to, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(own != *other);
+            diagonal = row[to + 1];
+            row[to + 1] = replaced.min(row[to] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_by_a_similar_one_and_not_by_any() {
+        let known = ["queue.events", "queue.bytes", "listen"];
+        assert_eq!(nearest("queue.event", &known), Some("queue.events"));
+        assert_eq!(nearest("lisetn", &known), Some("listen"));
+        assert_eq!(nearest("colour", &known), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! `floe.toml`: the settings of a hub by Floe's names.
+
+use std::collections::BTreeMap;
+
+use floe::{Heartbeats, IdleCheck};
+use floe_hub::{OverflowPolicy, QueueLimits, StoreSettings};
+use toml::de::{DeTable, DeValue};
+
+use super::entry::{Entry, Problem, Value, nearest};
+use super::{Configuration, LEVELS};
+
+/// The settings, and all that is wrong with the text.
+pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
+    let entries = match entries(text) {
+        Ok(entries) => entries,
+        Err(problem) => return vec![problem],
+    };
+    let mut problems = Vec::new();
+    let mut topics = BTreeMap::new();
+    for entry in &entries {
+        let applied = match entry.words()[..] {
+            ["topic", name, "queue", key] => {
+                let own: &mut Vec<_> = topics.entry(name.to_owned()).or_default();
+                own.push((key.to_owned(), entry));
+                Ok(())
+            }
+            _ => apply(entry, configuration),
+        };
+        problems.extend(applied.err());
+    }
+    // After all others: what a topic does not say is as for every topic.
+    for (name, keys) in topics {
+        let mut limits = configuration.hub.queue_limits;
+        for (key, entry) in keys {
+            problems.extend(queue(&key, entry, &mut limits).err());
+        }
+        configuration.hub.topic_queue_limits.insert(name, limits);
+    }
+    problems.sort_by_key(|problem| problem.line);
+    problems
+}
+
+fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem> {
+    let hub = &mut configuration.hub;
+    let communicator = &mut configuration.communicator;
+    let incoming = &mut communicator.incoming;
+    match entry.words()[..] {
+        ["listen"] => hub.listen = entry.texts(ENDPOINT)?.join(":"),
+        ["publish-listen"] => hub.publish_listen = Some(entry.texts(ENDPOINT)?.join(":")),
+        ["instance"] => hub.instance_name = entry.text("a name")?,
+        ["data"] => hub.store = StoreSettings::Disk(entry.text("a directory")?.into()),
+        ["drain-timeout"] => hub.drain_timeout = entry.time()?,
+        ["log"] => configuration.log = Some(entry.one_of(&LEVELS)?.to_owned()),
+        ["delivery", "flush-interval"] => hub.flush_interval = entry.time()?,
+        ["delivery", "flush-bytes"] => hub.flush_bytes = entry.bytes()?,
+        ["delivery", "send-timeout"] => hub.send_timeout = entry.time_or("never")?,
+        ["delivery", "discard-interval"] => {
+            let interval = entry.time_or("for ever")?;
+            hub.discard_interval = interval.unwrap_or(std::time::Duration::MAX);
+        }
+        ["queue", key] => return queue(key, entry, &mut hub.queue_limits),
+        ["connections", "limit"] => communicator.connection_limit = entry.count()?,
+        ["connections", "limit-per-address"] => {
+            communicator.connection_limit_per_address = Some(entry.count()?);
+        }
+        ["connections", "handshakes"] => communicator.handshake_limit = entry.count()?,
+        ["connections", "message-bytes"] => communicator.message_size_max = entry.bytes()?,
+        ["liveness", "heartbeats"] => incoming.heartbeats = entry.one_of(&HEARTBEATS)?,
+        ["liveness", "heartbeat-interval"] => incoming.heartbeat_interval = entry.time()?,
+        ["liveness", "idle-check"] => incoming.idle_check = entry.one_of(&IDLE_CHECKS)?,
+        ["liveness", "idle-timeout"] => incoming.idle_timeout = entry.time()?,
+        ["liveness", "inactivity-timeout"] => {
+            incoming.inactivity_timeout = entry.time_or("never")?;
+        }
+        ["tls", "ca"] => configuration.tls.set_ca(entry.texts(PEM)?),
+        ["tls", "cert"] => configuration.tls.set_cert(entry.text(PEM)?),
+        ["tls", "key"] => configuration.tls.set_key(entry.text(PEM)?),
+        ["tls", "any-host"] => configuration.tls.set_any_host(entry.boolean()?),
+        _ => return Err(unknown(entry)),
+    }
+    Ok(())
+}
+
+fn queue(key: &str, entry: &Entry, limits: &mut QueueLimits) -> Result<(), Problem> {
+    match key {
+        "events" => limits.events = entry.count()?,
+        "bytes" => limits.bytes = entry.bytes()?,
+        "overflow" => limits.overflow = entry.one_of(&OverflowPolicy::NAMES)?,
+        _ => return Err(unknown(entry)),
+    }
+    Ok(())
+}
+
+const ENDPOINT: &str = "an endpoint, such as \"tcp -h 127.0.0.1 -p 10000\"";
+const PEM: &str = "the name of a PEM file";
+
+const HEARTBEATS: [(&str, Heartbeats); 4] = [
+    ("off", Heartbeats::Off),
+    ("while-dispatching", Heartbeats::WhileDispatching),
+    ("when-silent", Heartbeats::WhenSilent),
+    ("always", Heartbeats::Always),
+];
+
+const IDLE_CHECKS: [(&str, IdleCheck); 3] = [
+    ("off", IdleCheck::Off),
+    ("while-reply-due", IdleCheck::WhileReplyDue),
+    ("always", IdleCheck::Always),
+];
+
+/// All settings, for those who mistype one.
+const NAMES: [&str; 26] = [
+    "listen",
+    "publish-listen",
+    "instance",
+    "data",
+    "drain-timeout",
+    "log",
+    "delivery.flush-interval",
+    "delivery.flush-bytes",
+    "delivery.send-timeout",
+    "delivery.discard-interval",
+    "queue.events",
+    "queue.bytes",
+    "queue.overflow",
+    "connections.limit",
+    "connections.limit-per-address",
+    "connections.handshakes",
+    "connections.message-bytes",
+    "liveness.heartbeats",
+    "liveness.heartbeat-interval",
+    "liveness.idle-check",
+    "liveness.idle-timeout",
+    "liveness.inactivity-timeout",
+    "tls.ca",
+    "tls.cert",
+    "tls.key",
+    "tls.any-host",
+];
+
+fn unknown(entry: &Entry) -> Problem {
+    let name = entry.name();
+    let is_topic = entry.path.first().is_some_and(|first| first == "topic");
+    let help = match nearest(&name, &NAMES) {
+        _ if is_topic => "expected topic.NAME.queue.events, .bytes or .overflow".to_owned(),
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => format!("expected one of {}", NAMES.join(", ")),
+    };
+    Problem::new(entry.line, format_args!("unknown setting {name}: {help}"))
+}
+
+/// All settings of a text, with their lines.
+fn entries(text: &str) -> Result<Vec<Entry>, Problem> {
+    let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(0, |span| line_of(span.start));
+        let message = error.message().trim().replace('\n', ", ");
+        Problem::new(line, format_args!("expected TOML: {message}"))
+    })?;
+    let mut entries = Vec::new();
+    flatten(table.get_ref(), &[], &line_of, &mut entries);
+    Ok(entries)
+}
+
+fn flatten(
+    table: &DeTable<'_>,
+    path: &[String],
+    line_of: &dyn Fn(usize) -> usize,
+    entries: &mut Vec<Entry>,
+) {
+    for (key, value) in table {
+        let mut path = path.to_vec();
+        path.push(key.get_ref().to_string());
+        match value.get_ref() {
+            DeValue::Table(table) => flatten(table, &path, line_of, entries),
+            other => entries.push(Entry {
+                path,
+                value: value_of(other),
+                line: line_of(key.span().start),
+            }),
+        }
+    }
+}
+
+fn value_of(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(value) => Value::Bool(*value),
+        DeValue::Array(values) => Value::List(
+            values
+                .iter()
+                .map(|value| value_of(value.get_ref()))
+                .collect(),
+        ),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(Value::Other("a number that is too large"), Value::Integer),
+        DeValue::Float(_) => Value::Other("a number with a fraction"),
+        DeValue::Datetime(_) => Value::Other("a date"),
+        DeValue::Table(_) => Value::Other("a table"),
+    }
+}

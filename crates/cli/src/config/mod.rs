@@ -1,0 +1,119 @@
+//! The file that `floe serve --config` reads: what it says, whether it makes sense, and where it does not.
+//!
+//! - `entry.rs`: one setting with its place, and what values may be
+//! - `floe_toml.rs`: `floe.toml`, Floe's own names
+//! - `properties.rs`: a property file with IceStorm's names
+
+mod entry;
+mod floe_toml;
+mod properties;
+
+use std::path::Path;
+
+use floe::Settings;
+use floe_hub::HubSettings;
+
+use crate::exit::Failure;
+use crate::tls::TlsArguments;
+use entry::Problem;
+
+/// What a file says, over the defaults.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    /// Settings of the hub.
+    pub(crate) hub: HubSettings,
+    /// Settings of its connections.
+    pub(crate) communicator: Settings,
+    /// Certificates and trust.
+    pub(crate) tls: TlsArguments,
+    /// How much is logged: one of [`LEVELS`].
+    pub(crate) log: Option<String>,
+    /// What is not wrong, but has no effect.
+    pub(crate) warnings: Vec<Problem>,
+}
+
+/// Names of levels of the log; `off` says nothing.
+pub(crate) const LEVELS: [(&str, &str); 6] = [
+    ("off", "off"),
+    ("error", "error"),
+    ("warn", "warn"),
+    ("info", "info"),
+    ("debug", "debug"),
+    ("trace", "trace"),
+];
+
+impl Configuration {
+    /// Nothing but defaults.
+    pub(crate) fn new(communicator: Settings) -> Self {
+        Self {
+            hub: HubSettings::default(),
+            communicator,
+            tls: TlsArguments::default(),
+            log: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// What this file says: TOML if its name ends in `.toml`, otherwise properties of IceStorm.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and every line that makes no sense.
+    pub(crate) fn load(path: &Path, communicator: Settings) -> Result<Self, Failure> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format_args!("cannot read {shown}: {error}")))?;
+        let mut configuration = Self::new(communicator);
+        let is_toml = path
+            .extension()
+            .is_some_and(|extension| extension == "toml");
+        let problems = match is_toml {
+            true => floe_toml::read(&text, &mut configuration),
+            false => properties::read(&text, &mut configuration),
+        };
+        if problems.is_empty() {
+            return Ok(configuration);
+        }
+        let lines: Vec<_> = problems.iter().map(|problem| at(path, problem)).collect();
+        Err(Failure::usage(lines.join("\n")))
+    }
+
+    /// The settings besides the hub's that differ and hold only from the next start on, by the names of
+    /// their tables in `floe.toml`.
+    pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
+        let connections = |settings: &Settings| {
+            (
+                settings.connection_limit,
+                settings.connection_limit_per_address,
+                settings.handshake_limit,
+                settings.message_size_max,
+            )
+        };
+        let (own, others) = (&self.communicator, &other.communicator);
+        let differences = [
+            ("connections", connections(own) != connections(others)),
+            ("liveness", own.incoming != others.incoming),
+            ("tls", self.tls != other.tls),
+        ];
+        let differing = differences.into_iter().filter(|(_, differs)| *differs);
+        differing.map(|(name, _)| name).collect()
+    }
+
+    /// What has no effect, with its place.
+    pub(crate) fn warnings(&self, path: &Path) -> Vec<String> {
+        self.warnings
+            .iter()
+            .map(|problem| at(path, problem))
+            .collect()
+    }
+}
+
+fn at(path: &Path, problem: &Problem) -> String {
+    let (path, message) = (path.display(), &problem.message);
+    match problem.line {
+        0 => format!("{path}: {message}"),
+        line => format!("{path}:{line}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,322 @@
+//! A property file of IceStorm: the settings of a hub by IceStorm's names, with the service's name
+//! in front of each, as in `IceStorm.Flush.Timeout=1000`.
+//!
+//! Source: Ice manual, "IceStorm Properties", "Ice Configuration Files".
+
+use std::time::Duration;
+
+use floe_hub::{OverflowPolicy, StoreSettings};
+
+use super::Configuration;
+use super::entry::{Problem, nearest};
+
+/// A line of the file.
+struct Property {
+    name: String,
+    value: String,
+    line: usize,
+}
+
+/// The settings, and all that is wrong with the text. What means nothing to Floe is a warning.
+pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
+    let (properties, mut problems) = properties(text);
+    let Some(prefix) = prefix(&properties) else {
+        let message = "expected the property IceStorm.TopicManager.Endpoints, got none; \
+                       it says where to listen, such as tcp -h 127.0.0.1 -p 10000";
+        problems.push(Problem::new(0, message));
+        return problems;
+    };
+    let mut storm = Storm::new(&prefix);
+    for property in &properties {
+        let own = property.name.strip_prefix(&format!("{prefix}."));
+        let applied = match own {
+            Some(name) => storm.apply(name, property, configuration),
+            None => apply_ice(property, configuration),
+        };
+        problems.extend(applied.err());
+    }
+    storm.finish(configuration);
+    problems
+}
+
+/// What some properties say together.
+struct Storm {
+    is_transient: bool,
+    path: String,
+    has_queue_limit: bool,
+    policy: Option<OverflowPolicy>,
+}
+
+impl Storm {
+    fn new(prefix: &str) -> Self {
+        Self {
+            is_transient: false,
+            // As in IceStorm: a database in a directory of the service's name.
+            path: prefix.to_owned(),
+            has_queue_limit: false,
+            policy: None,
+        }
+    }
+
+    fn apply(
+        &mut self,
+        name: &str,
+        property: &Property,
+        configuration: &mut Configuration,
+    ) -> Result<(), Problem> {
+        let hub = &mut configuration.hub;
+        match name {
+            "TopicManager.Endpoints" => hub.listen = property.endpoints()?,
+            "Publish.Endpoints" => hub.publish_listen = Some(property.endpoints()?),
+            "InstanceName" => hub.instance_name.clone_from(&property.value),
+            "Transient" => self.is_transient = property.number(0, "0 or 1")? > 0,
+            "Flush.Timeout" => hub.flush_interval = property.milliseconds()?,
+            "Send.Timeout" => {
+                hub.send_timeout = match property.number(-1, "milliseconds, or -1 for none")? {
+                    ..=0 => None,
+                    milliseconds => Some(Duration::from_millis(milliseconds.unsigned_abs())),
+                }
+            }
+            "Send.QueueSizeMax" => match property.number(-1, "a count of events, or -1")? {
+                ..=0 => configuration.warnings.push(property.note(format_args!(
+                    "Floe's queues always have limits: {} events and {} bytes for each subscriber; \
+                     to choose others, give a count from 1",
+                    hub.queue_limits.events, hub.queue_limits.bytes
+                ))),
+                events => {
+                    self.has_queue_limit = true;
+                    hub.queue_limits.events = usize::try_from(events).unwrap_or(usize::MAX);
+                }
+            },
+            "Send.QueueSizeMaxPolicy" => self.policy = Some(property.policy()?),
+            "Discard.Interval" => {
+                let seconds = property.number(0, "seconds")?;
+                hub.discard_interval = Duration::from_secs(seconds.unsigned_abs());
+            }
+            "LMDB.Path" => self.path.clone_from(&property.value),
+            "NodeId" if property.value.trim() == "-1" => {}
+            _ if is_replication(name) => {
+                return Err(property.note(
+                    "a Floe hub has no replicas: remove the line, and run one hub with its data \
+                     on a disk that survives",
+                ));
+            }
+            _ => return ignored(name, property, configuration),
+        }
+        Ok(())
+    }
+
+    fn finish(self, configuration: &mut Configuration) {
+        let hub = &mut configuration.hub;
+        hub.store = match self.is_transient {
+            true => StoreSettings::Memory,
+            false => StoreSettings::Disk(self.path.into()),
+        };
+        // In IceStorm, a limit without a policy removes the subscriber.
+        let default = self.has_queue_limit.then_some(OverflowPolicy::Disconnect);
+        if let Some(policy) = self.policy.or(default) {
+            hub.queue_limits.overflow = policy;
+        }
+    }
+}
+
+/// What IceStorm has, and Floe need not have.
+fn ignored(
+    name: &str,
+    property: &Property,
+    configuration: &mut Configuration,
+) -> Result<(), Problem> {
+    let reason = match name {
+        "LMDB.MapSize" => "the file grows as it must",
+        _ if name.starts_with("Trace.") => "use --verbose, or FLOE_LOG=floe_hub=debug",
+        _ if name.contains(".ThreadPool.") => "there are no thread pools",
+        _ if name.ends_with(".PublishedEndpoints") => {
+            return Err(property.note(
+                "published endpoints are not supported: listen on an address that clients reach, \
+                 and remove the line",
+            ));
+        }
+        _ if name.ends_with(".AdapterId") || name.ends_with(".ReplicaGroupId") => {
+            return Err(property.note(
+                "adapters that a locator knows are not supported: use endpoints, and remove the line",
+            ));
+        }
+        _ => {
+            let help = match nearest(name, &NAMES) {
+                Some(nearest) => format!("did you mean {nearest}?"),
+                None => format!("expected one of {}", NAMES.join(", ")),
+            };
+            return Err(property.note(format_args!("unknown property: {help}")));
+        }
+    };
+    let warning = property.note(format_args!("ignored: {reason}"));
+    configuration.warnings.push(warning);
+    Ok(())
+}
+
+const NAMES: [&str; 10] = [
+    "TopicManager.Endpoints",
+    "Publish.Endpoints",
+    "InstanceName",
+    "Transient",
+    "Flush.Timeout",
+    "Send.Timeout",
+    "Send.QueueSizeMax",
+    "Send.QueueSizeMaxPolicy",
+    "Discard.Interval",
+    "LMDB.Path",
+];
+
+fn is_replication(name: &str) -> bool {
+    name == "NodeId"
+        || ["Nodes.", "Node.", "Election.", "Replicated"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
+/// Properties of the runtime that matter to a hub; the others are said to be ignored.
+fn apply_ice(property: &Property, configuration: &mut Configuration) -> Result<(), Problem> {
+    let value = || property.value.clone();
+    match property.name.as_str() {
+        "Ice.MessageSizeMax" => {
+            let kilobytes = property.number(0, "kilobytes")?;
+            let kilobytes = usize::try_from(kilobytes).unwrap_or(usize::MAX);
+            let bytes = match kilobytes {
+                0 => i32::MAX as usize,
+                _ => kilobytes.saturating_mul(1024).min(i32::MAX as usize),
+            };
+            configuration.communicator.message_size_max = bytes;
+        }
+        "IceSSL.CAs" | "IceSSL.CertAuthFile" => configuration.tls.set_ca(vec![value()]),
+        "IceSSL.CertFile" => configuration.tls.set_cert(value()),
+        "IceSSL.KeyFile" => configuration.tls.set_key(value()),
+        name => {
+            let what = match name.starts_with("Ice") {
+                true => "it does not bear on a Floe hub",
+                false => "it is of another service",
+            };
+            let warning = property.note(format_args!("ignored: {what}"));
+            configuration.warnings.push(warning);
+        }
+    }
+    Ok(())
+}
+
+impl Property {
+    /// Something to say of it.
+    fn note(&self, what: impl std::fmt::Display) -> Problem {
+        Problem::new(self.line, format_args!("{}: {what}", self.name))
+    }
+
+    fn expected(&self, what: &str) -> Problem {
+        self.note(format_args!("expected {what}, got {:?}", self.value))
+    }
+
+    fn endpoints(&self) -> Result<String, Problem> {
+        match self.value.is_empty() {
+            true => Err(self.expected("endpoints, such as tcp -h 127.0.0.1 -p 10000")),
+            false => Ok(self.value.clone()),
+        }
+    }
+
+    fn number(&self, least: i64, what: &str) -> Result<i64, Problem> {
+        let number = self.value.parse().ok().filter(|number| *number >= least);
+        number.ok_or_else(|| self.expected(what))
+    }
+
+    fn milliseconds(&self) -> Result<Duration, Problem> {
+        let milliseconds = self.number(1, "milliseconds from 1")?;
+        Ok(Duration::from_millis(milliseconds.unsigned_abs()))
+    }
+
+    fn policy(&self) -> Result<OverflowPolicy, Problem> {
+        match self.value.as_str() {
+            "RemoveSubscriber" => Ok(OverflowPolicy::Disconnect),
+            "DropEvents" => Ok(OverflowPolicy::DropOldest),
+            _ => Err(self.expected("RemoveSubscriber or DropEvents")),
+        }
+    }
+}
+
+/// The name of the service, which stands in front of its properties.
+fn prefix(properties: &[Property]) -> Option<String> {
+    let prefix_of = |property: &Property| {
+        let prefix = property.name.strip_suffix(".TopicManager.Endpoints");
+        prefix.map(str::to_owned)
+    };
+    properties.iter().find_map(prefix_of)
+}
+
+/// The properties of a text, and the lines that are none.
+fn properties(text: &str) -> (Vec<Property>, Vec<Problem>) {
+    let (mut properties, mut problems) = (Vec::new(), Vec::new());
+    for (at, text) in text.lines().enumerate() {
+        let line = at + 1;
+        let (name, value) = split(text);
+        match (name.as_str(), value) {
+            ("", None) => {}
+            (_, Some(value)) if !name.is_empty() => {
+                properties.push(Property { name, value, line });
+            }
+            _ => problems.push(Problem::new(
+                line,
+                format_args!("expected NAME=VALUE, got {:?}", text.trim()),
+            )),
+        }
+    }
+    (properties, problems)
+}
+
+/// Name and value of a line, without its comment. A backslash takes the meaning from `#`, `=`, a
+/// blank and itself.
+fn split(line: &str) -> (String, Option<String>) {
+    let mut parts = vec![String::new()];
+    // Blanks count once something that is none follows, unless they were meant.
+    let mut blanks = String::new();
+    let mut chars = line.chars().peekable();
+    while let Some(char) = chars.next() {
+        let escaped = match char {
+            '\\' => chars.next_if(|next| ['#', '=', '\\', ' '].contains(next)),
+            _ => None,
+        };
+        let is_name = parts.len() == 1;
+        let part = parts.last_mut().expect("there is always one");
+        match escaped {
+            None if char == '#' => break,
+            None if char == '=' && is_name => {
+                blanks.clear();
+                parts.push(String::new());
+            }
+            None if char.is_whitespace() => blanks.push(char),
+            _ => {
+                if !part.is_empty() {
+                    part.push_str(&blanks);
+                }
+                blanks.clear();
+                part.push(escaped.unwrap_or(char));
+            }
+        }
+    }
+    let mut parts = parts.into_iter();
+    (parts.next().unwrap_or_default(), parts.next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn a_line_is_split_as_ice_splits_it() {
+        let of = |line| {
+            let (name, value) = split(line);
+            (name, value.unwrap_or_else(|| "none".to_owned()))
+        };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(of(" A.B = tcp -p 1 # why"), pair("A.B", "tcp -p 1"));
+        assert_eq!(of("A=x\\#y\\=z=w\\\\"), pair("A", "x#y=z=w\\"));
+        assert_eq!(of("A=C:\\data"), pair("A", "C:\\data"));
+        assert_eq!(of("A="), pair("A", ""));
+        assert_eq!(of("# all of it"), pair("", "none"));
+        assert_eq!(of("word"), pair("word", "none"));
+    }
+}

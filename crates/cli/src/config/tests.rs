@@ -1,0 +1,193 @@
+//! What files say, and what is said of those that make no sense.
+
+use std::time::Duration;
+
+use floe_hub::{OverflowPolicy, StoreSettings};
+
+use super::*;
+
+fn read_toml(text: &str) -> (Configuration, Vec<(usize, String)>) {
+    let mut configuration = Configuration::new(Settings::default());
+    let problems = floe_toml::read(text, &mut configuration);
+    (configuration, told(problems))
+}
+
+fn read_properties(text: &str) -> (Configuration, Vec<(usize, String)>) {
+    let mut configuration = Configuration::new(Settings::default());
+    let problems = properties::read(text, &mut configuration);
+    (configuration, told(problems))
+}
+
+fn told(problems: Vec<Problem>) -> Vec<(usize, String)> {
+    let pair = |problem: Problem| (problem.line, problem.message);
+    problems.into_iter().map(pair).collect()
+}
+
+#[test]
+fn every_setting_of_a_toml_file_arrives() {
+    let (configuration, problems) = read_toml(
+        r#"
+listen = ["tcp -p 1", "ssl -p 2"]
+publish-listen = "tcp -p 3"
+instance = "Demo"
+data = "/var/lib/floe"
+drain-timeout = "3s"
+log = "info"
+
+[delivery]
+flush-interval = "250ms"
+flush-bytes = "64 KiB"
+send-timeout = "never"
+discard-interval = "for ever"
+
+[queue]
+events = 5
+bytes = "1 MiB"
+overflow = "block"
+
+[topic."a.b".queue]
+events = 7
+
+[connections]
+limit = 100
+limit-per-address = 10
+handshakes = 20
+message-bytes = "2 MiB"
+
+[liveness]
+heartbeats = "always"
+heartbeat-interval = "1s"
+idle-check = "always"
+idle-timeout = "2s"
+inactivity-timeout = "5m"
+
+[tls]
+ca = "ca.pem"
+cert = "own.pem"
+key = "own.key"
+any-host = true
+"#,
+    );
+    assert_eq!(problems, []);
+    let hub = &configuration.hub;
+    assert_eq!(hub.listen, "tcp -p 1:ssl -p 2");
+    assert_eq!(hub.publish_listen.as_deref(), Some("tcp -p 3"));
+    assert_eq!(hub.instance_name, "Demo");
+    assert_eq!(hub.store, StoreSettings::Disk("/var/lib/floe".into()));
+    assert_eq!(hub.drain_timeout, Duration::from_secs(3));
+    assert_eq!(hub.flush_interval, Duration::from_millis(250));
+    assert_eq!(hub.flush_bytes, 64 * 1024);
+    assert_eq!(hub.send_timeout, None);
+    assert_eq!(hub.discard_interval, Duration::MAX);
+    let own = hub.topic_queue_limits["a.b"];
+    assert_eq!((own.events, own.bytes), (7, 1 << 20));
+    assert_eq!(own.overflow, OverflowPolicy::Block);
+    assert_eq!(hub.queue_limits.events, 5);
+    let settings = &configuration.communicator;
+    assert_eq!(settings.connection_limit, 100);
+    assert_eq!(settings.connection_limit_per_address, Some(10));
+    assert_eq!(settings.handshake_limit, 20);
+    assert_eq!(settings.message_size_max, 2 << 20);
+    assert_eq!(settings.incoming.heartbeats, floe::Heartbeats::Always);
+    assert_eq!(settings.incoming.idle_check, floe::IdleCheck::Always);
+    assert_eq!(settings.incoming.idle_timeout, Duration::from_secs(2));
+    let inactivity = settings.incoming.inactivity_timeout;
+    assert_eq!(inactivity, Some(Duration::from_secs(300)));
+    assert_eq!(configuration.log.as_deref(), Some("info"));
+    assert_ne!(configuration.tls, TlsArguments::default());
+}
+
+#[test]
+fn all_that_is_wrong_with_a_toml_file_is_told_at_once_with_its_lines() {
+    let (_, problems) = read_toml(
+        "lisetn = \"x\"\n[queue]\nevents = \"many\"\noverflow = \"drop\"\n\n[delivery]\nsend-timeout = 5\n",
+    );
+    let expected = [
+        (1, "unknown setting lisetn: did you mean listen?"),
+        (
+            3,
+            "queue.events: expected a whole number from 1, got \"many\"",
+        ),
+        (
+            4,
+            "queue.overflow: expected \"block\" or \"drop-oldest\" or \"drop-newest\" or \
+             \"disconnect\", got \"drop\"",
+        ),
+        (
+            7,
+            "delivery.send-timeout: expected a time with its unit (ms, s, m or h), such as \
+             \"500ms\" or \"5s\", or \"never\", got 5",
+        ),
+    ];
+    assert_eq!(
+        problems,
+        expected.map(|(line, text)| (line, text.to_owned()))
+    );
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_line() {
+    let (_, problems) = read_toml("listen = \"x\"\nqueue events\n");
+    let [(2, message)] = &problems[..] else {
+        panic!("expected one problem of line 2, got {problems:?}");
+    };
+    assert!(message.starts_with("expected TOML: "), "{message}");
+}
+
+#[test]
+fn a_property_file_of_icestorm_arrives() {
+    let (configuration, problems) = read_properties(
+        "# a service
+IceStorm.TopicManager.Endpoints=default -p 9999
+IceStorm.Publish.Endpoints=tcp -p 10001:udp -p 10001
+IceStorm.InstanceName=DemoIceStorm
+IceStorm.LMDB.Path = db
+IceStorm.Flush.Timeout=2000
+IceStorm.Send.Timeout=-1
+IceStorm.Send.QueueSizeMax=50
+IceStorm.Discard.Interval=10
+IceStorm.Trace.Topic=2
+Ice.MessageSizeMax=2048
+",
+    );
+    assert_eq!(problems, []);
+    let hub = &configuration.hub;
+    assert_eq!(hub.listen, "default -p 9999");
+    let publish = hub.publish_listen.as_deref();
+    assert_eq!(publish, Some("tcp -p 10001:udp -p 10001"));
+    assert_eq!(hub.instance_name, "DemoIceStorm");
+    assert_eq!(hub.store, StoreSettings::Disk("db".into()));
+    assert_eq!(hub.flush_interval, Duration::from_secs(2));
+    assert_eq!(hub.send_timeout, None);
+    assert_eq!(hub.queue_limits.events, 50);
+    assert_eq!(hub.queue_limits.overflow, OverflowPolicy::Disconnect);
+    assert_eq!(hub.discard_interval, Duration::from_secs(10));
+    assert_eq!(configuration.communicator.message_size_max, 2 << 20);
+    let warnings = told(configuration.warnings);
+    let expected = "IceStorm.Trace.Topic: ignored: use --verbose, or FLOE_LOG=floe_hub=debug";
+    assert_eq!(warnings, [(10, expected.to_owned())]);
+}
+
+#[test]
+fn the_service_of_a_property_file_may_have_any_name() {
+    let (configuration, problems) = read_properties(
+        "Demo.TopicManager.Endpoints=tcp\nDemo.Transient=1\nDemo.Send.QueueSizeMaxPolicy=DropEvents\n",
+    );
+    assert_eq!(problems, []);
+    assert_eq!(configuration.hub.store, StoreSettings::Memory);
+    let (configuration, _) = read_properties("Demo.TopicManager.Endpoints=tcp\n");
+    assert_eq!(configuration.hub.store, StoreSettings::Disk("Demo".into()));
+}
+
+#[test]
+fn properties_of_replication_and_unknown_ones_are_refused_with_what_to_do() {
+    let (_, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp\nS.NodeId=2\nS.Nodes.1=x\nS.Flush.Timout=5\nS.Send.Timeout=soon\n",
+    );
+    let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [2, 3, 4, 5]);
+    assert!(problems[0].1.contains("has no replicas: remove the line"));
+    assert!(problems[2].1.contains("did you mean Flush.Timeout?"));
+    let expected = "S.Send.Timeout: expected milliseconds, or -1 for none, got \"soon\"";
+    assert_eq!(problems[3].1, expected);
+}

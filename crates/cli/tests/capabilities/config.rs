@@ -1,0 +1,134 @@
+//! `floe serve --config`: what a file says, and what happens when it changes.
+
+use std::fs;
+use std::net::TcpListener;
+
+use crate::command::{run, slice_file};
+use crate::hub::{Hub, Running};
+
+const LISTEN: &str = "listen = \"tcp -h 127.0.0.1 -p 0\"\n";
+
+/// A hub with a file of settings of this name, and what its topic manager is.
+fn hub_with(name: &str, text: &str) -> (Hub, String) {
+    let file = slice_file(name, text);
+    let process = Running::start(&["serve", "--config", &file]);
+    let line = process.line();
+    let manager = line.strip_prefix("ready ").expect("it says ready first");
+    let manager = manager.to_owned();
+    (Hub { process, manager }, file)
+}
+
+#[test]
+fn a_hub_is_as_its_file_says_and_the_command_line_goes_before_it() {
+    let (hub, file) = hub_with(
+        "config.toml",
+        &format!("instance = \"Demo\"\n{LISTEN}[queue]\nevents = 10\noverflow = \"disconnect\"\n"),
+    );
+    assert!(
+        hub.manager.starts_with("Demo/TopicManager "),
+        "{}",
+        hub.manager
+    );
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let other = Running::start(&["serve", "--config", &file, "--instance-name", "Other"]);
+    assert!(other.line().starts_with("ready Other/TopicManager "));
+}
+
+#[test]
+fn a_file_that_makes_no_sense_is_refused_with_every_line_of_it() {
+    let file = slice_file("wrong.toml", "lisetn = \"x\"\n[queue]\nevents = \"many\"\n");
+    run(&["serve", "--config", &file])
+        .ended(2)
+        .said("wrong.toml:1: unknown setting lisetn: did you mean listen?")
+        .said("wrong.toml:3: queue.events: expected a whole number from 1, got \"many\"");
+    run(&["serve", "--config", "/nowhere.toml"])
+        .ended(2)
+        .said("cannot read /nowhere.toml");
+}
+
+#[test]
+fn publishers_have_endpoints_of_their_own_where_nothing_else_is() {
+    let (hub, _) = hub_with(
+        "storm.cfg",
+        "DemoIceStorm.InstanceName=DemoIceStorm
+DemoIceStorm.TopicManager.Endpoints=tcp -h 127.0.0.1 -p 0
+DemoIceStorm.Publish.Endpoints=tcp -h 127.0.0.1 -p 0
+DemoIceStorm.Transient=1
+DemoIceStorm.Trace.Topic=2
+",
+    );
+    hub.process
+        .talk("storm.cfg:5: DemoIceStorm.Trace.Topic: ignored");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    let publisher = info["publisher"].as_str().expect("it is a proxy");
+    let endpoint_of = |proxy: &str| proxy.split_once(':').expect("it has one").1.to_owned();
+    let (own, others) = (endpoint_of(publisher), endpoint_of(&hub.manager));
+    assert_ne!(own, others);
+    let manager = format!("DemoIceStorm/TopicManager:{own}");
+    run(&["topic", "list", "--hub", &manager]).ended(4);
+    let file = slice_file("publish.ice", "module M { interface I { void f(); } }");
+    let subscriber = hub.running(&["sub", "t", "--slice", &file, "-n", "1"]);
+    subscriber.talk("subscribed");
+    hub.run(&["pub", "t", "f", "--slice", &file]).ended(0);
+    subscriber.end().ended(0);
+    assert_eq!(
+        hub.run(&["topic", "info", "t"]).ended(0).json()["published"],
+        1
+    );
+}
+
+#[test]
+fn a_hub_that_would_be_a_replica_does_not_start() {
+    let file = slice_file(
+        "replica.cfg",
+        "IceStorm.TopicManager.Endpoints=tcp -h 127.0.0.1 -p 0\nIceStorm.NodeId=1\n",
+    );
+    run(&["serve", "--config", &file])
+        .ended(2)
+        .said("replica.cfg:2: IceStorm.NodeId: a Floe hub has no replicas");
+}
+
+#[test]
+fn settings_are_read_again_at_a_signal_and_hold_for_subscribers_that_are_there() {
+    let start = format!("{LISTEN}[queue]\nevents = 100000\n");
+    let (hub, file) = hub_with("reload.toml", &start);
+    hub.run(&["topic", "create", "t"]).ended(0);
+    // It takes connections, and never says a word: what is published to it waits.
+    let deaf = TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+    let port = deaf.local_addr().expect("it is bound").port();
+    let storm = slice_file("reload-storm.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = hub.manager.replace("TopicManager", "topic.t");
+    let subscriber = format!(r#"{{"qos": {{}}, "subscriber": "x:tcp -h 127.0.0.1 -p {port}"}}"#);
+    let subscribe = "subscribeAndGetPublisher";
+    run(&["call", &topic, subscribe, &subscriber, "--slice", &storm]).ended(0);
+    fs::write(
+        &file,
+        "listen = \"tcp -h 127.0.0.1 -p 1\"\nlog = \"info\"\n[queue]\nevents = 3\n",
+    )
+    .expect("it can be written");
+    hub.process.signal("HUP");
+    hub.process
+        .talk("these settings have changed and wait for a restart: listen");
+    hub.process.talk("read the settings again after SIGHUP");
+    let slice = slice_file("reload.ice", "module M { interface I { void f(); } }");
+    hub.run(&["pub", "t", "f", "--slice", &slice, "-n", "200"])
+        .ended(0);
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    assert_eq!(info["subscribers"][0]["queued"], 3, "{info}");
+    // The level of the log has changed, too.
+    hub.run(&["topic", "create", "u"]).ended(0);
+    hub.process.talk("created topic \"u\"");
+}
+
+#[test]
+fn a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing() {
+    let (hub, file) = hub_with("noticed.toml", LISTEN);
+    fs::write(&file, "[queue]\nevents = 0\n").expect("it can be written");
+    hub.process
+        .talk("noticed.toml:2: queue.events: expected a whole number from 1, got 0");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    fs::write(&file, format!("{LISTEN}[queue]\nevents = 5\n")).expect("it can be written");
+    hub.process
+        .talk("read the settings again after a change of the file");
+}
