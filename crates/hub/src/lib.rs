@@ -34,5 +34,5 @@ mod store;
 
 pub use core::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
-pub use service::{HUB_ADMIN, Hub};
+pub use service::{HUB_ADMIN, Hub, HubView};
 pub use settings::{HubSettings, StoreSettings};

@@ -311,6 +311,278 @@ impl ::floe::Tagged for TopicInfo {
     const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
 }
 
+/// A topic, all its subscribers together, as counted since the hub started.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct TopicTotals {
+    /// Its name.
+    pub name: String,
+    /// How many subscribers it has now.
+    pub subscribers: i32,
+    /// Events that were published to it.
+    pub published: i64,
+    /// Deliveries to all subscribers, those that have left included.
+    pub delivered: i64,
+    /// Events that did not reach a subscriber, those that have left included.
+    pub lost: Losses,
+    /// Events that wait, in all queues together.
+    pub queued: i64,
+    /// The bytes of these.
+    pub queued_bytes: i64,
+    /// Events that are being sent or wait for their answer.
+    pub outstanding: i64,
+    /// How long the event that waits longest has waited, in microseconds; 0 if none waits.
+    pub lag: i64,
+}
+
+impl ::floe::Encode for TopicTotals {
+    #[inline]
+    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
+        encoder.put(&self.name);
+        encoder.put(&self.subscribers);
+        encoder.put(&self.published);
+        encoder.put(&self.delivered);
+        encoder.put(&self.lost);
+        encoder.put(&self.queued);
+        encoder.put(&self.queued_bytes);
+        encoder.put(&self.outstanding);
+        encoder.put(&self.lag);
+    }
+}
+
+impl ::floe::Decode for TopicTotals {
+    const MIN_WIRE_LEN: usize = <String as ::floe::Decode>::MIN_WIRE_LEN
+        + <i32 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <Losses as ::floe::Decode>::MIN_WIRE_LEN
+        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = ::floe::packed_len(
+        &[
+            <String as ::floe::Decode>::PACKED_LEN,
+            <i32 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <Losses as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+        ],
+    );
+
+    #[inline]
+    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
+        Ok(Self {
+            name: decoder.get()?,
+            subscribers: decoder.get()?,
+            published: decoder.get()?,
+            delivered: decoder.get()?,
+            lost: decoder.get()?,
+            queued: decoder.get()?,
+            queued_bytes: decoder.get()?,
+            outstanding: decoder.get()?,
+            lag: decoder.get()?,
+        })
+    }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<(), ::floe::DecodeError> {
+        decoder.get_into(&mut self.name)?;
+        decoder.get_into(&mut self.subscribers)?;
+        decoder.get_into(&mut self.published)?;
+        decoder.get_into(&mut self.delivered)?;
+        decoder.get_into(&mut self.lost)?;
+        decoder.get_into(&mut self.queued)?;
+        decoder.get_into(&mut self.queued_bytes)?;
+        decoder.get_into(&mut self.outstanding)?;
+        decoder.get_into(&mut self.lag)?;
+        Ok(())
+    }
+}
+
+impl ::floe::Tagged for TopicTotals {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
+}
+
+/// The topics of a hub, in the order of their names.
+pub type TopicTotalsSeq = Vec<TopicTotals>;
+
+/// A hub. Two looks at it give rates: their counts and uptimes differ by what happened and how long it took.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct HubStatus {
+    /// How long it has been running, in microseconds.
+    pub uptime: i64,
+    /// Connections that peers have made to it, and that are open.
+    pub connections: i64,
+    /// Connections that were refused since it started, for there were too many.
+    pub connections_refused: i64,
+    /// Its topics.
+    pub topics: TopicTotalsSeq,
+}
+
+impl ::floe::Encode for HubStatus {
+    #[inline]
+    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
+        encoder.put(&self.uptime);
+        encoder.put(&self.connections);
+        encoder.put(&self.connections_refused);
+        encoder.put(&self.topics);
+    }
+}
+
+impl ::floe::Decode for HubStatus {
+    const MIN_WIRE_LEN: usize = <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <TopicTotalsSeq as ::floe::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = ::floe::packed_len(
+        &[
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <TopicTotalsSeq as ::floe::Decode>::PACKED_LEN,
+        ],
+    );
+
+    #[inline]
+    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
+        Ok(Self {
+            uptime: decoder.get()?,
+            connections: decoder.get()?,
+            connections_refused: decoder.get()?,
+            topics: decoder.get()?,
+        })
+    }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<(), ::floe::DecodeError> {
+        decoder.get_into(&mut self.uptime)?;
+        decoder.get_into(&mut self.connections)?;
+        decoder.get_into(&mut self.connections_refused)?;
+        decoder.get_into(&mut self.topics)?;
+        Ok(())
+    }
+}
+
+impl ::floe::Tagged for HubStatus {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
+}
+
+/// A subscriber, and how far it is behind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct SubscriberStatus {
+    /// What became of its events.
+    pub info: SubscriberInfo,
+    /// How long the event that waits longest for it has waited, in microseconds; 0 if none waits.
+    pub lag: i64,
+}
+
+impl ::floe::Encode for SubscriberStatus {
+    #[inline]
+    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
+        encoder.put(&self.info);
+        encoder.put(&self.lag);
+    }
+}
+
+impl ::floe::Decode for SubscriberStatus {
+    const MIN_WIRE_LEN: usize = <SubscriberInfo as ::floe::Decode>::MIN_WIRE_LEN
+        + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = ::floe::packed_len(
+        &[
+            <SubscriberInfo as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
+        ],
+    );
+
+    #[inline]
+    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
+        Ok(Self {
+            info: decoder.get()?,
+            lag: decoder.get()?,
+        })
+    }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<(), ::floe::DecodeError> {
+        decoder.get_into(&mut self.info)?;
+        decoder.get_into(&mut self.lag)?;
+        Ok(())
+    }
+}
+
+impl ::floe::Tagged for SubscriberStatus {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
+}
+
+/// The subscribers of a topic, in the order of subscription.
+pub type SubscriberStatusSeq = Vec<SubscriberStatus>;
+
+/// A topic and its subscribers. Two looks at it give rates.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct TopicStatus {
+    /// How long the hub has been running, in microseconds.
+    pub uptime: i64,
+    /// All subscribers together.
+    pub totals: TopicTotals,
+    /// The subscribers that are there now.
+    pub subscribers: SubscriberStatusSeq,
+}
+
+impl ::floe::Encode for TopicStatus {
+    #[inline]
+    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
+        encoder.put(&self.uptime);
+        encoder.put(&self.totals);
+        encoder.put(&self.subscribers);
+    }
+}
+
+impl ::floe::Decode for TopicStatus {
+    const MIN_WIRE_LEN: usize = <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <TopicTotals as ::floe::Decode>::MIN_WIRE_LEN
+        + <SubscriberStatusSeq as ::floe::Decode>::MIN_WIRE_LEN;
+    const PACKED_LEN: Option<usize> = ::floe::packed_len(
+        &[
+            <i64 as ::floe::Decode>::PACKED_LEN,
+            <TopicTotals as ::floe::Decode>::PACKED_LEN,
+            <SubscriberStatusSeq as ::floe::Decode>::PACKED_LEN,
+        ],
+    );
+
+    #[inline]
+    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
+        Ok(Self {
+            uptime: decoder.get()?,
+            totals: decoder.get()?,
+            subscribers: decoder.get()?,
+        })
+    }
+
+    fn decode_into(
+        &mut self,
+        decoder: &mut ::floe::Decoder<'_>,
+    ) -> Result<(), ::floe::DecodeError> {
+        decoder.get_into(&mut self.uptime)?;
+        decoder.get_into(&mut self.totals)?;
+        decoder.get_into(&mut self.subscribers)?;
+        Ok(())
+    }
+}
+
+impl ::floe::Tagged for TopicStatus {
+    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
+    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
+}
+
 /// What a call of `topicInfo` of `::Floe::HubAdmin` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -384,6 +656,79 @@ impl ::floe::OperationError for HubAdminTopicInfoError {
     }
 }
 
+/// What a call of `topicStatus` of `::Floe::HubAdmin` fails with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HubAdminTopicStatusError {
+    /// User exception `::IceStorm::NoSuchTopic`.
+    NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
+    /// Anything but a declared user exception.
+    Invoke(::floe::InvokeError),
+}
+
+impl ::std::fmt::Display for HubAdminTopicStatusError {
+    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+        match self {
+            Self::NoSuchTopic(exception) => ::std::fmt::Display::fmt(exception, f),
+            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+impl ::std::error::Error for HubAdminTopicStatusError {
+    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
+        match self {
+            Self::NoSuchTopic(exception) => ::std::error::Error::source(exception),
+            Self::Invoke(error) => ::std::error::Error::source(error),
+        }
+    }
+}
+
+impl ::std::convert::From<::floe::contracts::ice_storm::NoSuchTopic>
+for HubAdminTopicStatusError {
+    fn from(exception: ::floe::contracts::ice_storm::NoSuchTopic) -> Self {
+        Self::NoSuchTopic(exception)
+    }
+}
+
+impl ::std::convert::From<::floe::InvokeError> for HubAdminTopicStatusError {
+    fn from(error: ::floe::InvokeError) -> Self {
+        Self::Invoke(error)
+    }
+}
+
+impl ::floe::OperationError for HubAdminTopicStatusError {
+    fn decode(
+        reader: &mut ::floe::ExceptionReader<'_>,
+    ) -> Result<Option<Self>, ::floe::DecodeError> {
+        match reader.type_id() {
+            "::IceStorm::NoSuchTopic" => {
+                let exception = <::floe::contracts::ice_storm::NoSuchTopic as ::floe::UserException>::decode_slices(
+                    reader,
+                )?;
+                Ok(Some(Self::NoSuchTopic(exception)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
+        match self {
+            Self::Invoke(error) => Ok(error),
+            exception => Err(exception),
+        }
+    }
+
+    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
+        match self {
+            Self::NoSuchTopic(exception) => {
+                ::floe::UserException::encode_slices(exception, writer)
+            }
+            Self::Invoke(_) => {}
+        }
+    }
+}
+
 /// Proxy to an object with interface `::Floe::HubAdmin`.
 ///
 /// The inside of a hub. Its identity is always Floe/HubAdmin.
@@ -402,6 +747,43 @@ impl HubAdminProxy {
     ) -> Result<TopicInfo, HubAdminTopicInfoError> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "topicInfo",
+            mode: ::floe::OperationMode::Idempotent,
+            returns_data: true,
+        };
+        self.0
+            .call(
+                &OPERATION,
+                |encoder| {
+                    encoder.put(name);
+                },
+                |decoder| decoder.get(),
+            )
+            .await
+    }
+
+    /// Tells of the hub as a whole, and of each topic.
+    ///
+    /// - returns What is known of them now.
+    pub async fn status(&self) -> Result<HubStatus, ::floe::InvokeError> {
+        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
+            name: "status",
+            mode: ::floe::OperationMode::Idempotent,
+            returns_data: true,
+        };
+        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+    }
+
+    /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
+    ///
+    /// - `name`: The name of the topic.
+    /// - returns What is known of it now.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub async fn topic_status(
+        &self,
+        name: &str,
+    ) -> Result<TopicStatus, HubAdminTopicStatusError> {
+        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
+            name: "topicStatus",
             mode: ::floe::OperationMode::Idempotent,
             returns_data: true,
         };
@@ -470,6 +852,29 @@ pub trait HubAdmin: Send + Sync + 'static {
     ) -> impl ::std::future::Future<
         Output = Result<TopicInfo, HubAdminTopicInfoError>,
     > + Send;
+
+    /// Tells of the hub as a whole, and of each topic.
+    ///
+    /// - returns What is known of them now.
+    fn status(
+        &self,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<
+        Output = Result<HubStatus, ::floe::InvokeError>,
+    > + Send;
+
+    /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
+    ///
+    /// - `name`: The name of the topic.
+    /// - returns What is known of it now.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    fn topic_status(
+        &self,
+        name: String,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicStatus, HubAdminTopicStatusError>,
+    > + Send;
 }
 
 impl<S: HubAdmin> HubAdmin for ::std::sync::Arc<S> {
@@ -481,6 +886,25 @@ impl<S: HubAdmin> HubAdmin for ::std::sync::Arc<S> {
         Output = Result<TopicInfo, HubAdminTopicInfoError>,
     > + Send {
         <S as HubAdmin>::topic_info(self, name, current)
+    }
+
+    fn status(
+        &self,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<
+        Output = Result<HubStatus, ::floe::InvokeError>,
+    > + Send {
+        <S as HubAdmin>::status(self, current)
+    }
+
+    fn topic_status(
+        &self,
+        name: String,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicStatus, HubAdminTopicStatusError>,
+    > + Send {
+        <S as HubAdmin>::topic_status(self, name, current)
     }
 }
 
@@ -510,6 +934,37 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
                 let name: String = request
                     .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
                 let result = <S as HubAdmin>::topic_info(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            b"status" => {
+                request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                let result = <S as HubAdmin>::status(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            b"topicStatus" => {
+                let name: String = request
+                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as HubAdmin>::topic_status(
                         &self.servant,
                         name,
                         request.current(),

@@ -1,6 +1,7 @@
 //! Events that wait for delivery, bounded in number and bytes.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use super::limits::QueueLimits;
 
@@ -49,6 +50,8 @@ pub(super) struct Queue<R> {
 struct Item<R> {
     /// Events that were lost just before these.
     gap: u64,
+    /// When they came.
+    since: Instant,
     run: R,
 }
 
@@ -75,6 +78,11 @@ impl<R: Run> Queue<R> {
         self.bytes
     }
 
+    /// When the event came that waits longest.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        self.items.front().map(|item| item.since)
+    }
+
     /// How many of these events, from the first, are not too much.
     pub(super) fn room_for(&self, run: &R, limits: &QueueLimits) -> usize {
         let events = limits.events.saturating_sub(self.len);
@@ -86,11 +94,15 @@ impl<R: Run> Queue<R> {
         self.len <= limits.events / 2 && self.bytes <= limits.bytes / 2
     }
 
-    pub(super) fn push(&mut self, run: R) {
+    pub(super) fn push(&mut self, run: R, now: Instant) {
         self.len += run.len();
         self.bytes += run.byte_len();
         let gap = std::mem::take(&mut self.gap);
-        self.items.push_back(Item { gap, run });
+        self.items.push_back(Item {
+            gap,
+            since: now,
+            run,
+        });
     }
 
     /// Notes that events were lost after all that wait.

@@ -97,6 +97,8 @@ pub(crate) struct Snapshot {
     pub(crate) queued_bytes: u64,
     /// Events that are being sent, or wait for their answer.
     pub(crate) outstanding: u64,
+    /// When the event came that waits longest.
+    pub(crate) oldest: Option<Instant>,
 }
 
 impl Snapshot {
@@ -297,6 +299,7 @@ impl<R: Run> Subscription<R> {
             queued: self.queue.len() as u64,
             queued_bytes: self.queue.bytes() as u64,
             outstanding: self.outstanding,
+            oldest: self.queue.oldest(),
         }
     }
 
@@ -314,27 +317,29 @@ impl<R: Run> Subscription<R> {
     fn enqueue(&mut self, run: &R, now: Instant) -> bool {
         if self.queue.room_for(run, &self.limits) == run.len() {
             self.accounts.offered += run.len() as u64;
-            self.queue.push(run.clone());
+            self.queue.push(run.clone(), now);
             return false;
         }
         let mut rest = run.clone();
         while rest.len() > 1 {
-            self.enqueue_one(rest.split_to(1));
+            self.enqueue_one(rest.split_to(1), now);
             if self.state != State::Online {
                 return self.handle_events(&rest, now);
             }
         }
-        self.enqueue_one(rest);
+        self.enqueue_one(rest, now);
         false
     }
 
-    fn enqueue_one(&mut self, event: R) {
+    fn enqueue_one(&mut self, event: R, now: Instant) {
         self.accounts.offered += 1;
         if self.queue.room_for(&event, &self.limits) > 0 {
-            return self.queue.push(event);
+            return self.queue.push(event, now);
         }
         match self.limits.overflow {
-            OverflowPolicy::DropOldest if self.can_ever_fit(&event) => self.make_room_for(event),
+            OverflowPolicy::DropOldest if self.can_ever_fit(&event) => {
+                self.make_room_for(event, now);
+            }
             OverflowPolicy::Disconnect => {
                 self.accounts.lost.overflow += 1;
                 self.fail();
@@ -348,12 +353,12 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    fn make_room_for(&mut self, event: R) {
+    fn make_room_for(&mut self, event: R, now: Instant) {
         self.begin_overflow();
         while self.queue.room_for(&event, &self.limits) == 0 && self.queue.drop_oldest() {
             self.accounts.lost.overflow += 1;
         }
-        self.queue.push(event);
+        self.queue.push(event, now);
     }
 
     /// Whether an empty queue has room for the first of these.

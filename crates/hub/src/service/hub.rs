@@ -1,12 +1,13 @@
 //! A hub as its user sees it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use floe::{Adapter, Communicator, Identity};
 use tokio::runtime::Handle;
 
-use super::registry::Registry;
-use super::servants;
+use super::registry::{Adapters, Registry};
+use super::{servants, status};
+use crate::contracts::floe::{HubStatus, TopicStatus};
 use crate::error::HubError;
 use crate::settings::{HubSettings, StoreSettings};
 use crate::store::{Disk, Memory, Store};
@@ -49,6 +50,10 @@ impl Hub {
             publish_adapter,
             registry,
         };
+        hub.registry.set_adapters(Adapters {
+            main: hub.adapter.clone(),
+            publish: hub.publish_adapter.clone(),
+        });
         servants::register(&hub.adapter, &hub.registry)?;
         if let Some(adapter) = &hub.publish_adapter {
             servants::register_publishers(adapter, &hub.registry)?;
@@ -70,6 +75,11 @@ impl Hub {
         let endpoints = self.publish_adapter.as_ref()?.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         Some(texts.join(":"))
+    }
+
+    /// A view of what is known of it, for whoever looks now and then.
+    pub fn view(&self) -> HubView {
+        HubView(Arc::downgrade(&self.registry))
     }
 
     /// Applies other settings while it runs: limits of queues and the discard interval hold for all
@@ -116,6 +126,30 @@ impl Hub {
             }
         };
         tokio::join!(self.adapter.destroy(), publish);
+    }
+}
+
+/// A view of a hub, which keeps it from nothing: it sees no more when the hub has ended.
+#[derive(Clone)]
+pub struct HubView(Weak<Registry>);
+
+impl HubView {
+    /// What is known of the hub and its topics now.
+    pub fn status(&self) -> Option<HubStatus> {
+        Some(status::of_hub(&*self.0.upgrade()?))
+    }
+
+    /// What is known of a topic and its subscribers now; none also if there is none of this name.
+    pub fn topic_status(&self, name: &str) -> Option<TopicStatus> {
+        let registry = self.0.upgrade()?;
+        let topic = registry.topic(name)?;
+        Some(status::of_topic(&registry, &topic))
+    }
+}
+
+impl std::fmt::Debug for HubView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HubView").finish_non_exhaustive()
     }
 }
 

@@ -3,6 +3,7 @@
 //! - `hub.rs`: a hub as its user sees it
 //! - `registry.rs`: all topics, and every change to them
 //! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
+//! - `status.rs`: what is known of all of it
 //! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
 //! - `delivery/`: how events leave, a file for each mode
 //! - `servants/`: the objects that peers invoke
@@ -14,8 +15,9 @@ mod link;
 mod one_line;
 mod registry;
 mod servants;
+mod status;
 mod subscriber;
 mod topic;
 
-pub use hub::Hub;
+pub use hub::{Hub, HubView};
 pub use servants::HUB_ADMIN;

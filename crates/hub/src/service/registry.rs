@@ -10,8 +10,9 @@ mod links;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
-use floe::{Communicator, Identity, Proxy};
+use floe::{Adapter, Communicator, Identity, Proxy};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -33,8 +34,10 @@ pub(crate) struct Registry {
     settings: HubSettings,
     /// As they are now: what they say of queues and waits.
     live: RwLock<Arc<HubSettings>>,
-    /// The proxy of some publisher object, if these are found elsewhere than the rest.
-    publisher: OnceLock<Proxy>,
+    /// Where its objects are, once it listens.
+    adapters: OnceLock<Adapters>,
+    /// When it was opened.
+    started: Instant,
     /// Guards look-ups; held for one, or to show a change.
     directory: RwLock<Directory>,
     /// Guards the order of changes, and is held while one is committed.
@@ -45,6 +48,14 @@ pub(crate) struct Registry {
     links_within: TaskTracker,
     /// Ends deliveries at once, whatever they are doing.
     abort: CancellationToken,
+}
+
+/// Where the objects of a hub are found.
+pub(super) struct Adapters {
+    /// All, or all but publisher objects.
+    pub(super) main: Adapter,
+    /// Publisher objects, if they have one of their own.
+    pub(super) publish: Option<Adapter>,
 }
 
 /// What is kept, and what should not be kept any more.
@@ -85,7 +96,8 @@ impl Registry {
     ) -> Arc<Self> {
         let registry = Arc::new(Self {
             live: RwLock::new(Arc::new(settings.clone())),
-            publisher: OnceLock::new(),
+            adapters: OnceLock::new(),
+            started: Instant::now(),
             settings,
             directory: RwLock::default(),
             has_slow_store: store.is_slow(),
@@ -139,15 +151,20 @@ impl Registry {
         waiting
     }
 
-    /// Publisher objects are found where this one is.
-    pub(super) fn set_publisher(&self, publisher: Proxy) {
-        // It is set once, at the start.
-        let _ = self.publisher.set(publisher);
+    /// Its objects are found there.
+    pub(super) fn set_adapters(&self, adapters: Adapters) {
+        // They are set once, at the start.
+        let _ = self.adapters.set(adapters);
     }
 
-    /// The proxy of some publisher object, if these are found elsewhere than the rest.
-    pub(super) fn publisher(&self) -> Option<&Proxy> {
-        self.publisher.get()
+    /// Where its objects are found, once it listens.
+    pub(super) fn adapters(&self) -> Option<&Adapters> {
+        self.adapters.get()
+    }
+
+    /// How long it has been open.
+    pub(super) fn uptime(&self) -> Duration {
+        self.started.elapsed()
     }
 
     /// The object of this name.

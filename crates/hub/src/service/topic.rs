@@ -7,7 +7,7 @@ use std::time::Instant;
 use floe::{Event, EventSink, Events, Identity};
 
 use super::subscriber::Subscriber;
-use crate::core::Accounts;
+use crate::core::{Accounts, Snapshot};
 
 /// Events up to this length are copied before they are queued. A longer one keeps the buffer that
 /// it was read into, which is then at most a few times as long.
@@ -32,6 +32,32 @@ struct Past {
     leaving: Vec<Arc<Subscriber>>,
     /// All others together.
     accounts: Accounts,
+}
+
+/// All subscribers of a topic together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Totals {
+    /// What became of their events.
+    pub(crate) accounts: Accounts,
+    /// Events that wait.
+    pub(crate) queued: u64,
+    /// Their bytes.
+    pub(crate) queued_bytes: u64,
+    /// Events that are being sent, or wait for their answer.
+    pub(crate) outstanding: u64,
+    /// When the event came that waits longest.
+    pub(crate) oldest: Option<Instant>,
+}
+
+impl Totals {
+    fn add(&mut self, subscriber: &Snapshot) {
+        self.accounts += subscriber.accounts;
+        self.queued += subscriber.queued;
+        self.queued_bytes += subscriber.queued_bytes;
+        self.outstanding += subscriber.outstanding;
+        let both = [self.oldest, subscriber.oldest];
+        self.oldest = both.into_iter().flatten().min();
+    }
 }
 
 impl Topic {
@@ -131,15 +157,18 @@ impl Topic {
     }
 
     /// What became of the events of all subscribers, those that have left included.
-    pub(crate) fn accounts(&self) -> Accounts {
+    pub(crate) fn totals(&self) -> Totals {
         // First the present, for subscribers only move from there to the past.
         let present = self.read();
         let past = self.past();
-        let mut accounts = past.accounts;
+        let mut totals = Totals {
+            accounts: past.accounts,
+            ..Totals::default()
+        };
         for subscriber in present.iter().chain(&past.leaving) {
-            accounts += subscriber.snapshot().accounts;
+            totals.add(&subscriber.snapshot());
         }
-        accounts
+        totals
     }
 
     /// The subscribers, those about to be removed included.

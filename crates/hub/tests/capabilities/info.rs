@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use floe::TypedProxy;
 use floe_hub::HUB_ADMIN;
-use floe_hub::contracts::floe::{HubAdminProxy, HubAdminTopicInfoError, Losses, TopicInfo};
+use floe_hub::contracts::floe::{
+    HubAdminProxy, HubAdminTopicInfoError, HubAdminTopicStatusError, Losses, TopicInfo, TopicStatus,
+};
 
 use crate::world::{Subscribers, World, publish, publish_many, publisher, soon, subscribe};
 
@@ -107,5 +109,43 @@ async fn totals_keep_what_subscribers_that_have_left_got_and_lost() {
     assert_eq!(
         (info.published, info.delivered, total(&info.lost)),
         (30, 30, 0)
+    );
+}
+
+#[tokio::test]
+async fn the_status_tells_how_far_a_subscriber_is_behind_and_how_long_the_hub_runs() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (stuck, inbox) = subscribers.add_stuck("stuck");
+    let topic = world.create("t").await;
+    world.create("a").await;
+    subscribe(&topic, &stuck, &[("reliability", "ordered")]).await;
+    publish_many(&publisher(&topic).await, 10).await;
+    let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
+    let first = soon(admin.topic_status("t")).await.expect("it is there");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let second = soon(admin.topic_status("t")).await.expect("it is there");
+    let lag = |status: &TopicStatus| status.subscribers[0].lag;
+    assert!(lag(&second) >= lag(&first) + 20_000, "{first:?} {second:?}");
+    assert_eq!(second.totals.lag / 1_000_000, lag(&second) / 1_000_000);
+    assert!(second.uptime >= first.uptime + 20_000);
+    let totals = &second.totals;
+    assert_eq!((totals.published, totals.subscribers), (10, 1));
+    assert_eq!(totals.queued + totals.outstanding + totals.delivered, 10);
+    let hub = soon(admin.status()).await.expect("it answers");
+    let names: Vec<_> = hub.topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(names, ["a", "t"]);
+    assert!(hub.connections >= 1);
+    inbox.open();
+}
+
+#[tokio::test]
+async fn the_status_of_an_unknown_topic_is_not_told() {
+    let world = World::start().await;
+    let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
+    let error = soon(admin.topic_status("t")).await.unwrap_err();
+    assert!(
+        matches!(&error, HubAdminTopicStatusError::NoSuchTopic(e) if e.name == "t"),
+        "{error}"
     );
 }

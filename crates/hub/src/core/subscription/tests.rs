@@ -545,7 +545,8 @@ proptest! {
             if is_woken {
                 prop_assert!(parked_until.take().is_some(), "woken although it was not parked");
             }
-            let Snapshot { state, accounts, queued, queued_bytes, outstanding } = subscription.snapshot();
+            let Snapshot { state, accounts, queued, queued_bytes, outstanding, oldest } = subscription.snapshot();
+            prop_assert_eq!(oldest.is_some(), queued > 0);
             let lost = accounts.lost;
             let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
             prop_assert_eq!(accounts.offered, accounts.delivered + lost + queued + outstanding);

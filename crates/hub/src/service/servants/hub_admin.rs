@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::NoSuchTopic;
-use floe::{Adapter, Current};
+use floe::{Current, InvokeError};
 
 use crate::contracts::floe::{
-    HubAdmin, HubAdminTopicInfoError, SubscriberInfo, SubscriberState, TopicInfo,
+    HubAdmin, HubAdminTopicInfoError, HubAdminTopicStatusError, HubStatus, TopicInfo, TopicStatus,
 };
-use crate::core;
-use crate::service::count::{losses, number};
 use crate::service::registry::Registry;
-use crate::service::subscriber::Subscriber;
+use crate::service::status;
 
 pub(super) struct HubAdminServant {
     registry: Arc<Registry>,
@@ -29,46 +27,26 @@ impl HubAdmin for HubAdminServant {
     async fn topic_info(
         &self,
         name: String,
-        current: &Current,
+        _current: &Current,
     ) -> Result<TopicInfo, HubAdminTopicInfoError> {
         let Some(topic) = self.registry.topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        let accounts = topic.accounts();
-        let subscribers = topic.subscribers();
-        Ok(TopicInfo {
-            name,
-            published: number(topic.published()),
-            forwarded: number(topic.forwarded()),
-            delivered: number(accounts.delivered),
-            lost: losses(accounts.lost),
-            subscribers: subscribers
-                .iter()
-                .map(|subscriber| subscriber_info(subscriber, &current.adapter()))
-                .collect(),
-        })
+        Ok(status::info_of_topic(&self.registry, &topic))
     }
-}
 
-fn subscriber_info(subscriber: &Subscriber, adapter: &Adapter) -> SubscriberInfo {
-    let snapshot = subscriber.snapshot();
-    let link = subscriber.link();
-    let topic = link.map(|link| link.topic_from(adapter));
-    SubscriberInfo {
-        subscriber: topic.or_else(|| Some(subscriber.proxy().clone())),
-        is_link: link.is_some(),
-        cost: link.map_or(0, |link| link.cost().0),
-        qos: subscriber.qos_text().clone(),
-        state: match snapshot.state {
-            core::State::Online => SubscriberState::Online,
-            core::State::Offline => SubscriberState::Offline,
-            core::State::Failed | core::State::Gone => SubscriberState::Failed,
-        },
-        offered: number(snapshot.accounts.offered),
-        delivered: number(snapshot.accounts.delivered),
-        lost: losses(snapshot.accounts.lost),
-        queued: number(snapshot.queued),
-        queued_bytes: number(snapshot.queued_bytes),
-        outstanding: number(snapshot.outstanding),
+    async fn status(&self, _current: &Current) -> Result<HubStatus, InvokeError> {
+        Ok(status::of_hub(&self.registry))
+    }
+
+    async fn topic_status(
+        &self,
+        name: String,
+        _current: &Current,
+    ) -> Result<TopicStatus, HubAdminTopicStatusError> {
+        match self.registry.topic(&name) {
+            Some(topic) => Ok(status::of_topic(&self.registry, &topic)),
+            None => Err(NoSuchTopic { name }.into()),
+        }
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::contracts::floe::HubAdminDispatcher;
 use floe::contracts::ice_storm::FinderDispatcher;
-use floe::{Adapter, AdapterError, Identity};
+use floe::{Adapter, AdapterError};
 
 use super::registry::Registry;
 use finder::FinderServant;
@@ -43,7 +43,6 @@ pub(super) fn register_publishers(
 ) -> Result<(), AdapterError> {
     let category = &registry.settings().instance_name;
     adapter.add_default(category, Objects::new(registry, Reach::Publishers))?;
-    registry.set_publisher(adapter.proxy(Identity::with_category("publisher", category)));
     Ok(())
 }
 

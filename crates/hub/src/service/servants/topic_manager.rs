@@ -109,10 +109,11 @@ pub(super) fn topic_manager_proxy(registry: &Registry, current: &Current) -> Top
 
 /// A proxy to a publisher object of the hub.
 pub(super) fn publisher_proxy(registry: &Registry, name: String, current: &Current) -> Proxy {
-    match registry.publisher() {
-        Some(publisher) => {
+    let adapters = registry.adapters();
+    match adapters.and_then(|adapters| adapters.publish.as_ref()) {
+        Some(adapter) => {
             let category = &registry.settings().instance_name;
-            publisher.ice_identity(Identity::with_category(name, category))
+            adapter.proxy(Identity::with_category(name, category))
         }
         None => proxy(registry, name, current),
     }

@@ -1,0 +1,135 @@
+//! What is known of a hub, its topics and their subscribers, as its contract has it.
+
+use std::time::Instant;
+
+use floe::AdapterCounts;
+
+use super::count::{losses, number};
+use super::registry::Registry;
+use super::subscriber::Subscriber;
+use super::topic::Topic;
+use crate::contracts::floe::{
+    HubStatus, SubscriberInfo, SubscriberState, SubscriberStatus, TopicInfo, TopicStatus,
+    TopicTotals,
+};
+use crate::core::{Snapshot, State};
+
+/// The hub and all its topics.
+pub(super) fn of_hub(registry: &Registry) -> HubStatus {
+    let counts = adapter_counts(registry);
+    let mut topics: Vec<_> = registry
+        .topics()
+        .iter()
+        .map(|topic| totals(topic))
+        .collect();
+    topics.sort_by(|left, right| left.name.cmp(&right.name));
+    HubStatus {
+        uptime: uptime(registry),
+        connections: counts
+            .iter()
+            .map(|counts| number(counts.connections as u64))
+            .sum(),
+        connections_refused: counts.iter().map(|counts| number(counts.refused)).sum(),
+        topics,
+    }
+}
+
+/// A topic and its subscribers.
+pub(super) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
+    let subscribers = topic.subscribers();
+    TopicStatus {
+        uptime: uptime(registry),
+        totals: totals(topic),
+        subscribers: subscribers
+            .iter()
+            .map(|s| of_subscriber(registry, s))
+            .collect(),
+    }
+}
+
+/// The same as older clients know it.
+pub(super) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
+    let accounts = topic.totals().accounts;
+    let subscribers = topic.subscribers();
+    TopicInfo {
+        name: topic.name().to_owned(),
+        published: number(topic.published()),
+        forwarded: number(topic.forwarded()),
+        delivered: number(accounts.delivered),
+        lost: losses(accounts.lost),
+        subscribers: subscribers
+            .iter()
+            .map(|s| info(registry, s, &s.snapshot()))
+            .collect(),
+    }
+}
+
+fn totals(topic: &Topic) -> TopicTotals {
+    let totals = topic.totals();
+    TopicTotals {
+        name: topic.name().to_owned(),
+        subscribers: i32::try_from(topic.subscribers().len()).unwrap_or(i32::MAX),
+        published: number(topic.published()),
+        delivered: number(totals.accounts.delivered),
+        lost: losses(totals.accounts.lost),
+        queued: number(totals.queued),
+        queued_bytes: number(totals.queued_bytes),
+        outstanding: number(totals.outstanding),
+        lag: lag(totals.oldest),
+    }
+}
+
+fn of_subscriber(registry: &Registry, subscriber: &Subscriber) -> SubscriberStatus {
+    let snapshot = subscriber.snapshot();
+    SubscriberStatus {
+        info: info(registry, subscriber, &snapshot),
+        lag: lag(snapshot.oldest),
+    }
+}
+
+fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> SubscriberInfo {
+    let link = subscriber.link();
+    let topic = link.zip(registry.adapters());
+    let topic = topic.map(|(link, adapters)| link.topic_from(&adapters.main));
+    SubscriberInfo {
+        subscriber: topic.or_else(|| Some(subscriber.proxy().clone())),
+        is_link: link.is_some(),
+        cost: link.map_or(0, |link| link.cost().0),
+        qos: subscriber.qos_text().clone(),
+        state: match snapshot.state {
+            State::Online => SubscriberState::Online,
+            State::Offline => SubscriberState::Offline,
+            State::Failed | State::Gone => SubscriberState::Failed,
+        },
+        offered: number(snapshot.accounts.offered),
+        delivered: number(snapshot.accounts.delivered),
+        lost: losses(snapshot.accounts.lost),
+        queued: number(snapshot.queued),
+        queued_bytes: number(snapshot.queued_bytes),
+        outstanding: number(snapshot.outstanding),
+    }
+}
+
+fn adapter_counts(registry: &Registry) -> Vec<AdapterCounts> {
+    let Some(adapters) = registry.adapters() else {
+        return Vec::new();
+    };
+    let all = [Some(&adapters.main), adapters.publish.as_ref()];
+    all.into_iter()
+        .flatten()
+        .map(|adapter| adapter.counts())
+        .collect()
+}
+
+fn uptime(registry: &Registry) -> i64 {
+    micros(registry.uptime())
+}
+
+/// How long the event has waited that waits longest.
+fn lag(oldest: Option<Instant>) -> i64 {
+    oldest.map_or(0, |since| micros(since.elapsed()))
+}
+
+fn micros(time: std::time::Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
