@@ -37,6 +37,13 @@ pub(crate) struct Events {
 }
 
 impl Events {
+    /// The next event, if it is there.
+    fn next_at_once(&mut self) -> Option<Arrived> {
+        let event = self.events.try_recv().ok();
+        self.room.add_permits(usize::from(event.is_some()));
+        event
+    }
+
     /// Blocks until there is an event; none if there will be none any more.
     fn blocking_next(&mut self) -> Option<Arrived> {
         let event = self.events.blocking_recv();
@@ -162,6 +169,9 @@ pub(crate) struct Printer {
     printed: Arc<AtomicU64>,
 }
 
+/// Bytes that are written at once, if so many are there: the system call hardly counts then.
+const WRITE_LEN: usize = 64 * 1024;
+
 /// How printing ended: with all that was wanted, or because it could not go on.
 pub(crate) type Printed = Result<(), Failure>;
 
@@ -194,20 +204,47 @@ impl Printer {
 
     fn print(&mut self, events: &mut Events) -> Printed {
         let output = Output::new(Some(self.format));
-        let mut printed = 0;
-        while self.count != Some(printed) {
-            let Some(event) = events.blocking_next() else {
-                return Ok(());
+        let mut lines = Vec::new();
+        let mut read = 0;
+        while self.count != Some(read) {
+            let ready = match lines.len() < WRITE_LEN {
+                true => events.next_at_once(),
+                false => None,
+            };
+            let event = match ready {
+                Some(event) => event,
+                None => {
+                    // Nothing more is there, or it is enough: people see it now.
+                    self.write(&output, &mut lines, read)?;
+                    match events.blocking_next() {
+                        Some(event) => event,
+                        None => return Ok(()),
+                    }
+                }
             };
             let json = self.reader.read(&event);
-            match self.format {
-                Format::Table => output.line(line(&json))?,
-                Format::Json | Format::Jsonl => output.line(&json)?,
-                Format::Raw => output.line(json.get("parameters").unwrap_or(&json["error"]))?,
-            }
-            printed += 1;
-            self.printed.store(printed, Ordering::Release);
+            let text = match self.format {
+                Format::Table => line(&json),
+                Format::Json | Format::Jsonl => json.to_string(),
+                Format::Raw => {
+                    let bare = json.get("parameters").unwrap_or(&json["error"]);
+                    bare.to_string()
+                }
+            };
+            lines.extend_from_slice(text.as_bytes());
+            lines.push(b'\n');
+            read += 1;
         }
+        self.write(&output, &mut lines, read)
+    }
+
+    /// Writes what was collected, in one piece.
+    fn write(&self, output: &Output, lines: &mut Vec<u8>, count: u64) -> Printed {
+        if !lines.is_empty() {
+            output.bytes(lines)?;
+            lines.clear();
+        }
+        self.printed.store(count, Ordering::Release);
         Ok(())
     }
 }

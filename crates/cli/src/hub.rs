@@ -8,7 +8,10 @@ use floe::contracts::ice_storm::{
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::HUB_ADMIN;
-use floe_hub::contracts::floe::{HubAdminProxy, HubAdminTopicInfoError, Losses, TopicInfo};
+use floe_hub::contracts::floe::{
+    HubAdminProxy, HubAdminTopicInfoError, HubAdminTopicStatusError, HubStatus, Losses, TopicInfo,
+    TopicStatus, TopicTotals,
+};
 
 use crate::exit::{Exit, Failure};
 use crate::peer;
@@ -121,9 +124,7 @@ impl HubArgument {
         communicator: &Communicator,
         name: &str,
     ) -> Result<Option<TopicInfo>, Failure> {
-        let manager = self.manager(communicator)?;
-        let admin = manager.as_proxy().ice_identity(admin_identity());
-        match HubAdminProxy::from_proxy(admin).topic_info(name).await {
+        match self.admin(communicator)?.topic_info(name).await {
             Ok(info) => Ok(Some(info)),
             Err(HubAdminTopicInfoError::Invoke(InvokeError::System(
                 SystemException::ObjectNotExist(_),
@@ -132,6 +133,44 @@ impl HubArgument {
             Err(HubAdminTopicInfoError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
         }
+    }
+
+    /// What became of the events of a topic, and how far its subscribers are behind; `None` from a
+    /// service that does not tell.
+    ///
+    /// # Errors
+    /// There is no such topic, or the hub does not answer.
+    pub(crate) async fn topic_status(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+    ) -> Result<Option<TopicStatus>, Failure> {
+        match self.admin(communicator)?.topic_status(name).await {
+            Ok(status) => Ok(Some(status)),
+            Err(HubAdminTopicStatusError::Invoke(error)) if tells_nothing(&error) => Ok(None),
+            Err(HubAdminTopicStatusError::NoSuchTopic(_)) => Err(no_topic(name)),
+            Err(HubAdminTopicStatusError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+
+    /// What is known of the hub and its topics.
+    ///
+    /// # Errors
+    /// It does not tell, or does not answer.
+    pub(crate) async fn status(&self, communicator: &Communicator) -> Result<HubStatus, Failure> {
+        let status = self.admin(communicator)?.status().await;
+        status.map_err(|error| match tells_nothing(&error) {
+            true => Failure::not_found("the hub does not tell how it is doing")
+                .help("it is no Floe hub, or an older one; `floe topic info` shows what it knows"),
+            false => self.unanswered(error.into()),
+        })
+    }
+
+    fn admin(&self, communicator: &Communicator) -> Result<HubAdminProxy, Failure> {
+        let manager = self.manager(communicator)?;
+        let admin = manager.as_proxy().ice_identity(admin_identity());
+        Ok(HubAdminProxy::from_proxy(admin))
     }
 
     /// Says that it was the hub that did not answer.
@@ -162,6 +201,31 @@ pub(crate) fn not_nil<P>(proxy: Option<P>, what: &str) -> Result<P, Failure> {
             format_args!("expected the hub to give a {what}, got a nil proxy"),
         )
     })
+}
+
+/// Whether there is no such object, or it has no such operation: an IceStorm, or an older hub.
+fn tells_nothing(error: &InvokeError) -> bool {
+    matches!(
+        error,
+        InvokeError::System(
+            SystemException::ObjectNotExist(_) | SystemException::OperationNotExist(_)
+        )
+    )
+}
+
+/// Adds the counts of a topic to those of others; the lag is the longest.
+pub(crate) fn add(total: &mut TopicTotals, topic: &TopicTotals) {
+    total.subscribers += topic.subscribers;
+    total.published += topic.published;
+    total.delivered += topic.delivered;
+    total.lost.overflow += topic.lost.overflow;
+    total.lost.offline += topic.lost.offline;
+    total.lost.failed += topic.lost.failed;
+    total.lost.removed += topic.lost.removed;
+    total.queued += topic.queued;
+    total.queued_bytes += topic.queued_bytes;
+    total.outstanding += topic.outstanding;
+    total.lag = total.lag.max(topic.lag);
 }
 
 /// All losses together.

@@ -82,7 +82,7 @@ impl Source {
     }
 }
 
-/// A JSON value of standard input, and where it stood.
+/// A JSON value of a text, and where it stood.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) json: Json,
@@ -90,17 +90,22 @@ pub(crate) struct Line {
     pub(crate) place: String,
 }
 
-/// The JSON values of standard input, a line each; blank lines are passed over.
-pub(crate) fn lines() -> impl Iterator<Item = Result<Line, Failure>> {
-    let lines = io::stdin().lock().lines().enumerate();
-    lines.filter_map(|(index, line)| match line {
+/// The JSON values of a text, a line each; blank lines are passed over. `name` is that of the text.
+pub(crate) fn lines(
+    text: impl BufRead,
+    name: String,
+) -> impl Iterator<Item = Result<Line, Failure>> {
+    let lines = text.lines().enumerate();
+    lines.filter_map(move |(index, line)| match line {
         Ok(line) if line.trim().is_empty() => None,
         Ok(line) => {
-            let place = format!("line {} of standard input", index + 1);
+            let place = format!("line {} of {name}", index + 1);
             let json = parse(&line, &place, PARAMETERS_HELP);
             Some(json.map(|json| Line { json, place }))
         }
-        Err(error) => Some(Err(unreadable(error))),
+        Err(error) => Some(Err(Failure::usage(format_args!(
+            "cannot read {name}: {error}"
+        )))),
     })
 }
 

@@ -1,9 +1,18 @@
 //! `floe pub`: publishes typed events.
+//!
+//! - `publish/lines.rs`: where events come from
+//! - `publish/window.rs`: several requests at a time, in order
 
+mod lines;
+mod window;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use floe::{Communicator, Context, EncodingVersion, Proxy, TypedProxy};
+use floe::{Communicator, Context, EncodingVersion, InvokeError, Outcome, Proxy, TypedProxy};
 use floe_dynamic::{Contract, Operation};
 use serde_json::{Value as Json, json};
 
@@ -14,24 +23,41 @@ use crate::hub::{HubArgument, not_nil};
 use crate::json_input::{self, Line, Source};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
+use crate::progress::ProgressLine;
+use lines::Events;
+use window::Window;
 
 /// Publishes typed events to a topic of a hub or an IceStorm
 ///
 /// An event is an operation of the Slice file with its parameters. Without JSON, or with -, each
-/// line of standard input is the parameters of an event. Without --oneway the hub has accepted
-/// every event when the command ends with 0.
+/// line of standard input is the parameters of an event. Without --oneway or --batch the hub has
+/// accepted every event when the command ends with 0; it takes several at a time, in their order.
+///
+/// With --file and without an operation, each line is an event as `floe sub` prints it: {"operation":
+/// "sampled", "parameters": {...}}, with "context" if it has one.
 #[derive(Debug, Args)]
 #[command(name = "pub")]
 pub(crate) struct Publish {
     /// The topic
     topic: String,
 
-    /// The operation; ::Module::Interface::name where several interfaces have one
-    operation: String,
+    /// The operation; ::Module::Interface::name where several interfaces have one. Lines of --file
+    /// may name it instead
+    #[arg(required_unless_present = "file")]
+    operation: Option<String>,
 
     /// The parameters: an object by name, or an array in order; - reads lines of standard input
     #[arg(allow_negative_numbers = true)]
     json: Option<String>,
+
+    /// Publishes the lines of this file; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    file: Option<PathBuf>,
+
+    /// Replaces {{n}} in texts by the number of the event, from 1, and {{time}} by the microseconds
+    /// since 1970; a text that is nothing else becomes a number
+    #[arg(long)]
+    template: bool,
 
     #[command(flatten)]
     contract: ContractArguments,
@@ -39,7 +65,7 @@ pub(crate) struct Publish {
     #[command(flatten)]
     hub: HubArgument,
 
-    /// Publishes this many events; of standard input, at most this many lines
+    /// Publishes this many events; of standard input or a file, at most this many lines
     #[arg(
         short = 'n',
         long,
@@ -60,6 +86,10 @@ pub(crate) struct Publish {
     #[arg(long)]
     oneway: bool,
 
+    /// Collects events, and sends many in one message, without waiting until the hub has accepted them
+    #[arg(long, conflicts_with = "oneway")]
+    batch: bool,
+
     /// Adds an entry to the context of each event; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
     context: Vec<(String, String)>,
@@ -74,22 +104,30 @@ pub(crate) struct Publish {
 impl Publish {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let contract = self.contract.require()?;
-        let operation = self.operation(&contract)?;
-        let source = Source::new(self.json.as_deref(), &operation)?;
-        if let Source::One(json) = &source {
+        let mut operations = Operations::new(&self, contract);
+        let fixed = match &self.operation {
+            Some(name) => Some(operations.find(name)?),
+            None => None,
+        };
+        let source = match (&self.file, &fixed) {
+            (None, Some(operation)) => Source::new(self.json.as_deref(), operation)?,
+            _ => Source::Lines,
+        };
+        if let (Source::One(json), Some(operation), false) = (&source, &fixed, self.template) {
             // Told without asking a hub.
-            encode(&operation, json, EncodingVersion::V1_1)?;
+            encode(operation, json, EncodingVersion::V1_1)?;
         }
+        let events = Events::open(source, self.file.as_deref(), self.count)?;
         peer::run(self.timeout, async |communicator| {
-            self.publish(&communicator, &operation, source, output)
+            self.publish(&communicator, operations, fixed, events, output)
                 .await
         })
     }
 
     /// The operation, which must be one that an event can be. The publisher object of a topic has
     /// no types to ask for: whatever it is asked becomes an event.
-    fn operation(&self, contract: &Contract) -> Result<Operation, Failure> {
-        let operation = contract.operation(&self.contract.qualified(&self.operation));
+    fn operation(&self, contract: &Contract, name: &str) -> Result<Operation, Failure> {
+        let operation = contract.operation(&self.contract.qualified(name));
         let operation = operation.map_err(|error| no_operation(contract, &error))?;
         if operation.returns_data() {
             return Err(Failure::usage(format_args!(
@@ -103,39 +141,59 @@ impl Publish {
     async fn publish(
         &self,
         communicator: &Communicator,
-        operation: &Operation,
-        source: Source,
+        mut operations: Operations<'_>,
+        fixed: Option<Arc<Operation>>,
+        mut events: Events,
         output: &Output,
     ) -> Result<Exit, Failure> {
         let publisher = self.publisher(communicator).await?;
         let encoding = self.encoding.for_proxy(&publisher)?;
-        let mut events = Events::new(source, self.count);
+        let mut sending = Sending::new(self, publisher.clone());
         let mut pace = Pace::new(self.rate);
-        let mut published = 0_u64;
-        while let Some(line) = events.next().await {
-            let result = async {
-                let Line { json, place } = line?;
-                let parameters = encode(operation, &json, encoding);
-                let parameters = parameters.map_err(|failure| match place.is_empty() {
-                    true => failure,
-                    false => failure.when(place),
-                })?;
+        let result = async {
+            let mut same = None;
+            while let Some(line) = events.next().await {
+                let number = sending.begun + 1;
+                let event = match (&same, line) {
+                    (Some(event), _) => Event::clone(event),
+                    (None, line) => {
+                        let line = self.filled(line?, number);
+                        operations.event(line, fixed.as_ref(), encoding)?
+                    }
+                };
+                if events.is_same() && !self.template {
+                    same = Some(event.clone());
+                }
                 pace.wait().await;
-                publisher
-                    .invoke(operation.name(), operation.mode(), &parameters)
-                    .await
-                    .map_err(|error| self.hub.unanswered(error.into()))
-            };
-            let result: Result<_, Failure> = result.await;
-            result.map_err(|failure| after(published, failure))?;
-            published += 1;
+                sending.send(event).await?;
+                if self.batch && (self.rate.is_some() || events.is_idle()) {
+                    sending.flush().await?;
+                }
+            }
+            sending.finish().await
+        };
+        let result = result.await;
+        if result.is_err() {
+            // Those under way may be accepted all the same, and count then.
+            let _ = sending.finish().await;
         }
-        if published == 0 && self.json.is_none() {
+        sending.progress.clear();
+        let published = sending.published;
+        result.map_err(|failure| after(published, failure))?;
+        if let (0, None, None, Some(operation)) = (published, &self.json, &self.file, &fixed) {
             // Nothing was piped in: then what is missing are the parameters.
             encode(operation, &json!({}), encoding)?;
         }
         self.tell(published, pace.elapsed(), output)?;
         Ok(Exit::Success)
+    }
+
+    /// The line with its placeholders replaced, if that was asked for.
+    fn filled(&self, mut line: Line, number: u64) -> Line {
+        if self.template {
+            lines::fill(&mut line.json, number, lines::now());
+        }
+        line
     }
 
     async fn publisher(&self, communicator: &Communicator) -> Result<Proxy, Failure> {
@@ -148,9 +206,10 @@ impl Publish {
         let publisher = not_nil(publisher, "publisher object")?;
         let context: Context = self.context.iter().cloned().collect();
         let publisher = publisher.ice_context(context);
-        Ok(match self.oneway {
-            true => publisher.ice_oneway(),
-            false => publisher.ice_twoway(),
+        Ok(match (self.oneway, self.batch) {
+            (true, _) => publisher.ice_oneway(),
+            (_, true) => publisher.ice_batch_oneway(),
+            _ => publisher.ice_twoway(),
         })
     }
 
@@ -195,49 +254,186 @@ fn encode(
         .map_err(|error| json_input::misfit(&error, operation))
 }
 
-/// The parameters of one event after another.
-enum Events {
-    /// The same, as often as this.
-    Same(Json, u64),
-    /// What a thread reads from standard input, at most as often as this.
-    Lines(tokio::sync::mpsc::Receiver<Result<Line, Failure>>, u64),
+/// An event that is ready to be sent; what is shared is cheap to clone.
+#[derive(Debug, Clone)]
+struct Event {
+    operation: Arc<Operation>,
+    parameters: Arc<[u8]>,
+    /// Its own, besides that of all.
+    context: Context,
 }
 
-impl Events {
-    fn new(source: Source, count: Option<u64>) -> Self {
-        match source {
-            Source::One(json) => Self::Same(json, count.unwrap_or(1)),
-            Source::Lines => {
-                let (sender, receiver) = tokio::sync::mpsc::channel(64);
-                // Nobody waits for this thread: it may hang in a read for ever.
-                std::thread::spawn(move || {
-                    for line in json_input::lines() {
-                        if sender.blocking_send(line).is_err() {
-                            return;
-                        }
-                    }
-                });
-                Self::Lines(receiver, count.unwrap_or(u64::MAX))
-            }
+/// The operations that events have, each looked up once.
+struct Operations<'a> {
+    arguments: &'a Publish,
+    contract: Contract,
+    known: HashMap<String, Arc<Operation>>,
+}
+
+impl<'a> Operations<'a> {
+    fn new(arguments: &'a Publish, contract: Contract) -> Self {
+        Self {
+            arguments,
+            contract,
+            known: HashMap::new(),
         }
     }
 
-    /// The next one; of an argument the place is empty.
-    async fn next(&mut self) -> Option<Result<Line, Failure>> {
-        match self {
-            Self::Same(_, 0) | Self::Lines(_, 0) => None,
-            Self::Same(json, left) => {
-                *left -= 1;
-                Some(Ok(Line {
-                    json: json.clone(),
-                    place: String::new(),
-                }))
-            }
-            Self::Lines(lines, left) => {
-                *left -= 1;
-                lines.recv().await
-            }
+    fn find(&mut self, name: &str) -> Result<Arc<Operation>, Failure> {
+        if let Some(operation) = self.known.get(name) {
+            return Ok(operation.clone());
         }
+        let operation = Arc::new(self.arguments.operation(&self.contract, name)?);
+        self.known.insert(name.to_owned(), operation.clone());
+        Ok(operation)
+    }
+
+    /// The event of a line: parameters of the fixed operation, or an object that names its own.
+    fn event(
+        &mut self,
+        line: Line,
+        fixed: Option<&Arc<Operation>>,
+        encoding: EncodingVersion,
+    ) -> Result<Event, Failure> {
+        let Line { json, place } = line;
+        let event = match fixed {
+            Some(operation) => event_of(operation.clone(), &json, Context::new(), encoding),
+            None => self.named_event(&json, encoding),
+        };
+        event.map_err(|failure| match place.is_empty() {
+            true => failure,
+            false => failure.when(place),
+        })
+    }
+
+    fn named_event(&mut self, json: &Json, encoding: EncodingVersion) -> Result<Event, Failure> {
+        let Some(name) = json["operation"].as_str() else {
+            let message =
+                "expected an object with \"operation\" and \"parameters\", got another value";
+            return Err(Failure::usage(message)
+                .help("name the operation in front of --file if all lines are its parameters"));
+        };
+        let entries = json["context"].as_object().into_iter().flatten();
+        let context = entries.map(|(key, value)| (key.clone(), output::bare(value)));
+        let nothing = json!({});
+        let parameters = json.get("parameters").unwrap_or(&nothing);
+        event_of(self.find(name)?, parameters, context.collect(), encoding)
+    }
+}
+
+fn event_of(
+    operation: Arc<Operation>,
+    json: &Json,
+    context: Context,
+    encoding: EncodingVersion,
+) -> Result<Event, Failure> {
+    let parameters = encode(&operation, json, encoding)?.into();
+    Ok(Event {
+        operation,
+        parameters,
+        context,
+    })
+}
+
+/// Events on their way to the hub.
+struct Sending<'a> {
+    arguments: &'a Publish,
+    publisher: Proxy,
+    window: Window<Result<Option<Outcome>, InvokeError>>,
+    /// Those that were handed over.
+    begun: u64,
+    /// Those that the hub has accepted, or the transport where nobody answers.
+    published: u64,
+    progress: ProgressLine,
+    start: Instant,
+    shown: Instant,
+}
+
+/// How often the progress is shown.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+impl<'a> Sending<'a> {
+    fn new(arguments: &'a Publish, publisher: Proxy) -> Self {
+        let now = Instant::now();
+        Self {
+            arguments,
+            publisher,
+            window: Window::new(),
+            begun: 0,
+            published: 0,
+            progress: ProgressLine::new(),
+            start: now,
+            shown: now,
+        }
+    }
+
+    /// Begins to send an event, once there is room for it.
+    async fn send(&mut self, event: Event) -> Result<(), Failure> {
+        let is_answered = !self.arguments.oneway && !self.arguments.batch;
+        // The first one makes the connection: others could overtake it meanwhile.
+        let len_max = match is_answered && self.published > 0 {
+            true => Window::<()>::len_max(event.parameters.len()),
+            false => 1,
+        };
+        while self.window.len() >= len_max {
+            self.settle().await?;
+        }
+        let publisher = match event.context.is_empty() {
+            true => self.publisher.clone(),
+            false => {
+                let mut context: Context = self.arguments.context.iter().cloned().collect();
+                context.extend(event.context);
+                self.publisher.ice_context(context)
+            }
+        };
+        let (operation, parameters) = (event.operation, event.parameters);
+        self.begun += 1;
+        let sent = async move {
+            let (name, mode) = (operation.name(), operation.mode());
+            publisher.invoke(name, mode, &parameters).await
+        };
+        self.window.start(sent).await;
+        if !is_answered {
+            self.settle().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the event that was begun first.
+    async fn settle(&mut self) -> Result<(), Failure> {
+        let Some(result) = self.window.next().await else {
+            return Ok(());
+        };
+        let unanswered = |error: InvokeError| self.arguments.hub.unanswered(error.into());
+        result.map_err(unanswered)?;
+        self.published += 1;
+        if self.published.is_multiple_of(64) && self.shown.elapsed() >= PROGRESS_INTERVAL {
+            self.shown = Instant::now();
+            let rate = self.published as f64 / self.start.elapsed().as_secs_f64();
+            let events = events(self.published);
+            self.progress
+                .rewrite(format_args!("published {events}, {rate:.0} a second"));
+        }
+        Ok(())
+    }
+
+    /// Waits for all events; those behind a failure are waited for as well.
+    async fn finish(&mut self) -> Result<(), Failure> {
+        let mut result = Ok(());
+        while self.window.len() > 0 {
+            let settled = self.settle().await;
+            result = result.and(settled);
+        }
+        result.and(self.flush().await)
+    }
+
+    /// Sends what is collected.
+    async fn flush(&self) -> Result<(), Failure> {
+        if !self.arguments.batch {
+            return Ok(());
+        }
+        let flushed = self.publisher.flush_batch().await;
+        flushed.map_err(|error| self.arguments.hub.unanswered(error.into()))
     }
 }
 

@@ -1,10 +1,15 @@
 //! `floe serve`: a hub in the foreground.
 //!
 //! - `serve/reload.rs`: its file of settings, read again
+//! - `serve/metrics.rs`, `serve/http.rs`: what it knows of itself, and how a scraper gets it
 
+mod http;
+mod metrics;
 mod reload;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use floe::{Communicator, Signals};
@@ -69,6 +74,14 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME")]
     instance_name: Option<String>,
 
+    /// Serves metrics for Prometheus at http://ADDRESS/metrics
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
+
+    /// Tells in the metrics of each subscriber, too, up to 1,000 of them
+    #[arg(long, requires = "metrics")]
+    metrics_subscribers: bool,
+
     #[command(flatten)]
     offer: OfferArgument,
 }
@@ -85,13 +98,15 @@ impl Serve {
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
             let mut reload = self.config.as_deref().map(Reload::new).transpose()?;
-            let hub = match self.start(&communicator, &configuration, output).await {
+            let hub = match start(&communicator, &configuration).await {
                 Ok(hub) => hub,
                 Err(failure) => {
                     communicator.shutdown().await;
                     return Err(failure);
                 }
             };
+            let metrics = self.serve_metrics(&hub).await?;
+            self.tell_ready(&hub, &configuration, output);
             let signal = loop {
                 tokio::select! {
                     signal = signals.next() => break signal,
@@ -101,6 +116,9 @@ impl Serve {
                 }
             };
             tracing::info!("stopping on {signal}: delivering what is queued");
+            if let Some(metrics) = metrics {
+                metrics.stop().await;
+            }
             stop(hub, communicator, signals).await
         })
     }
@@ -171,23 +189,36 @@ impl Serve {
         }
     }
 
-    async fn start(
-        &self,
-        communicator: &Communicator,
-        configuration: &Configuration,
-        output: &Output,
-    ) -> Result<Hub, Failure> {
-        let settings = configuration.hub.clone();
-        let is_kept = settings.store != StoreSettings::Memory;
-        let listen = settings.listen.clone();
-        let hub = Hub::start(communicator, settings).await;
-        let hub = hub.map_err(|error| not_started(&error, &listen))?;
-        if !is_kept && !self.transient {
+    /// Begins to serve metrics, if that was asked for.
+    async fn serve_metrics(&self, hub: &Hub) -> Result<Option<http::Server>, Failure> {
+        let Some(address) = self.metrics else {
+            return Ok(None);
+        };
+        let (view, has_subscribers) = (hub.view(), self.metrics_subscribers);
+        let page: http::Page = Arc::new(move || metrics::page(&view, has_subscribers));
+        let server = http::Server::start(address, "/metrics", page).await;
+        let server = server.map_err(|error| {
+            let message = format_args!("--metrics: cannot listen on {address}: {error}");
+            Failure::new(Exit::Failure, message).help("port 0 picks a free port")
+        })?;
+        log::say(format_args!(
+            "metrics are at http://{}/metrics",
+            server.address
+        ));
+        Ok(Some(server))
+    }
+
+    fn tell_ready(&self, hub: &Hub, configuration: &Configuration, output: &Output) {
+        if configuration.hub.store == StoreSettings::Memory && !self.transient {
             log::say("topics and subscriptions end with this process; --data DIR keeps them");
         }
-        tell_ready(&hub, output);
-        Ok(hub)
+        tell_ready(hub, output);
     }
+}
+
+async fn start(communicator: &Communicator, configuration: &Configuration) -> Result<Hub, Failure> {
+    let hub = Hub::start(communicator, configuration.hub.clone()).await;
+    hub.map_err(|error| not_started(&error, &configuration.hub.listen))
 }
 
 /// The next reason to read the settings again; there is never one without a file.

@@ -1,21 +1,28 @@
 //! `floe topic`: the topics of a hub, or of an IceStorm.
 //!
 //! - `topic/link.rs`: links between topics
+//! - `topic/rates.rs`: two looks at a topic, and what happened between them
+//! - `topic/watch.rs`: `floe topic watch`
 
 mod link;
+mod rates;
+mod watch;
+
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use floe::contracts::ice_storm::{LinkInfo, QoS, TopicManagerCreateError, TopicProxy};
 use floe::{
     Communicator, Identity, InvocationMode, InvokeError, Proxy, SystemException, TypedProxy,
 };
-use floe_hub::contracts::floe::{Losses, SubscriberInfo, SubscriberState, TopicInfo};
+use floe_hub::contracts::floe::{Losses, SubscriberInfo, SubscriberState, TopicInfo, TopicStatus};
 use serde_json::{Value as Json, json};
 
 use crate::exit::{Exit, Failure};
 use crate::hub::{self, HubArgument, not_nil};
 use crate::output::{self, Format, Output};
-use crate::peer::{self, TimeoutArgument};
+use crate::peer::{self, TimeoutArgument, parse_time};
+use rates::Rates;
 
 /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
 ///
@@ -29,6 +36,7 @@ pub(crate) enum Topic {
     Subscribers(Subscribers),
     Link(link::Link),
     Unlink(link::Unlink),
+    Watch(watch::Watch),
 }
 
 impl Topic {
@@ -43,6 +51,7 @@ impl Topic {
                 Self::Subscribers(subscribers) => subscribers.run(&communicator, output).await,
                 Self::Link(link) => link.run(&communicator).await,
                 Self::Unlink(unlink) => unlink.run(&communicator).await,
+                Self::Watch(watch) => watch.run(&communicator, output).await,
             }
             .map(|()| Exit::Success)
         })
@@ -57,6 +66,7 @@ impl Topic {
             | Self::Subscribers(Subscribers { access, .. })
             | Self::Link(link::Link { access, .. })
             | Self::Unlink(link::Unlink { access, .. }) => access,
+            Self::Watch(watch) => watch.access(),
         }
     }
 }
@@ -138,12 +148,17 @@ impl Create {
 
 /// Shows what the hub knows of a topic
 ///
-/// A Floe hub tells counts of events, and the queue and losses of each subscriber. An IceStorm
-/// does not know them; they are null then, and named on standard error.
+/// A Floe hub tells counts of events, how many there are a second, and the queue, lag and losses of
+/// each subscriber; the lag is the age of the event that waits longest. An IceStorm does not know
+/// them; they are null then, and named on standard error.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// The topic
     name: String,
+
+    /// How long events are counted for the rates; 0 leaves these out
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = parse_time)]
+    over: Duration,
 
     #[command(flatten)]
     access: Access,
@@ -155,14 +170,28 @@ impl Info {
         let topic = hub.topic(communicator, &self.name).await?;
         let about = about(&self.name, &topic).await;
         let mut about = about.map_err(|error| hub.unanswered(error.into()))?;
-        let info = hub.topic_info(communicator, &self.name).await?;
+        let (status, rates) = self.look(communicator).await?;
+        let info = match &status {
+            Some(_) => None,
+            None => hub.topic_info(communicator, &self.name).await?,
+        };
+        let info = status.as_ref().map(info_of).or(info);
         let subscribers = subscribers(&topic, info.as_ref()).await;
-        let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
+        let mut subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
+        for (row, own) in subscribers
+            .iter_mut()
+            .zip(status.iter().flat_map(|it| &it.subscribers))
+        {
+            row["lag_ms"] = rates::milliseconds(own.lag);
+        }
         about["published"] = info.as_ref().map(|info| info.published).into();
         about["forwarded"] = info.as_ref().map(|info| info.forwarded).into();
         about["delivered"] = info.as_ref().map(|info| info.delivered).into();
         about["lost"] = info.as_ref().map(|info| hub::lost(&info.lost)).into();
         about["lost_by_reason"] = info.as_ref().map(|info| losses(&info.lost)).into();
+        if let Some(status) = &status {
+            rates::describe(&status.totals, rates, &mut about);
+        }
         if info.is_none() {
             output::talk(UNKNOWN);
         }
@@ -178,6 +207,41 @@ impl Info {
                 output.rows(&SUBSCRIBER_COLUMNS, &subscribers)
             }
         }
+    }
+}
+
+impl Info {
+    /// Looks twice, for the rates.
+    async fn look(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<(Option<TopicStatus>, Option<Rates>), Failure> {
+        let hub = &self.access.hub;
+        let first = hub.topic_status(communicator, &self.name).await?;
+        let Some(first) = first.filter(|_| !self.over.is_zero()) else {
+            return Ok((hub.topic_status(communicator, &self.name).await?, None));
+        };
+        tokio::time::sleep(self.over).await;
+        let second = hub.topic_status(communicator, &self.name).await?;
+        let rates = second.as_ref().and_then(|second| {
+            let (from, to) = (first.uptime, second.uptime);
+            Rates::between(&first.totals, from, &second.totals, to)
+        });
+        Ok((second, rates))
+    }
+}
+
+/// What an older hub would tell.
+fn info_of(status: &TopicStatus) -> TopicInfo {
+    let totals = &status.totals;
+    let subscribers = status.subscribers.iter();
+    TopicInfo {
+        name: totals.name.clone(),
+        published: totals.published,
+        forwarded: totals.forwarded,
+        delivered: totals.delivered,
+        lost: totals.lost.clone(),
+        subscribers: subscribers.map(|own| own.info.clone()).collect(),
     }
 }
 

@@ -30,6 +30,12 @@ fn the_guide_to_ping_says_what_happens() {
     follow(guide, Reader::new("guide-ping"));
 }
 
+#[test]
+fn the_guide_to_operating_a_hub_says_what_happens() {
+    let guide = include_str!("../../../../docs/guides/operating.md");
+    follow(guide, Reader::new("guide-operating"));
+}
+
 /// Does what a guide says.
 fn follow(guide: &str, mut reader: Reader) {
     let mut blocks = guide.split("\n```");

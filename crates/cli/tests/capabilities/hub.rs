@@ -65,10 +65,16 @@ impl Running {
     /// Waits for a line on standard error that contains this.
     #[track_caller]
     pub(crate) fn talk(&self, text: &str) {
+        self.talked(text);
+    }
+
+    /// The same; the line.
+    #[track_caller]
+    pub(crate) fn talked(&self, text: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         while let Ok(line) = self.stderr.recv_timeout(deadline - Instant::now()) {
             if line.contains(text) {
-                return;
+                return line;
             }
         }
         panic!("expected `{text}` on standard error");

@@ -11,11 +11,13 @@ mod guide;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;
+mod operate;
 mod ping;
 mod proxy;
 mod serve;
 mod slice;
 mod slice_tools;
+mod streams;
 mod topic;
 mod transports;
 mod usage;

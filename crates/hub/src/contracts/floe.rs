@@ -320,6 +320,8 @@ pub struct TopicTotals {
     pub subscribers: i32,
     /// Events that were published to it.
     pub published: i64,
+    /// Events that came over links from other topics; they are not among the published.
+    pub forwarded: i64,
     /// Deliveries to all subscribers, those that have left included.
     pub delivered: i64,
     /// Events that did not reach a subscriber, those that have left included.
@@ -340,6 +342,7 @@ impl ::floe::Encode for TopicTotals {
         encoder.put(&self.name);
         encoder.put(&self.subscribers);
         encoder.put(&self.published);
+        encoder.put(&self.forwarded);
         encoder.put(&self.delivered);
         encoder.put(&self.lost);
         encoder.put(&self.queued);
@@ -352,7 +355,7 @@ impl ::floe::Encode for TopicTotals {
 impl ::floe::Decode for TopicTotals {
     const MIN_WIRE_LEN: usize = <String as ::floe::Decode>::MIN_WIRE_LEN
         + <i32 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN
+        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
         + <Losses as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
         + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
@@ -360,6 +363,7 @@ impl ::floe::Decode for TopicTotals {
         &[
             <String as ::floe::Decode>::PACKED_LEN,
             <i32 as ::floe::Decode>::PACKED_LEN,
+            <i64 as ::floe::Decode>::PACKED_LEN,
             <i64 as ::floe::Decode>::PACKED_LEN,
             <i64 as ::floe::Decode>::PACKED_LEN,
             <Losses as ::floe::Decode>::PACKED_LEN,
@@ -376,6 +380,7 @@ impl ::floe::Decode for TopicTotals {
             name: decoder.get()?,
             subscribers: decoder.get()?,
             published: decoder.get()?,
+            forwarded: decoder.get()?,
             delivered: decoder.get()?,
             lost: decoder.get()?,
             queued: decoder.get()?,
@@ -392,6 +397,7 @@ impl ::floe::Decode for TopicTotals {
         decoder.get_into(&mut self.name)?;
         decoder.get_into(&mut self.subscribers)?;
         decoder.get_into(&mut self.published)?;
+        decoder.get_into(&mut self.forwarded)?;
         decoder.get_into(&mut self.delivered)?;
         decoder.get_into(&mut self.lost)?;
         decoder.get_into(&mut self.queued)?;

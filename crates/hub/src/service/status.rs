@@ -70,6 +70,7 @@ fn totals(topic: &Topic) -> TopicTotals {
         name: topic.name().to_owned(),
         subscribers: i32::try_from(topic.subscribers().len()).unwrap_or(i32::MAX),
         published: number(topic.published()),
+        forwarded: number(topic.forwarded()),
         delivered: number(totals.accounts.delivered),
         lost: losses(totals.accounts.lost),
         queued: number(totals.queued),

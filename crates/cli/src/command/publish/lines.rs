@@ -1,0 +1,139 @@
+//! Where events come from: one value again and again, or the lines of a file or of standard input.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value as Json;
+use tokio::sync::mpsc;
+
+use crate::exit::Failure;
+use crate::json_input::{self, Line, Source};
+
+/// The values of one event after another.
+pub(super) enum Events {
+    /// The same, as often as this.
+    Same(Json, u64),
+    /// What a thread reads, at most as often as this.
+    Lines(mpsc::Receiver<Result<Line, Failure>>, u64),
+}
+
+/// Lines that are read ahead.
+const AHEAD_MAX: usize = 1024;
+
+impl Events {
+    /// # Errors
+    /// A file that cannot be opened.
+    pub(super) fn open(
+        source: Source,
+        file: Option<&Path>,
+        count: Option<u64>,
+    ) -> Result<Self, Failure> {
+        if let Source::One(json) = source {
+            return Ok(Self::Same(json, count.unwrap_or(1)));
+        }
+        let (text, name) = match file.filter(|file| *file != Path::new("-")) {
+            Some(file) => open(file)?,
+            None => {
+                let stdin: Box<dyn Read + Send> = Box::new(std::io::stdin());
+                (stdin, "standard input".to_owned())
+            }
+        };
+        let (sender, receiver) = mpsc::channel(AHEAD_MAX);
+        // Nobody waits for this thread: it may hang in a read for ever.
+        std::thread::spawn(move || {
+            for line in json_input::lines(BufReader::with_capacity(64 * 1024, text), name) {
+                if sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self::Lines(receiver, count.unwrap_or(u64::MAX)))
+    }
+
+    /// The next one; of an argument the place is empty.
+    pub(super) async fn next(&mut self) -> Option<Result<Line, Failure>> {
+        match self {
+            Self::Same(_, 0) | Self::Lines(_, 0) => None,
+            Self::Same(json, left) => {
+                *left -= 1;
+                Some(Ok(Line {
+                    json: json.clone(),
+                    place: String::new(),
+                }))
+            }
+            Self::Lines(lines, left) => {
+                *left -= 1;
+                lines.recv().await
+            }
+        }
+    }
+
+    /// Whether all are the same.
+    pub(super) fn is_same(&self) -> bool {
+        matches!(self, Self::Same(..))
+    }
+
+    /// Whether the next one must be waited for.
+    pub(super) fn is_idle(&self) -> bool {
+        match self {
+            Self::Same(..) => false,
+            Self::Lines(lines, _) => lines.is_empty(),
+        }
+    }
+}
+
+fn open(file: &Path) -> Result<(Box<dyn Read + Send>, String), Failure> {
+    let name = file.display().to_string();
+    match File::open(file) {
+        Ok(opened) => Ok((Box::new(opened), name)),
+        Err(error) => Err(Failure::usage(format_args!(
+            "--file: cannot read {name}: {error}"
+        ))),
+    }
+}
+
+/// Microseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    })
+}
+
+/// Replaces `{{n}}` and `{{time}}` in all texts; a text that is nothing else becomes a number.
+pub(super) fn fill(json: &mut Json, number: u64, time: u64) {
+    match json {
+        Json::String(text) if text == "{{n}}" => *json = number.into(),
+        Json::String(text) if text == "{{time}}" => *json = time.into(),
+        Json::String(text) if text.contains("{{") => {
+            *text = text
+                .replace("{{n}}", &number.to_string())
+                .replace("{{time}}", &time.to_string());
+        }
+        Json::Array(values) => values
+            .iter_mut()
+            .for_each(|value| fill(value, number, time)),
+        Json::Object(members) => {
+            members
+                .values_mut()
+                .for_each(|value| fill(value, number, time));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn placeholders_are_numbers_alone_and_text_within_text() {
+        let mut json = json!({"a": "{{n}}", "b": ["x{{n}}-{{time}}", "{{m}}", 1], "c": "{{time}}"});
+        fill(&mut json, 7, 9);
+        assert_eq!(json, json!({"a": 7, "b": ["x7-9", "{{m}}", 1], "c": 9}));
+    }
+}

@@ -1,0 +1,180 @@
+//! Just enough HTTP for a scraper: one GET a connection, with limits to what a peer may take.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// Bytes of a request with all its headers. Scrapers send some hundred.
+const REQUEST_LEN_MAX: usize = 8 * 1024;
+/// Connections at a time. Others wait in the system's queue.
+const CONNECTION_MAX: usize = 16;
+/// How long a connection may take, from its first byte to the last of the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it waits after the system could not accept a connection.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What is at a path: its content type and its text.
+pub(super) type Page = Arc<dyn Fn() -> (&'static str, String) + Send + Sync>;
+
+/// A server of one page.
+#[derive(Debug)]
+pub(super) struct Server {
+    /// Its end ends all connections.
+    tasks: JoinSet<()>,
+    /// Where it really listens.
+    pub(super) address: SocketAddr,
+}
+
+impl Server {
+    /// Begins to serve `page` at `path`. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// The address cannot be listened on.
+    pub(super) async fn start(
+        address: SocketAddr,
+        path: &'static str,
+        page: Page,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, path, page));
+        Ok(Self { tasks, address })
+    }
+
+    /// Ends it at once.
+    pub(super) async fn stop(mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+async fn accept(listener: TcpListener, path: &'static str, page: Page) {
+    let room = Arc::new(Semaphore::new(CONNECTION_MAX));
+    let mut connections = JoinSet::new();
+    loop {
+        let permit = room.clone().acquire_owned().await;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!("could not accept a scraper: {error}");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        let page = page.clone();
+        connections.spawn(async move {
+            let _permit = permit;
+            // Who is too slow or breaks off does not get an answer.
+            let _ = tokio::time::timeout(PATIENCE, serve(stream, path, &page)).await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(mut stream: TcpStream, path: &str, page: &Page) -> io::Result<()> {
+    let mut request = Vec::new();
+    let answer = loop {
+        if let Some(end) = find(&request, b"\r\n\r\n") {
+            break answer(&request[..end], path, page);
+        }
+        if request.len() >= REQUEST_LEN_MAX {
+            break status("431 Request Header Fields Too Large");
+        }
+        let mut buffer = [0; 1024];
+        match stream.read(&mut buffer).await? {
+            0 => return Ok(()),
+            len => request.extend_from_slice(&buffer[..len]),
+        }
+    };
+    stream.write_all(&answer).await?;
+    stream.shutdown().await
+}
+
+/// The answer to a request without its last empty line.
+fn answer(request: &[u8], path: &str, page: &Page) -> Vec<u8> {
+    let line = request.split(|byte| *byte == b'\r').next();
+    let line = String::from_utf8_lossy(line.unwrap_or_default()).into_owned();
+    let mut words = line.split(' ');
+    let (method, target, version) = (words.next(), words.next(), words.next());
+    if !version.is_some_and(|version| version.starts_with("HTTP/1.")) || words.next().is_some() {
+        return status("400 Bad Request");
+    }
+    let wanted = target.unwrap_or_default().split('?').next();
+    match method {
+        Some("GET" | "HEAD") if wanted != Some(path) => status("404 Not Found"),
+        Some("GET") => with_text("200 OK", page(), true),
+        Some("HEAD") => with_text("200 OK", page(), false),
+        _ => status("405 Method Not Allowed"),
+    }
+}
+
+/// An answer that only says what is wrong.
+fn status(status: &str) -> Vec<u8> {
+    with_text(
+        status,
+        ("text/plain; charset=utf-8", format!("{status}\n")),
+        true,
+    )
+}
+
+fn with_text(status: &str, (content_type, text): (&str, String), has_body: bool) -> Vec<u8> {
+    let allow = if status.starts_with("405") {
+        "Allow: GET, HEAD\r\n"
+    } else {
+        ""
+    };
+    let len = text.len();
+    let mut answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {len}\r\n{allow}\
+         Connection: close\r\n\r\n"
+    );
+    if has_body {
+        answer.push_str(&text);
+    }
+    answer.into_bytes()
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_line(request: &str) -> String {
+        let page: Page = Arc::new(|| ("text/plain", "page".to_owned()));
+        let answer = answer(request.as_bytes(), "/metrics", &page);
+        let text = String::from_utf8(answer).expect("it is text");
+        text.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn only_what_makes_sense_is_answered_with_the_page() {
+        assert_eq!(
+            first_line("GET /metrics HTTP/1.1\r\nHost: x"),
+            "HTTP/1.1 200 OK"
+        );
+        assert_eq!(first_line("HEAD /metrics?a=b HTTP/1.0"), "HTTP/1.1 200 OK");
+        assert_eq!(first_line("GET / HTTP/1.1"), "HTTP/1.1 404 Not Found");
+        assert_eq!(
+            first_line("POST /metrics HTTP/1.1"),
+            "HTTP/1.1 405 Method Not Allowed"
+        );
+        for nonsense in ["", "GET", "GET /metrics", "GET /metrics SPDY", "\u{1}\u{2}"] {
+            assert_eq!(
+                first_line(nonsense),
+                "HTTP/1.1 400 Bad Request",
+                "{nonsense:?}"
+            );
+        }
+    }
+}

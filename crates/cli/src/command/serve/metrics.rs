@@ -1,0 +1,303 @@
+//! What a hub knows of itself, in the text of OpenMetrics, which Prometheus reads.
+
+use std::fmt;
+
+use floe_hub::HubView;
+use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+/// Topics that have rows of their own, from the first by name. Those of the others are added up, so
+/// that nobody who creates topics fills the memory of the scraper.
+const TOPIC_MAX: usize = 1000;
+/// Subscribers that have rows of their own. The others are left out.
+const SUBSCRIBER_MAX: usize = 1000;
+/// The topic of the row for all that have none. No hub has a topic without a name.
+const OTHERS: &str = "";
+
+/// Content type and text of the page.
+pub(super) fn page(hub: &HubView, has_subscribers: bool) -> (&'static str, String) {
+    const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let mut registry = Registry::default();
+    if let Some(look) = Look::at(hub, has_subscribers) {
+        registry.register_collector(Box::new(look));
+    }
+    let mut page = String::new();
+    // A text takes whatever is written.
+    let _ = text::encode(&mut page, &registry);
+    (TYPE, page)
+}
+
+/// A hub at one moment.
+#[derive(Debug)]
+struct Look {
+    hub: HubStatus,
+    subscribers: Vec<(String, SubscriberStatus)>,
+}
+
+impl Look {
+    fn at(view: &HubView, has_subscribers: bool) -> Option<Self> {
+        let mut hub = view.status()?;
+        let mut subscribers = Vec::new();
+        if has_subscribers {
+            let names = hub.topics.iter().map(|topic| &topic.name);
+            let topics = names.filter_map(|name| view.topic_status(name));
+            let all = topics.flat_map(|topic| {
+                let TopicStatus {
+                    totals,
+                    subscribers,
+                    ..
+                } = topic;
+                subscribers
+                    .into_iter()
+                    .map(move |own| (totals.name.clone(), own))
+            });
+            subscribers = all.take(SUBSCRIBER_MAX).collect();
+        }
+        bound(&mut hub.topics);
+        Some(Self { hub, subscribers })
+    }
+}
+
+/// Adds up what is too much.
+fn bound(topics: &mut Vec<TopicTotals>) {
+    if topics.len() <= TOPIC_MAX {
+        return;
+    }
+    let mut others = TopicTotals::default();
+    OTHERS.clone_into(&mut others.name);
+    for topic in topics.drain(TOPIC_MAX..) {
+        crate::hub::add(&mut others, &topic);
+    }
+    topics.push(others);
+}
+
+impl Collector for Look {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut rows = Rows(&mut encoder);
+        rows.hub(&self.hub)?;
+        rows.topics(&self.hub.topics)?;
+        if !self.subscribers.is_empty() {
+            rows.subscribers(&self.subscribers)?;
+        }
+        rows.process()
+    }
+}
+
+type Labels = Vec<(&'static str, String)>;
+
+/// Writes one metric after another.
+struct Rows<'a, 'b>(&'a mut DescriptorEncoder<'b>);
+
+impl Rows<'_, '_> {
+    fn hub(&mut self, hub: &HubStatus) -> fmt::Result {
+        let topics = i64::try_from(hub.topics.len()).unwrap_or(i64::MAX);
+        let uptime = hub.uptime / 1_000_000;
+        self.gauge("floe_hub_uptime_seconds", "How long the hub runs", uptime)?;
+        self.gauge("floe_hub_topics", "Topics with rows below", topics)?;
+        self.gauge(
+            "floe_hub_connections",
+            "Open connections of peers",
+            hub.connections,
+        )?;
+        let help = "Connections refused, for there were too many";
+        let refused = u64::try_from(hub.connections_refused).unwrap_or(0);
+        let name = "floe_hub_connections_refused";
+        let metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Counter)?;
+        ConstCounter::new(refused).encode(metric)
+    }
+
+    fn topics(&mut self, topics: &[TopicTotals]) -> fmt::Result {
+        let rows = |value: fn(&TopicTotals) -> i64| {
+            topics
+                .iter()
+                .map(move |topic| (of_topic(&topic.name), value(topic)))
+        };
+        self.counters(
+            "floe_topic_published",
+            "Events published",
+            rows(|t| t.published),
+        )?;
+        self.counters("floe_topic_delivered", "Deliveries", rows(|t| t.delivered))?;
+        let lost = topics
+            .iter()
+            .flat_map(|t| by_reason(of_topic(&t.name), &t.lost));
+        self.counters("floe_topic_lost", "Events not delivered, by reason", lost)?;
+        self.gauges(
+            "floe_topic_subscribers",
+            "Subscribers",
+            rows(|t| t.subscribers.into()),
+        )?;
+        self.gauges("floe_topic_queued", "Events that wait", rows(|t| t.queued))?;
+        self.gauges(
+            "floe_topic_queued_bytes",
+            "Bytes of these",
+            rows(|t| t.queued_bytes),
+        )?;
+        self.gauges(
+            "floe_topic_outstanding",
+            "Events under way",
+            rows(|t| t.outstanding),
+        )?;
+        let lag = "Age of the event that waits longest";
+        self.gauges("floe_topic_lag_microseconds", lag, rows(|t| t.lag))
+    }
+
+    fn subscribers(&mut self, subscribers: &[(String, SubscriberStatus)]) -> fmt::Result {
+        let rows = |value: fn(&SubscriberStatus) -> i64| {
+            let row = move |(topic, own): &(String, SubscriberStatus)| {
+                (of_subscriber(topic, own), value(own))
+            };
+            subscribers.iter().map(row)
+        };
+        self.counters(
+            "floe_subscriber_offered",
+            "Events meant for it",
+            rows(|s| s.info.offered),
+        )?;
+        self.counters(
+            "floe_subscriber_delivered",
+            "Deliveries",
+            rows(|s| s.info.delivered),
+        )?;
+        let lost = subscribers
+            .iter()
+            .flat_map(|(topic, own)| by_reason(of_subscriber(topic, own), &own.info.lost));
+        self.counters(
+            "floe_subscriber_lost",
+            "Events not delivered, by reason",
+            lost,
+        )?;
+        self.gauges(
+            "floe_subscriber_queued",
+            "Events that wait",
+            rows(|s| s.info.queued),
+        )?;
+        let outstanding = rows(|s| s.info.outstanding);
+        self.gauges(
+            "floe_subscriber_outstanding",
+            "Events under way",
+            outstanding,
+        )?;
+        let lag = "Age of the event that waits longest";
+        self.gauges("floe_subscriber_lag_microseconds", lag, rows(|s| s.lag))
+    }
+
+    fn process(&mut self) -> fmt::Result {
+        let Some(bytes) = resident_bytes() else {
+            return Ok(());
+        };
+        self.gauge("process_resident_memory_bytes", "Memory in use", bytes)
+    }
+
+    /// One without labels.
+    fn gauge(&mut self, name: &str, help: &str, value: i64) -> fmt::Result {
+        let metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Gauge)?;
+        ConstGauge::new(value).encode(metric)
+    }
+
+    fn counters(
+        &mut self,
+        name: &str,
+        help: &str,
+        rows: impl IntoIterator<Item = (Labels, i64)>,
+    ) -> fmt::Result {
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (labels, value) in rows {
+            let value = u64::try_from(value).unwrap_or(0);
+            ConstCounter::new(value).encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn gauges(
+        &mut self,
+        name: &str,
+        help: &str,
+        rows: impl IntoIterator<Item = (Labels, i64)>,
+    ) -> fmt::Result {
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (labels, value) in rows {
+            ConstGauge::new(value).encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn of_topic(name: &str) -> Labels {
+    vec![("topic", escaped(name))]
+}
+
+fn of_subscriber(topic: &str, subscriber: &SubscriberStatus) -> Labels {
+    let proxy = subscriber.info.subscriber.as_ref();
+    let identity = proxy.map(|proxy| proxy.reference().identity.to_string());
+    let identity = escaped(&identity.unwrap_or_default());
+    vec![("topic", escaped(topic)), ("subscriber", identity)]
+}
+
+fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 4] {
+    let with = |reason: &str, count| {
+        let mut labels = labels.clone();
+        labels.push(("reason", reason.to_owned()));
+        (labels, count)
+    };
+    [
+        with("overflow", lost.overflow),
+        with("offline", lost.offline),
+        with("failed", lost.failed),
+        with("removed", lost.removed),
+    ]
+}
+
+/// The value of a label as the text format wants it: the encoder writes it as it is.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+/// Memory of this process, where the system tells it as Linux does.
+fn resident_bytes() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes = line.trim().strip_suffix("kB")?.trim().parse::<i64>().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_end_its_label() {
+        assert_eq!(escaped("a\"} 1\nb\\"), "a\\\"} 1\\nb\\\\");
+    }
+
+    #[test]
+    fn topics_beyond_the_limit_are_added_up() {
+        let topic = |number: usize| {
+            let mut topic = TopicTotals::default();
+            (topic.name, topic.published) = (format!("t{number}"), 1);
+            topic
+        };
+        let mut topics: Vec<_> = (0..TOPIC_MAX + 5).map(topic).collect();
+        bound(&mut topics);
+        let last = topics.last().expect("there are some");
+        assert_eq!((topics.len(), last.name.as_str()), (TOPIC_MAX + 1, OTHERS));
+        assert_eq!(last.published, 5);
+    }
+}

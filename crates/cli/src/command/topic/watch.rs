@@ -1,0 +1,135 @@
+//! `floe topic watch`: topics as they are, again and again.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use clap::Args;
+use floe::Communicator;
+use floe_hub::contracts::floe::{HubStatus, TopicTotals};
+use serde_json::{Value as Json, json};
+
+use super::Access;
+use super::rates::{self, Rates};
+use crate::exit::Failure;
+use crate::hub;
+use crate::output::{Format, Output};
+use crate::peer::parse_time;
+
+/// Watches topics: rates, queues, lags and losses of each, and of the hub as a whole
+///
+/// On a terminal it is a table that is drawn again, in a pipe a line of JSON for each look, until
+/// Ctrl-C or --count looks. Rates are those since the look before.
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// The topics; all without any
+    names: Vec<String>,
+
+    /// How long from one look to the next
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
+    interval: Duration,
+
+    /// Ends after this many looks
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    #[command(flatten)]
+    access: Access,
+}
+
+/// What a table shows.
+const COLUMNS: [&str; 10] = [
+    "name",
+    "subscribers",
+    "published_per_second",
+    "delivered_per_second",
+    "lost_per_second",
+    "queued",
+    "outstanding",
+    "lag_ms",
+    "published",
+    "lost",
+];
+
+/// No hub is asked more often.
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
+
+impl Watch {
+    pub(super) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    pub(super) async fn run(
+        &self,
+        communicator: &Communicator,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let hub = &self.access.hub;
+        let mut before = hub.status(communicator).await?;
+        let mut left = self.count.unwrap_or(u64::MAX);
+        while left > 0 {
+            tokio::time::sleep(self.interval.max(INTERVAL_MIN)).await;
+            let now = hub.status(communicator).await?;
+            self.show(&before, &now, output)?;
+            before = now;
+            left -= 1;
+        }
+        Ok(())
+    }
+
+    fn show(&self, before: &HubStatus, now: &HubStatus, output: &Output) -> Result<(), Failure> {
+        let known: HashMap<_, _> = before.topics.iter().map(|it| (&it.name, it)).collect();
+        let is_wanted =
+            |topic: &&TopicTotals| self.names.is_empty() || self.names.contains(&topic.name);
+        let (mut rows, mut total, mut all_rates) = (Vec::new(), nothing(), None::<Rates>);
+        for topic in now.topics.iter().filter(is_wanted) {
+            let rates = known
+                .get(&topic.name)
+                .and_then(|first| Rates::between(first, before.uptime, topic, now.uptime));
+            hub::add(&mut total, topic);
+            all_rates = match (all_rates, rates) {
+                (Some(all), Some(own)) => Some(all.plus(own)),
+                (all, own) => all.or(own),
+            };
+            rows.push(row(topic, rates));
+        }
+        let total = row(&total, all_rates);
+        if output.format() != Format::Table {
+            return output.line(json!({
+                "uptime": now.uptime as f64 / 1e6,
+                "connections": now.connections,
+                "connections_refused": now.connections_refused,
+                "topics": rows,
+                "total": total,
+            }));
+        }
+        if output.can_redraw() {
+            output.text(CLEAR)?;
+        }
+        rows.push(total);
+        output.rows(&COLUMNS, &rows)?;
+        output.line("")
+    }
+}
+
+/// Takes the cursor home, and all that was there away.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+fn row(topic: &TopicTotals, rates: Option<Rates>) -> Json {
+    let mut row = json!({
+        "name": topic.name,
+        "subscribers": topic.subscribers,
+        "published": topic.published,
+        "delivered": topic.delivered,
+        "lost": hub::lost(&topic.lost),
+        "lost_by_reason": super::losses(&topic.lost),
+    });
+    rates::describe(topic, rates, &mut row);
+    row
+}
+
+fn nothing() -> TopicTotals {
+    let mut total = TopicTotals::default();
+    // No topic can be called so in a table of topics without being told from it by its place.
+    total.name = "(all)".to_owned();
+    total
+}

@@ -1,0 +1,178 @@
+//! What operators see of a hub: rates, `floe topic watch`, metrics and logs.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::Value as Json;
+
+use crate::command::slice_file;
+use crate::hub::Hub;
+
+fn void(name: &str) -> String {
+    slice_file(name, "module M { interface I { void f(); } }")
+}
+
+/// What a server answers to these bytes, until it closes.
+fn asked(address: &str, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    // A server that has heard enough may close.
+    let _ = stream.write_all(request);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// A hub with metrics, and their address.
+fn hub_with_metrics(arguments: &[&str]) -> (Hub, String) {
+    let metrics = ["--transient", "--metrics", "127.0.0.1:0"];
+    let hub = Hub::with(&[&metrics, arguments].concat());
+    let line = hub.process.talked("metrics are at http://");
+    let address = line
+        .split("http://")
+        .nth(1)
+        .and_then(|rest| rest.split('/').next());
+    let address = address.expect("it says where").to_owned();
+    (hub, address)
+}
+
+#[test]
+fn info_tells_rates_queues_and_lag() {
+    let hub = Hub::start();
+    let file = void("rates.ice");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let publisher = hub.running(&[
+        "pub", "t", "f", "--slice", &file, "-n", "100000", "--rate", "500",
+    ]);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        let info = hub
+            .run(&["topic", "info", "t", "--over", "500ms"])
+            .ended(0)
+            .json();
+        let (queued, lag) = (&info["queued"], &info["lag_ms"]);
+        assert_eq!(
+            (queued.as_i64(), lag.as_f64()),
+            (Some(0), Some(0.0)),
+            "{info}"
+        );
+        if info["published_per_second"].as_i64() > Some(0) {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "{info}");
+    }
+    drop(publisher);
+    let info = hub
+        .run(&["topic", "info", "t", "--over", "0"])
+        .ended(0)
+        .json();
+    assert_eq!(info["published_per_second"], Json::Null);
+}
+
+#[test]
+fn watch_writes_a_line_for_each_look_with_the_hub_as_a_whole() {
+    let hub = Hub::start();
+    let file = void("watched.ice");
+    for topic in ["a", "b"] {
+        hub.run(&["topic", "create", topic]).ended(0);
+        hub.run(&["pub", topic, "f", "--slice", &file, "-n", "3"])
+            .ended(0);
+    }
+    let watch = ["topic", "watch", "-n", "2", "--interval", "50ms"];
+    let ran = hub.run(&watch).ended(0);
+    let looks: Vec<Json> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a look is a line of JSON"))
+        .collect();
+    assert_eq!(looks.len(), 2);
+    for look in &looks {
+        assert_eq!(look["topics"][1]["name"], "b");
+        assert_eq!(look["topics"][1]["published"], 3);
+        assert_eq!(look["topics"][1]["published_per_second"], 0);
+        assert_eq!(look["total"]["published"], 6);
+        assert!(look["connections"].as_i64() > Some(0));
+    }
+    let one = hub.run(&[
+        "topic",
+        "watch",
+        "a",
+        "-n",
+        "1",
+        "--interval",
+        "10ms",
+        "-o",
+        "table",
+    ]);
+    let table = one.ended(0).stdout;
+    assert!(table.starts_with("NAME"), "{table}");
+    assert!(table.contains("\na ") && !table.contains("\nb "), "{table}");
+    assert!(table.contains("\n(all) "), "{table}");
+}
+
+#[test]
+fn metrics_tell_what_became_of_every_event() {
+    let (hub, address) = hub_with_metrics(&["--metrics-subscribers"]);
+    let file = void("metrics.ice");
+    hub.run(&["topic", "create", "a\"b"]).ended(0);
+    let subscriber = hub.running(&["sub", "a\"b", "--slice", &file]);
+    subscriber.talk("subscribed");
+    hub.run(&["pub", "a\"b", "f", "--slice", &file, "-n", "7"])
+        .ended(0);
+    for _ in 0..7 {
+        subscriber.line();
+    }
+    let page = asked(&address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    for line in [
+        "floe_topic_published_total{topic=\"a\\\"b\"} 7",
+        "floe_topic_lost_total{topic=\"a\\\"b\",reason=\"overflow\"} 0",
+        "floe_topic_subscribers{topic=\"a\\\"b\"} 1",
+        "floe_topic_queued{topic=\"a\\\"b\"} 0",
+        "floe_hub_topics 1",
+        "# EOF",
+    ] {
+        assert!(
+            page.lines().any(|found| found == line),
+            "no {line} in {page}"
+        );
+    }
+    assert!(page.contains("floe_subscriber_offered_total{topic=\"a\\\"b\",subscriber=\"floe-sub/"));
+    assert!(page.contains("process_resident_memory_bytes "));
+    hub.process.signal("TERM");
+    hub.process.end().ended(0);
+}
+
+#[test]
+fn who_asks_for_metrics_badly_harms_nobody() {
+    let (hub, address) = hub_with_metrics(&[]);
+    let long = [b"GET /metrics HTTP/1.1\r\nX: ".to_vec(), vec![b'x'; 9000]].concat();
+    assert!(asked(&address, &long).starts_with("HTTP/1.1 431 "));
+    let post = b"POST /metrics HTTP/1.1\r\n\r\n";
+    assert!(asked(&address, post).starts_with("HTTP/1.1 405 "));
+    assert!(asked(&address, b"GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    // They say nothing, and keep nobody from asking for long.
+    let connect = |_| TcpStream::connect(&address).expect("the system waits");
+    let _silent: Vec<_> = (0..20).map(connect).collect();
+    let page = asked(&address, b"GET /metrics HTTP/1.0\r\n\r\n");
+    assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+    hub.run(&["topic", "list"]).ended(0);
+}
+
+#[test]
+fn the_log_of_a_hub_may_be_json_with_the_time() {
+    let hub = Hub::with(&["--transient", "--log-format", "json", "-v"]);
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let line = hub.process.talked("created topic");
+    let json: Json = serde_json::from_str(&line).expect("a line is JSON");
+    assert_eq!(json["message"], "created topic \"t\"");
+    assert_eq!(json["level"], "INFO");
+    assert!(
+        json["timestamp"]
+            .as_str()
+            .is_some_and(|time| time.ends_with('Z'))
+    );
+    let hub = Hub::with(&["--transient", "--log-format", "text", "-v"]);
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let line = hub.process.talked("created topic");
+    assert!(line.starts_with("20") && line.contains("INFO"), "{line}");
+}

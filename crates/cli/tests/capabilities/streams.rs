@@ -1,0 +1,105 @@
+//! `floe pub` and `floe sub` with many events: files, templates, batches, order.
+
+use serde_json::{Value as Json, json};
+
+use crate::command::{run_with_input, slice_file};
+use crate::hub::{Hub, Running};
+
+fn contract(name: &str) -> String {
+    slice_file(
+        name,
+        "module M { interface I { void at(long n, string text); void stopped(); } }",
+    )
+}
+
+fn started(hub: &Hub, slice: &str, count: &str) -> Running {
+    let arguments = [
+        "sub", "t", "--create", "--slice", slice, "-n", count, "-o", "jsonl",
+    ];
+    let subscriber = hub.running(&arguments);
+    subscriber.talk("subscribed");
+    subscriber
+}
+
+fn event(subscriber: &Running) -> Json {
+    serde_json::from_str(&subscriber.line()).expect("an event is a line of JSON")
+}
+
+#[test]
+fn what_sub_prints_pub_publishes_again() {
+    let hub = Hub::start();
+    let slice = contract("again.ice");
+    let first = json!({"operation": "at", "parameters": {"n": 1, "text": "x"}});
+    let second = json!({"operation": "stopped", "parameters": {}, "context": {"k": "v"}});
+    let file = slice_file("again.jsonl", &format!("{first}\n\n{second}\n"));
+    let subscriber = started(&hub, &slice, "2");
+    let ran = hub.run(&["pub", "t", "--file", &file, "--slice", &slice]);
+    assert_eq!(ran.ended(0).json()["published"], 2);
+    assert_eq!([event(&subscriber), event(&subscriber)], [first, second]);
+    subscriber.end().ended(0);
+}
+
+#[test]
+fn many_events_arrive_in_their_order_in_every_way_to_publish() {
+    let hub = Hub::start();
+    let slice = contract("order.ice");
+    for how in [None, Some("--oneway"), Some("--batch")] {
+        let subscriber = started(&hub, &slice, "5000");
+        let parameters = r#"{"n": "{{n}}", "text": "no {{n}}"}"#;
+        let publish = [
+            "pub", "t", "at", parameters, "--slice", &slice, "-n", "5000",
+        ];
+        let arguments: Vec<_> = publish
+            .into_iter()
+            .chain(["--template"])
+            .chain(how)
+            .collect();
+        let ran = hub.run(&arguments).ended(0);
+        assert_eq!(ran.json()["published"], 5000, "{how:?}");
+        for number in 1..=5000 {
+            let parameters = json!({"n": number, "text": format!("no {number}")});
+            assert_eq!(event(&subscriber)["parameters"], parameters, "{how:?}");
+        }
+        subscriber.end().ended(0);
+    }
+}
+
+#[test]
+fn a_line_that_makes_no_sense_ends_it_with_its_place_and_what_went_before() {
+    let hub = Hub::start();
+    let slice = contract("place.ice");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let file = slice_file("place.jsonl", "{\"operation\": \"stopped\"}\n{\"n\": 1}\n");
+    hub.run(&["pub", "t", "--file", &file, "--slice", &slice])
+        .ended(2)
+        .said("after 1 event: line 2 of ")
+        .said("expected an object with \"operation\" and \"parameters\"");
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    assert_eq!(info["published"], 1);
+    hub.run(&["pub", "t", "--file", "/nowhere.jsonl", "--slice", &slice])
+        .ended(2)
+        .said("--file: cannot read /nowhere.jsonl");
+}
+
+#[test]
+fn a_pipe_is_read_as_a_file_and_a_batch_leaves_when_nothing_more_comes() {
+    let hub = Hub::start();
+    let slice = contract("pipe.ice");
+    let subscriber = started(&hub, &slice, "2");
+    let publish = [
+        "pub",
+        "t",
+        "--file",
+        "-",
+        "--batch",
+        "--slice",
+        &slice,
+        "--hub",
+        &hub.manager,
+    ];
+    let line = "{\"operation\": \"stopped\"}\n";
+    run_with_input(&publish, &line.repeat(2)).ended(0);
+    subscriber.line();
+    subscriber.line();
+    subscriber.end().ended(0);
+}
