@@ -82,8 +82,10 @@ mod tests {
 
     #[test]
     fn of_a_hub_that_was_restarted_there_are_no_rates() {
-        let mut first = TopicTotals::default();
-        first.published = 100;
+        let first = TopicTotals {
+            published: 100,
+            ..TopicTotals::default()
+        };
         let second = TopicTotals::default();
         assert_eq!(Rates::between(&first, 9, &second, 3), None);
         assert_eq!(Rates::between(&first, 3, &second, 9), None);

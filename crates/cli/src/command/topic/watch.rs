@@ -128,8 +128,9 @@ fn row(topic: &TopicTotals, rates: Option<Rates>) -> Json {
 }
 
 fn nothing() -> TopicTotals {
-    let mut total = TopicTotals::default();
-    // No topic can be called so in a table of topics without being told from it by its place.
-    total.name = "(all)".to_owned();
-    total
+    // It stands behind all topics, also behind one that is called so.
+    TopicTotals {
+        name: "(all)".to_owned(),
+        ..TopicTotals::default()
+    }
 }
