@@ -235,7 +235,7 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
         let limit = reading.connection.polling();
         let read = match receive_polling(&mut reading, socket, limit) {
             Some(read) => read,
-            None => socket.receive(reading.room()),
+            None => receive(&mut reading, socket),
         };
         if matches!(&read, Err(error) if is_transient(error)) {
             continue;
@@ -245,6 +245,23 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
         }
     }
 }
+
+/// Waits for what comes; only for a while with the buffer of a long message.
+#[cfg(unix)]
+fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
+    if reading.has_long() {
+        let read = socket.receive_until(reading.room(), Instant::now() + KEPT_TIME);
+        if !matches!(&read, Err(error) if is_transient(error)) {
+            return read;
+        }
+        reading.drop_long();
+    }
+    socket.receive(reading.room())
+}
+
+/// How long a thread that waits keeps the buffer of a long message.
+#[cfg(unix)]
+const KEPT_TIME: Duration = Duration::from_secs(1);
 
 /// Asks a socket for a while whether something has come.
 #[cfg(unix)]

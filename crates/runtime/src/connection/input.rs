@@ -10,7 +10,7 @@ use super::spare::{self, Spare};
 /// Read bytes and the room behind them are neighbours in one allocation, of which messages are cut
 /// off at the front without a copy. The room is initialised once and not for each read. A long
 /// message is read into a buffer of its own, which serves again when nobody holds the message.
-/// While nothing is expected, the thread keeps the room for whoever reads next.
+/// While nothing is expected, the thread keeps the room, and one long buffer, for whoever reads next.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: BytesMut,
@@ -36,6 +36,9 @@ struct Long {
 thread_local! {
     /// Rooms of those that wait.
     static ROOMS: Spare<BytesMut> = const { Spare::new(Vec::new()) };
+    /// The buffer of the last long message of one that waits. With one for each connection, those of a
+    /// client that had met one long message each were most of its memory.
+    static LONG: Spare<Bytes> = const { Spare::new(Vec::new()) };
 }
 
 /// Room for a read when nothing is known of the next message.
@@ -44,7 +47,7 @@ const READ_LEN_MIN: usize = 8 * 1024;
 const READ_LEN_MAX: usize = 256 * 1024;
 /// Messages from this length on get a buffer of their own.
 const LONG_MIN: usize = 32 * 1024;
-/// An idle connection keeps no longer buffer of a long message.
+/// No longer buffer of a long message is kept.
 const KEPT_MAX: usize = 16 * 1024 * 1024;
 
 impl Input {
@@ -127,13 +130,32 @@ impl Input {
         }
     }
 
-    /// Nothing is there to read: gives the room away, unless a message has begun.
+    /// Nothing is there to read: gives the room away, unless a message has begun, and a long buffer.
     pub(super) fn rest(&mut self) {
+        self.rest_long();
         if self.bytes.is_empty() && self.long.is_none() && !self.room.is_empty() {
             // What is empty may still hold a part of the allocation.
             self.bytes = BytesMut::new();
             spare::put_back(&ROOMS, std::mem::take(&mut self.room));
         }
+    }
+
+    /// Gives a long buffer away.
+    pub(super) fn rest_long(&mut self) {
+        if self.has_long() {
+            spare::put_back_last(&LONG, std::mem::take(&mut self.kept));
+        }
+    }
+
+    /// Whether it keeps a long buffer.
+    pub(super) fn has_long(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// Keeps no long buffer, and lets this thread keep none: nothing has come for a while.
+    pub(super) fn drop_long(&mut self) {
+        self.kept = Bytes::new();
+        spare::take(&LONG);
     }
 
     fn make_room(&mut self, len: usize) {
@@ -163,9 +185,12 @@ impl Input {
         });
     }
 
-    /// The buffer of the last long message, if nobody holds it and it is not far too long.
+    /// The buffer of the last long message, here or on this thread, if nobody holds it and it is not far too long.
     fn kept_for(&mut self, size: usize) -> BytesMut {
-        let kept = std::mem::take(&mut self.kept);
+        let kept = match self.has_long() {
+            true => std::mem::take(&mut self.kept),
+            false => spare::take(&LONG).unwrap_or_default(),
+        };
         if kept.len() / 4 > size {
             return BytesMut::new();
         }
@@ -334,6 +359,30 @@ mod tests {
         read_all(&mut input, &message(800_000, 3));
         assert_eq!(next(&mut input).unwrap().bytes, message(800_000, 3));
         assert_eq!(held.bytes, message(800_000, 2), "it is held");
+    }
+
+    #[test]
+    fn one_that_waits_has_no_long_buffer_and_the_next_one_uses_it() {
+        let [mut first, mut second] = [Input::default(), Input::default()];
+        read_all(&mut first, &message(900_000, 1));
+        let start = next(&mut first).unwrap().bytes.as_ptr();
+        first.rest();
+        assert!(!first.has_long());
+        read_all(&mut second, &message(800_000, 2));
+        assert_eq!(next(&mut second).unwrap().bytes.as_ptr(), start);
+    }
+
+    #[test]
+    fn a_thread_keeps_one_long_buffer_of_those_that_wait() {
+        let mut inputs: Vec<_> = (0..10).map(|_| Input::default()).collect();
+        for input in &mut inputs {
+            read_all(input, &message(900_000, 1));
+            next(input).unwrap();
+        }
+        inputs.iter_mut().for_each(Input::rest);
+        assert_eq!(LONG.with_borrow(Vec::len), 1);
+        inputs[0].drop_long();
+        assert_eq!(LONG.with_borrow(Vec::len), 0);
     }
 
     #[test]

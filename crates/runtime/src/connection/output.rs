@@ -131,6 +131,14 @@ impl Output {
         std::mem::take(&mut self.pending).len()
     }
 
+    /// Keeps no buffers: nothing was written for a while.
+    pub(super) fn rest(&mut self) {
+        if self.pending.is_empty() {
+            self.pending = Vec::new();
+        }
+        self.spare = Vec::new();
+    }
+
     fn next_batch(&mut self) -> Batch {
         let spare = std::mem::take(&mut self.spare);
         let bytes = std::mem::replace(&mut self.pending, spare);
@@ -203,6 +211,20 @@ mod tests {
             assert!((1_000_000..1_100_000).contains(&kept), "{kept}");
         }
         assert!(kept_after(&mut output, 100) <= Output::SPARE_MAX);
+    }
+
+    #[test]
+    fn one_that_rests_keeps_what_is_pending_and_nothing_else() {
+        let mut output = Output::default();
+        assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
+        output.pending().extend(b"message");
+        output.rest();
+        assert_eq!(output.take().expect("it is pending").rest(), b"message");
+
+        let mut output = Output::default();
+        kept_after(&mut output, 60_000);
+        output.rest();
+        assert_eq!(output.pending.capacity() + output.spare.capacity(), 0);
     }
 
     #[test]

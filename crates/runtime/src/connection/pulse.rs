@@ -2,7 +2,8 @@
 //!
 //! A thread looks at each connection now and then (`heartbeat.rs`). Whoever reads or writes leaves
 //! marks, which cost a store each and no look at the clock. [`Watch`] decides, from the marks and the
-//! time alone.
+//! time alone. A look that finds nothing written since the last one also takes the output's buffers
+//! away: what ten thousand idle connections keep is kept ten thousand times.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -133,9 +134,12 @@ impl Connection {
         let mut marks = self.pulse.take_marks();
         marks.is_dispatching = self.is_dispatching();
         {
-            let shared = self.lock();
+            let mut shared = self.lock();
             if shared.machine.is_validating() || shared.machine.is_closed() {
                 return;
+            }
+            if !marks.has_written {
+                shared.output.rest();
             }
             marks.is_reply_due = shared.machine.in_flight() > 0;
             marks.is_dispatching |= shared.machine.dispatching() > 0;

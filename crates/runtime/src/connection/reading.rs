@@ -1,6 +1,7 @@
 //! What is read on a connection, and what becomes of it. Who reads is another question: see
 //! `driver.rs`.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub(super) struct Reading {
     pub(super) polling: Polling,
     input: Input,
     decompressor: Decompressor,
-    events: Vec<Event<Arc<Slot>>>,
+    events: VecDeque<Event<Arc<Slot>>>,
     /// Whether the state machine has appended something, such as the end of a graceful close.
     has_output: bool,
     dispatching: Dispatching,
@@ -55,7 +56,7 @@ impl Reading {
             polling: Polling::default(),
             input: Input::default(),
             decompressor: Decompressor::default(),
-            events: Vec::new(),
+            events: VecDeque::new(),
             has_output: false,
             has_ended: false,
         }
@@ -82,6 +83,23 @@ impl Reading {
             polled.map_ok(|()| count)
         })
         .await
+    }
+
+    /// Gives the buffer of the last long message to this thread.
+    pub(super) fn rest_long(&mut self) {
+        self.input.rest_long();
+    }
+
+    /// Whether it keeps such a buffer.
+    #[cfg(unix)]
+    pub(super) fn has_long(&self) -> bool {
+        self.input.has_long()
+    }
+
+    /// Keeps no such buffer any longer.
+    #[cfg(unix)]
+    pub(super) fn drop_long(&mut self) {
+        self.input.drop_long();
     }
 
     /// Handles what a read into the room gave, and answers it; false when the connection has ended.
@@ -172,7 +190,7 @@ impl Reading {
                 None => {}
                 Some(Event::Nothing) => continue,
                 Some(event) => {
-                    self.events.push(event);
+                    self.events.push_back(event);
                     continue;
                 }
             }
@@ -191,7 +209,7 @@ impl Reading {
             } = &mut *shared;
             match machine.handle_message(message, output.pending())? {
                 Event::Nothing => {}
-                event => self.events.push(event),
+                event => self.events.push_back(event),
             }
         }
         self.has_output |= shared.output.end() > end;
@@ -200,9 +218,9 @@ impl Reading {
 
     /// Handles the events; true if the peer closed the connection.
     async fn handle_events(&mut self) -> bool {
-        let mut events = std::mem::take(&mut self.events);
         let mut is_closed = false;
-        for event in events.drain(..) {
+        // One by one: what is left when this is dropped is still to be answered.
+        while let Some(event) = self.events.pop_front() {
             match event {
                 Event::Reply(slot, reply) => slot.answer(Ok(reply)),
                 Event::Request(request) => self.dispatching.run(request.into()).await,
@@ -221,8 +239,19 @@ impl Reading {
                 Event::Nothing => {}
             }
         }
-        self.events = events;
         is_closed
+    }
+
+    /// Gives replies that have come to their callers. The state machine does not know of them any more, so that
+    /// nobody else would.
+    fn answer_rest(&mut self) {
+        for event in self.events.drain(..) {
+            match event {
+                Event::Reply(slot, reply) => slot.answer(Ok(reply)),
+                Event::Closed(slots) => self.connection.refuse(&slots),
+                _ => {}
+            }
+        }
     }
 
     fn end(&mut self, end: End) {
@@ -234,6 +263,7 @@ impl Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
+        self.answer_rest();
         self.end(End::Lost(
             "its task was dropped with its runtime".to_owned(),
         ));

@@ -29,3 +29,15 @@ pub(super) fn put_back<T>(spare: &'static LocalKey<Spare<T>>, one: T) {
         }
     });
 }
+
+/// Keeps one in the place of all others.
+pub(super) fn put_back_last<T>(spare: &'static LocalKey<Spare<T>>, one: T) {
+    let mut one = Some(one);
+    // Dropped outside, as above.
+    let _others = spare.try_with(|spare| {
+        let mut spare = spare.borrow_mut();
+        let last = spare.pop();
+        spare.extend(one.take());
+        last
+    });
+}

@@ -120,7 +120,8 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         match self.reading.take() {
             // What a panic left half done must not go on.
-            Some(reading) if !std::thread::panicking() => {
+            Some(mut reading) if !std::thread::panicking() => {
+                reading.rest_long();
                 self.turn.call(self.turn.turns.give_back(reading));
             }
             _ => {}
