@@ -93,7 +93,9 @@ impl Connection {
         if !sent.is_tried {
             return Ok(());
         }
-        match self.lock().error.clone() {
+        // Not in the head of the `match`: the lock would be held to its end, and is taken again there.
+        let error = self.lock().error.clone();
+        match error {
             Some(error) => self.check_written(sent, error),
             None => Ok(()),
         }

@@ -571,3 +571,32 @@ fn a_servant_without_a_thread_of_its_own_may_call_elsewhere_and_wait() {
         }
     });
 }
+
+/// Nobody reads the connection when its peer resets it, so that the write is what finds out.
+#[test]
+fn a_oneway_call_that_finds_its_connection_broken_ends() {
+    for _ in 0..20 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(&crate::raw::header(3, 14)).unwrap();
+            // Closed with the rest of the request unread, it is reset.
+            stream.read_exact(&mut [0]).unwrap();
+        });
+        let (sender, ended) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let client = Communicator::new();
+            let proxy = client.proxy(&format!("fake:tcp -h 127.0.0.1 -p {port}"));
+            let proxy = proxy.unwrap().ice_oneway();
+            let first = proxy.ice_ping().wait();
+            server.join().unwrap();
+            sender.send((first, proxy.ice_ping().wait())).unwrap();
+        });
+        let (first, second) = ended
+            .recv_timeout(Duration::from_secs(20))
+            .expect("expected both calls to end, whether they were sent or not");
+        assert!(first.is_ok(), "{first:?}");
+        assert!(second.is_err(), "nobody listens any more");
+    }
+}
