@@ -116,16 +116,16 @@ impl Dispatching {
     pub(super) async fn run(&mut self, mut run: IncomingRun) {
         self.equip();
         while let Some((parts, share)) = self.run_at_once(&mut run) {
-            if let Some(refusal) = self
-                .wait_for_budget(share, !parts.current.is_oneway())
-                .await
-            {
+            // What seldom has to wait is boxed when it does: kept in place, it would make each reading
+            // longer, also while it waits for something to read.
+            let may_refuse = !parts.current.is_oneway();
+            if let Some(refusal) = Box::pin(self.wait_for_budget(share, may_refuse)).await {
                 self.reply_exception(Some(parts.current.request.clone()), |_| refusal);
                 self.take_back(parts);
                 continue;
             }
             if !self.take_adapter_permit(&parts) {
-                self.wait_for_adapter(&parts).await;
+                Box::pin(self.wait_for_adapter(&parts)).await;
             }
             self.dispatch(parts, share, &run);
         }
@@ -174,13 +174,17 @@ impl Dispatching {
         self.equip();
         let share = self.share_of(batch.byte_len());
         let sender = self.connection.sender();
-        self.wait_for_budget(share, false).await;
+        if self.has_budget(share) {
+            self.is_stalled = false;
+        } else {
+            Box::pin(self.wait_for_budget(share, false)).await;
+        }
         let mut first = None;
         loop {
             match self.batch_at_once(first.take(), &mut batch) {
                 Stop::End => return self.give_way(),
                 Stop::Waiting(parts) => {
-                    self.wait_for_adapter(&parts).await;
+                    Box::pin(self.wait_for_adapter(&parts)).await;
                     first = Some(parts);
                 }
                 Stop::Running => {
@@ -347,7 +351,7 @@ impl Dispatching {
             return;
         }
         if !self.connection.send_replies(&mut self.replies, count) {
-            self.connection.wait_for_reply_room().await;
+            Box::pin(self.connection.wait_for_reply_room()).await;
         }
     }
 

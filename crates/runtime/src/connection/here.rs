@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 
 use super::Connection;
 use crate::blocking::wait_depth;
@@ -19,9 +19,9 @@ thread_local! {
 }
 
 impl Connection {
-    /// Runs a future that handles input of this connection, and lets its threads know.
-    pub(super) async fn handling<F: Future>(&self, future: F) -> F::Output {
-        let mut future = pin!(future);
+    /// Runs a future that handles input of this connection, and lets its threads know. It is pinned by
+    /// the caller: taken by value, it would stand in the caller's future twice.
+    pub(super) async fn handling<F: Future>(&self, mut future: Pin<&mut F>) -> F::Output {
         poll_fn(|context| {
             let _handled = Handled::enter(self);
             future.as_mut().poll(context)

@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::dispatching::Dispatching;
 use super::input::Input;
 use super::slot::Slot;
+use super::spare::{self, Spare};
 use super::{Connection, Failure, Shared};
 use crate::blocking::Wait;
 use crate::error::LocalError;
@@ -33,6 +34,14 @@ pub(super) enum End {
     Refused(ProtocolError),
 }
 
+/// What has been read and is to be handled.
+type Events = VecDeque<Event<Arc<Slot>>>;
+
+thread_local! {
+    /// Empty ones, of connections that wait.
+    static EVENTS: Spare<Events> = const { Spare::new(Vec::new()) };
+}
+
 /// The reading half of a connection, which one thread or task at a time uses.
 ///
 /// The connection ends with it, however that comes about: requests in flight must hear of it.
@@ -41,7 +50,7 @@ pub(super) struct Reading {
     pub(super) polling: Polling,
     input: Input,
     decompressor: Decompressor,
-    events: VecDeque<Event<Arc<Slot>>>,
+    events: Events,
     /// Whether the state machine has appended something, such as the end of a graceful close.
     has_output: bool,
     dispatching: Dispatching,
@@ -56,7 +65,7 @@ impl Reading {
             polling: Polling::default(),
             input: Input::default(),
             decompressor: Decompressor::default(),
-            events: VecDeque::new(),
+            events: Events::new(),
             has_output: false,
             has_ended: false,
         }
@@ -78,11 +87,19 @@ impl Reading {
             let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
             let count = room.filled().len();
             if polled.is_pending() {
-                self.input.rest();
+                self.rest();
             }
             polled.map_ok(|()| count)
         })
         .await
+    }
+
+    /// Nothing is there to read: gives what is needed only then to this thread.
+    fn rest(&mut self) {
+        self.input.rest();
+        if self.events.capacity() > 0 && self.events.is_empty() {
+            spare::put_back(&EVENTS, std::mem::take(&mut self.events));
+        }
     }
 
     /// Gives the buffer of the last long message to this thread.
@@ -108,7 +125,7 @@ impl Reading {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
                 let connection = self.connection.clone();
-                connection.handling(self.handle_bytes(count)).await
+                connection.handling(pin!(self.handle_bytes(count))).await
             }
             Err(error) => Some(End::Lost(error.to_string())),
         };
@@ -137,6 +154,9 @@ impl Reading {
     async fn handle_bytes(&mut self, count: usize) -> Option<End> {
         self.connection.pulse.mark_handling();
         self.input.filled(count);
+        if self.events.capacity() == 0 {
+            self.events = spare::take(&EVENTS).unwrap_or_default();
+        }
         let mut has_message = false;
         let end = loop {
             let taken = self.take_messages();
@@ -225,7 +245,7 @@ impl Reading {
                 Event::Reply(slot, reply) => slot.answer(Ok(reply)),
                 Event::Request(request) => self.dispatching.run(request.into()).await,
                 Event::Run(run) => self.dispatching.run(run).await,
-                Event::Batch(batch) => self.dispatching.batch(batch).await,
+                Event::Batch(batch) => Box::pin(self.dispatching.batch(batch)).await,
                 Event::Validated => {
                     self.connection.is_active.store(true, Ordering::Relaxed);
                     self.connection.settled.settle();
