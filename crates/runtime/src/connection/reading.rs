@@ -184,6 +184,8 @@ impl Reading {
     fn end_of_stream(&mut self) -> End {
         let limit = self.connection.settings.message_size_max;
         match self.input.len() {
+            // What came since then was not looked at.
+            _ if self.connection.lock().machine.is_closed() => End::Graceful,
             0 if self.connection.lock().machine.is_closing() => End::Graceful,
             0 if self.connection.lock().machine.is_validating() => End::Lost(
                 "the peer ended the stream before it validated the connection: it is shutting down, or \
