@@ -10,6 +10,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::panic;
 use std::path::Path;
 
 use crate::id::CallId;
@@ -34,10 +35,12 @@ pub(crate) enum Note {
     Odd = b'x',
     /// It did not end in time.
     Overdue = b'h',
+    /// A member panicked, in whatever thread or task. It is of no call: its id is 0.
+    Panicked = b'!',
 }
 
 impl Note {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Executed,
         Self::CalledBack,
         Self::Promised,
@@ -45,6 +48,7 @@ impl Note {
         Self::Unknown,
         Self::Odd,
         Self::Overdue,
+        Self::Panicked,
     ];
 
     fn from_byte(byte: u8) -> Option<Self> {
@@ -66,6 +70,22 @@ impl Journal {
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).create_new(true).open(path)?;
         Ok(Self { file })
+    }
+
+    /// Notes each panic of this process from now on, also those that are caught.
+    ///
+    /// # Errors
+    /// The file cannot be opened a second time.
+    pub(crate) fn note_panics(&self) -> io::Result<()> {
+        let journal = Self {
+            file: self.file.try_clone()?,
+        };
+        let say = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            journal.note(CallId(0), Note::Panicked);
+            say(panic);
+        }));
+        Ok(())
     }
 
     /// Notes something of a call. It is safe from a kill of this process when this returns.

@@ -51,6 +51,7 @@ impl Server {
     pub(crate) fn run(&self) -> ExitCode {
         crate::run::log::start();
         let journal = Journal::create(&self.journal).expect("a new journal");
+        journal.note_panics().expect("one more descriptor");
         let target = Executing {
             journal,
             mistakes: Mistakes::new(self.mistake),

@@ -4,8 +4,12 @@ use std::process::Command;
 
 /// What a short soak says of a server that makes a mistake.
 fn findings_with(mistake: &str) -> String {
+    findings_after("8", mistake)
+}
+
+fn findings_after(seconds: &str, mistake: &str) -> String {
     let mut soak = Command::new(env!("CARGO_BIN_EXE_floe-soak"));
-    let run = soak.args(["run", "--seconds", "8", "--mistake", mistake]);
+    let run = soak.args(["run", "--seconds", seconds, "--mistake", mistake]);
     let output = run.output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!output.status.success(), "expected a failure, got:\n{said}");
@@ -27,5 +31,5 @@ fn a_call_that_is_answered_and_not_executed_is_found() {
 #[test]
 fn a_panic_is_found() {
     let said = findings_with("panic");
-    assert!(said.contains("panicked"), "{said}");
+    assert!(said.contains("members panicked"), "{said}");
 }

@@ -59,6 +59,7 @@ impl Client {
     pub(crate) fn run(&self) -> ExitCode {
         crate::run::log::start();
         let journal = Journal::create(&self.journal).expect("a new journal");
+        journal.note_panics().expect("one more descriptor");
         let notes = Arc::new(Notes::new(self.number, journal));
         let watch = notes.clone();
         thread::spawn(move || watch.watch());

@@ -4,23 +4,27 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use floe::InvokeError;
 
 use crate::id::{CallId, Kind};
 use crate::journal::{Journal, Note};
 
-/// Within this time each call ends, whatever happens to its server: above all limits in `settings`, and pauses.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks at the calls under way.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Within so many looks each call ends, whatever happens to its server: above all limits in `settings`, and
+/// pauses. Counted in looks, the time in which this process stands still, paused or on a busy machine, is none.
+const LOOKS_MAX: u64 = 30;
 
 /// The notes of a client.
 pub(super) struct Notes {
     client: u16,
     journal: Journal,
     counter: AtomicU64,
-    /// Calls under way, and since when.
-    under_way: Mutex<HashMap<CallId, Instant>>,
+    /// Calls under way, and how many looks there had been when each began.
+    under_way: Mutex<HashMap<CallId, u64>>,
+    look_count: AtomicU64,
     is_ended: AtomicBool,
 }
 
@@ -31,6 +35,7 @@ impl Notes {
             journal,
             counter: AtomicU64::new(0),
             under_way: Mutex::default(),
+            look_count: AtomicU64::new(0),
             is_ended: AtomicBool::new(false),
         }
     }
@@ -42,7 +47,8 @@ impl Notes {
             kind,
             self.counter.fetch_add(1, Ordering::Relaxed),
         );
-        self.under_way().insert(id, Instant::now());
+        let look = self.look_count.load(Ordering::Relaxed);
+        self.under_way().insert(id, look);
         id
     }
 
@@ -78,10 +84,11 @@ impl Notes {
     /// Looks for calls that do not end, as long as the process lives.
     pub(super) fn watch(&self) {
         loop {
-            thread::sleep(Duration::from_secs(1));
+            thread::sleep(LOOK_INTERVAL);
+            let look = 1 + self.look_count.fetch_add(1, Ordering::Relaxed);
             let mut under_way = self.under_way();
-            under_way.retain(|id, since| {
-                let is_overdue = since.elapsed() > PATIENCE;
+            under_way.retain(|id, begin| {
+                let is_overdue = look - *begin > LOOKS_MAX;
                 if is_overdue {
                     eprintln!("overdue: a call of kind {:?}", id.kind());
                     self.note(*id, Note::Overdue);
@@ -91,7 +98,7 @@ impl Notes {
         }
     }
 
-    fn under_way(&self) -> MutexGuard<'_, HashMap<CallId, Instant>> {
+    fn under_way(&self) -> MutexGuard<'_, HashMap<CallId, u64>> {
         self.under_way
             .lock()
             .expect("no holder of this lock panics")

@@ -6,10 +6,15 @@ use super::report::Report;
 use crate::id::{CallId, Kind};
 use crate::journal::Note;
 
+/// Of the notes of a member these last ones may lack what a kill kept it from: a call back is noted by
+/// another thread than its call.
+const LAST_NOTES: usize = 100;
+
 /// What all members noted.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
     calls: HashMap<CallId, Call>,
+    panic_count: usize,
 }
 
 /// What is known of a call.
@@ -19,6 +24,8 @@ struct Call {
     called_back_count: u16,
     end: Option<Note>,
     is_overdue: bool,
+    /// Whether its client had time to note all that belongs to it.
+    is_settled: bool,
 }
 
 /// Calls of a kind.
@@ -31,8 +38,21 @@ pub(super) struct Sums {
 }
 
 impl Audit {
-    pub(super) fn add(&mut self, id: CallId, note: Note) {
+    /// Adds all that a member noted.
+    pub(super) fn add_journal(&mut self, notes: &[(CallId, Note)]) {
+        let settled_len = notes.len().saturating_sub(LAST_NOTES);
+        for (at, (id, note)) in notes.iter().enumerate() {
+            self.add(*id, *note, at < settled_len);
+        }
+    }
+
+    fn add(&mut self, id: CallId, note: Note, is_settled: bool) {
+        if note == Note::Panicked {
+            self.panic_count += 1;
+            return;
+        }
         let call = self.calls.entry(id).or_default();
+        call.is_settled |= is_settled && note == Note::Promised;
         match note {
             Note::Executed => call.executed_count += 1,
             Note::CalledBack => call.called_back_count += 1,
@@ -43,6 +63,9 @@ impl Audit {
 
     /// Reports what was promised and not kept, and the sums.
     pub(super) fn close(&self, report: &mut Report) {
+        if self.panic_count > 0 {
+            report.finding(format!("members panicked {} times", self.panic_count));
+        }
         let mut sums: BTreeMap<Kind, Sums> = BTreeMap::new();
         for (id, call) in &self.calls {
             let Some(kind) = id.kind() else {
@@ -83,6 +106,10 @@ impl Call {
                 self.end == Some(Note::Denied) && executed > 0,
                 "said not to be executed, and executed",
             ),
+            (
+                kind == Kind::CallBack && self.is_settled && self.called_back_count == 0,
+                "answered and never called back",
+            ),
             (self.called_back_count > 1, "called back more than once"),
             (self.end == Some(Note::Odd), "answered wrongly; see the log"),
             (self.is_overdue, "not ended in time"),
@@ -100,7 +127,7 @@ mod tests {
     fn findings(kind: Kind, notes: &[Note]) -> usize {
         let mut audit = Audit::default();
         for note in notes {
-            audit.add(CallId::new(1, kind, 1), *note);
+            audit.add(CallId::new(1, kind, 1), *note, true);
         }
         let mut report = Report::new(1, 1);
         audit.close(&mut report);
@@ -159,5 +186,24 @@ mod tests {
         assert_eq!(findings(Kind::Once, &[Note::Odd]), 1);
         let twice = [Note::CalledBack, Note::CalledBack, Note::Executed];
         assert_eq!(findings(Kind::CallBack, &twice), 1);
+        assert_eq!(findings(Kind::Once, &[Note::Panicked]), 1);
+    }
+
+    #[test]
+    fn a_call_back_that_did_not_come_is_found_unless_its_client_ended_just_then() {
+        assert_eq!(
+            findings(Kind::CallBack, &[Note::Executed, Note::Promised]),
+            1
+        );
+        let whole = [Note::Executed, Note::CalledBack, Note::Promised];
+        assert_eq!(findings(Kind::CallBack, &whole), 0);
+
+        let id = CallId::new(1, Kind::CallBack, 1);
+        let mut audit = Audit::default();
+        audit.add_journal(&[(id, Note::Executed)]);
+        audit.add_journal(&[(id, Note::Promised)]);
+        let mut report = Report::new(1, 1);
+        audit.close(&mut report);
+        assert_eq!(report.finding_count(), 0);
     }
 }

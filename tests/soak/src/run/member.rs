@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use crate::process;
 
 /// A process may take so long to become ready.
-const READY_PATIENCE: Duration = Duration::from_secs(30);
+const READY_PATIENCE: Duration = Duration::from_secs(60);
 /// And so long to end when it was asked to: its last calls end within their limits.
 const END_PATIENCE: Duration = Duration::from_secs(60);
 

@@ -74,8 +74,8 @@ impl Run {
         );
         let began = self.load(&mut stage, seed, &mut report);
         end(&mut stage, &mut report);
-        stage.look_into_logs(&mut report);
         audit(&stage, &mut report);
+        stage.look_into_logs(&mut report);
         for actor in stage.actors() {
             actor.describe(&mut report, began);
         }
@@ -151,7 +151,7 @@ fn audit(stage: &Stage, report: &mut Report) {
     let mut audit = audit::Audit::default();
     for path in stage.journals() {
         match journal::read(path) {
-            Ok(notes) => notes.into_iter().for_each(|(id, note)| audit.add(id, note)),
+            Ok(notes) => audit.add_journal(&notes),
             Err(error) => report.finding(format!("{}: {error}", path.display())),
         }
     }

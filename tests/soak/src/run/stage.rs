@@ -261,7 +261,7 @@ impl Stage {
         &self.journals
     }
 
-    /// Looks for panics.
+    /// Adds where members panicked; that they did stands in their journals.
     pub(super) fn look_into_logs(&mut self, report: &mut Report) {
         if let Some(reason) = self.absent.take() {
             report.absent(format!("Ice: {reason}"));
@@ -269,7 +269,7 @@ impl Stage {
         for path in &self.logs {
             let log = fs::read(path).unwrap_or_default();
             let log = String::from_utf8_lossy(&log);
-            let panics = log.lines().filter(|line| line.contains("panicked"));
+            let panics = log.lines().filter(|line| line.contains("panicked at"));
             panics.for_each(|line| report.finding(format!("{}: {line}", path.display())));
         }
     }

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::process;
 
-/// What is not judged: caches fill, connections are made.
-const WARM_UP: Duration = Duration::from_secs(15);
+/// What is not judged, and no less than a quarter of the run: connections are made, and the windows of their
+/// compressed streams, 1 MiB for each direction, fill as messages pass.
+const WARM_UP_MIN: Duration = Duration::from_secs(15);
 /// Samples that say something, at least.
 const SAMPLES_MIN: usize = 20;
 /// A member grows by no more than this after the warm-up, in bytes: its connections meet their first messages of
@@ -51,7 +52,8 @@ impl Watch {
 
     /// The medians of the first and the last quarter of what counts; `None` if that is too little.
     pub(super) fn course(&self, began: Instant) -> Option<Course> {
-        let warm = began + WARM_UP;
+        let last = self.samples.last()?;
+        let warm = began + WARM_UP_MIN.max(last.at.saturating_duration_since(began) / 4);
         let counting: Vec<_> = self.samples.iter().filter(|s| s.at >= warm).collect();
         if counting.len() < SAMPLES_MIN {
             return None;
