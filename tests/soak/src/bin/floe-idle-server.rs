@@ -4,8 +4,9 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use floe::{Communicator, DispatchFuture, Dispatcher, Request};
+use floe::{Communicator, DispatchFuture, Dispatcher, Request, Settings};
 
 struct Silent;
 
@@ -27,7 +28,10 @@ async fn main() -> ExitCode {
 }
 
 async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-    let communicator = Communicator::new();
+    let mut settings = Settings::default();
+    // Connections are looked at each second, so that the measurement need not wait for long.
+    settings.incoming.heartbeat_interval = Duration::from_secs(2);
+    let communicator = Communicator::with_settings(settings);
     let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await?;
     adapter.add("target", Arc::new(Silent))?;
     adapter.activate();

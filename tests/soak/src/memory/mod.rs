@@ -11,6 +11,8 @@ pub(crate) mod roles;
 mod talker;
 
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -27,6 +29,8 @@ const CONNECTION_MAX: u64 = 4_000;
 /// A server that many clients call at once grows by no more than this after the warm-up: what the
 /// allocator's places for threads differ by from one round to another.
 const CROWD_GROWTH_MAX: u64 = 512 * 1024;
+/// Within this time the server looks at each connection twice: it does so each second.
+const QUIET: Duration = Duration::from_secs(4);
 /// Rounds of calls before the crowd's memory counts, and after.
 const WARM_UP_ROUNDS: usize = 5;
 const ROUNDS: usize = 20;
@@ -86,10 +90,15 @@ fn idle_connections(count: usize) -> Vec<Figure> {
     let fresh = share(&server);
     holder.ask("ping");
     let used = share(&server);
+    holder.ask("burst");
+    // A connection gives up what it wrote with when nothing was written from one look to the next.
+    thread::sleep(QUIET);
+    let calm = share(&server);
     let name = |kind| format!("each of {count} connections, {kind}");
     vec![
         Figure::bytes(&name("idle from the start"), fresh, CONNECTION_MAX),
         Figure::bytes(&name("idle after a call"), used, CONNECTION_MAX),
+        Figure::bytes(&name("idle after a burst"), calm, CONNECTION_MAX),
     ]
 }
 
