@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use floe_tests::certificates::Certificates;
 use floe_tests::ice::Ice;
@@ -17,6 +17,10 @@ use crate::mistakes::Mistake;
 /// Servers and clients of ours. The first of each lives through the run.
 const SERVER_COUNT: usize = 3;
 const CLIENT_COUNT: usize = 3;
+
+/// How long a member that could not start waits before it tries again, and how often that may be.
+const START_PAUSE: Duration = Duration::from_secs(1);
+const FAILED_STARTS_MAX: usize = 10;
 
 /// What a member is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +38,7 @@ pub(super) struct Actor {
     command: Box<Casting>,
     life: Option<Member>,
     start_count: usize,
+    failed_start_count: usize,
     /// When it comes back, from a pause or from death.
     back_at: Option<Instant>,
     watch: Watch,
@@ -202,6 +207,7 @@ impl Stage {
             command: Box::new(command),
             life: None,
             start_count: 0,
+            failed_start_count: 0,
             back_at: None,
             watch: Watch::default(),
         });
@@ -220,6 +226,7 @@ impl Stage {
         let (member, ready) = Member::start(command, &log)?;
         actor.life = Some(member);
         actor.start_count += 1;
+        actor.failed_start_count = 0;
         self.journals.push(journal);
         self.logs.push(log);
         Ok(ready)
@@ -242,10 +249,21 @@ impl Stage {
                 Some(member) => member.resume(),
                 None => {
                     if let Err(error) = self.start(at) {
-                        report.finding(format!("{}: {error}", self.actors[at].name));
+                        self.try_again(at, now, &error, report);
                     }
                 }
             }
+        }
+    }
+
+    /// Somebody did not start. While a server was dead, a connection may have got its port, and keeps it
+    /// for a while: only who fails time and again is a finding.
+    fn try_again(&mut self, at: usize, now: Instant, error: &str, report: &mut Report) {
+        let actor = &mut self.actors[at];
+        actor.failed_start_count += 1;
+        actor.back_at = Some(now + START_PAUSE);
+        if actor.failed_start_count % FAILED_STARTS_MAX == 0 {
+            report.finding(format!("{}: {error}", actor.name));
         }
     }
 
