@@ -587,8 +587,9 @@ fn a_oneway_call_that_finds_its_connection_broken_ends() {
         let (sender, ended) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let client = Communicator::new();
-            let proxy = client.proxy(&format!("fake:tcp -h 127.0.0.1 -p {port}"));
-            let proxy = proxy.unwrap().ice_oneway();
+            let endpoint = format!("tcp -h 127.0.0.1 -p {port}");
+            let proxy: Proxy = client.proxy(&format!("fake:{endpoint}")).unwrap();
+            let proxy = proxy.ice_oneway();
             let first = proxy.ice_ping().wait();
             server.join().unwrap();
             sender.send((first, proxy.ice_ping().wait())).unwrap();
