@@ -592,12 +592,14 @@ fn a_oneway_call_that_finds_its_connection_broken_ends() {
             let proxy = proxy.ice_oneway();
             let first = proxy.ice_ping().wait();
             server.join().unwrap();
+            // No burst, which another thread would write.
+            thread::sleep(Duration::from_millis(1));
             sender.send((first, proxy.ice_ping().wait())).unwrap();
         });
-        let (first, second) = ended
+        // The second may have left before the reset came: that it ends is all.
+        let (first, _second) = ended
             .recv_timeout(Duration::from_secs(20))
             .expect("expected both calls to end, whether they were sent or not");
         assert!(first.is_ok(), "{first:?}");
-        assert!(second.is_err(), "nobody listens any more");
     }
 }
