@@ -78,8 +78,8 @@ pub use floe_wire::encoding::{
     AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, ClassType, Classes,
     ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode,
     EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
-    ExceptionWriter, Extends, Link, Nilable, Packed, ProtocolVersion, Ref, SliceId, TagFormat,
-    Tagged, UnknownClass, UnknownSlice, UserException, View, packed_len,
+    ExceptionWriter, Extends, Link, Nilable, Packed, PackedBytes, ProtocolVersion, Ref, SliceId,
+    TagFormat, Tagged, UnknownClass, UnknownSlice, UserException, View, packed_len,
 };
 pub use floe_wire::message::{
     Context, OperationMode, Outcome, ProtocolError, RequestFailed, RequestId, SystemException,

@@ -20,5 +20,5 @@ pub mod websocket;
 
 pub use encoding::{
     Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode, EncodeError, Encoder,
-    EncodingVersion, Packed, ProtocolVersion, View,
+    EncodingVersion, Packed, PackedBytes, ProtocolVersion, View,
 };

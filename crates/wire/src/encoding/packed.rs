@@ -29,10 +29,19 @@ pub struct Packed<'a, T> {
 }
 
 impl<'a, T: Decode> Packed<'a, T> {
-    const LEN: usize = match T::PACKED_LEN {
+    pub(super) const LEN: usize = match T::PACKED_LEN {
         Some(len) if len > 0 => len,
         _ => panic!("the elements of a packed sequence have a fixed length"),
     };
+
+    /// What `bytes` are: a whole number of elements.
+    #[inline]
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            elements: PhantomData,
+        }
+    }
 
     /// Number of elements.
     #[inline]
