@@ -20,9 +20,9 @@ public:
 
     Ice::Long count(const Ice::Current&) override { return count_; }
 
-    FloeLab::Doubles echo(std::pair<const double*, const double*> values, const Ice::Current&) override
+    FloeCalls::Samples echo(std::pair<const double*, const double*> values, const Ice::Current&) override
     {
-        return FloeLab::Doubles(values.first, values.second);
+        return FloeCalls::Samples(values.first, values.second);
     }
 
     Ice::Long takeBytes(std::pair<const Ice::Byte*, const Ice::Byte*> payload, const Ice::Current&) override

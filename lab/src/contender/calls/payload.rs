@@ -5,8 +5,10 @@
 
 use std::fmt::Debug;
 
+use floe::PackedBytes;
+
 use crate::contender::Failure;
-use crate::contender::codec::contract::floe_lab::Outer;
+use crate::contender::codec::contract::floe_lab::Inner;
 
 pub(crate) use crate::contender::codec::value::{bytes, doubles, records};
 
@@ -17,9 +19,8 @@ pub(crate) fn ack_of_bytes(bytes: &[u8]) -> i64 {
 
 /// What acknowledges records: the sum of all numbers in them. It is exact in whatever order, since all
 /// are small multiples of a quarter.
-pub(crate) fn ack_of_records(records: &[Outer]) -> f64 {
-    let inner = records.iter().flat_map(|outer| &outer.inner);
-    inner.map(|inner| inner.l as f64 + inner.d).sum()
+pub(crate) fn ack_of_records(records: impl Iterator<Item = Inner>) -> f64 {
+    records.map(|inner| inner.l as f64 + inner.d).sum()
 }
 
 /// Compares an answer.
@@ -41,9 +42,9 @@ pub(crate) fn expect<T: PartialEq + Debug>(
 ///
 /// # Errors
 /// The first one that differs, or the count.
-pub(crate) fn expect_echo(sent: &[f64], came: &[f64]) -> Result<(), Failure> {
+pub(crate) fn expect_echo(sent: &PackedBytes<f64>, came: &PackedBytes<f64>) -> Result<(), Failure> {
     expect("the count of an echo", sent.len(), came.len())?;
-    let mut pairs = sent.iter().zip(came).enumerate();
+    let mut pairs = sent.iter().zip(came.iter()).enumerate();
     match pairs.find(|(_, (sent, came))| sent != came) {
         None => Ok(()),
         Some((index, (sent, came))) => expect(&format!("number {index} of an echo"), sent, came),
@@ -54,8 +55,11 @@ pub(crate) fn expect_echo(sent: &[f64], came: &[f64]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`expect_echo`].
-pub(crate) fn expect_end_of_echo(sent: &[f64], came: &[f64]) -> Result<(), Failure> {
-    let end = |values: &[f64]| (values.len(), values.last().copied());
+pub(crate) fn expect_end_of_echo(
+    sent: &PackedBytes<f64>,
+    came: &PackedBytes<f64>,
+) -> Result<(), Failure> {
+    let end = |values: &PackedBytes<f64>| (values.len(), values.iter().next_back());
     expect("the end of an echo", end(sent), end(came))
 }
 
@@ -65,23 +69,25 @@ mod tests {
 
     #[test]
     fn an_answer_that_differs_is_shown() {
-        let sent = doubles(3);
+        let numbers = |numbers: &[f64]| PackedBytes::from(numbers);
+        let sent = numbers(&doubles(3));
         expect_echo(&sent, &sent).unwrap();
-        let error = expect_echo(&sent, &[0.0, 5.0, 0.002]).unwrap_err();
+        let error = expect_echo(&sent, &numbers(&[0.0, 5.0, 0.002])).unwrap_err();
         assert_eq!(
             error.to_string(),
             "expected number 1 of an echo to be 0.001, got 5.0"
         );
-        assert!(expect_echo(&sent, &sent[..2]).is_err());
-        assert!(expect_end_of_echo(&sent, &sent[1..]).is_err());
-        assert!(expect_end_of_echo(&sent, &[0.0, 0.0, 0.0]).is_err());
-        expect_end_of_echo(&sent, &[9.0, 9.0, 0.002]).unwrap();
+        assert!(expect_echo(&sent, &numbers(&[0.0, 0.001])).is_err());
+        assert!(expect_end_of_echo(&sent, &numbers(&[0.001, 0.002])).is_err());
+        assert!(expect_end_of_echo(&sent, &numbers(&[0.0, 0.0, 0.0])).is_err());
+        expect_end_of_echo(&sent, &numbers(&[9.0, 9.0, 0.002])).unwrap();
     }
 
     #[test]
     fn acknowledgements_show_that_the_values_came() {
         assert_eq!(ack_of_bytes(&bytes(3)), 3 * 256 + 62);
-        assert_eq!(ack_of_records(&records(1)), 6.0 + 1.5);
-        assert_eq!(ack_of_records(&records(1_024)), 1.25 * 2_047.5 * 4_096.0);
+        let ack = |count| ack_of_records(records(count).into_iter().flat_map(|outer| outer.inner));
+        assert_eq!(ack(1), 6.0 + 1.5);
+        assert_eq!(ack(1_024), 1.25 * 2_047.5 * 4_096.0);
     }
 }

@@ -1,10 +1,10 @@
 //! The blocking face: the thread that calls sends and receives by itself.
 
-use floe::Bytes;
 use floe::blocking::{Communicator, Wait};
+use floe::{Bytes, PackedBytes};
 
 use super::contract::floe_calls::{CallsDispatcher, CallsProxy};
-use super::servant::Servant;
+use super::servant::{ReadingInPlace, Servant};
 use super::{IDENTITY, endpoint, settings};
 use crate::contender::calls::case::{Case, Work};
 use crate::contender::calls::payload::{
@@ -17,7 +17,11 @@ use crate::sample::Sample;
 pub(super) fn serve(case: Case) -> Result<(), Failure> {
     let communicator = Communicator::with_settings(settings(case));
     let adapter = communicator.adapter(&endpoint(case))?;
-    let proxy = adapter.add(IDENTITY, CallsDispatcher::new(Servant::default()))?;
+    let calls = CallsDispatcher::new(Servant::default());
+    let proxy = match case.work {
+        Work::AckNested(_) => adapter.add(IDENTITY, ReadingInPlace::new(calls)),
+        _ => adapter.add(IDENTITY, calls),
+    }?;
     adapter.activate();
     announce(&proxy.to_string())?;
     communicator.wait_for_shutdown();
@@ -28,7 +32,7 @@ pub(super) fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, 
     let communicator = Communicator::with_settings(settings(case));
     let calls: CallsProxy = communicator.proxy(address)?;
     match case.work {
-        Work::Echo(count) => echo(&calls, &doubles(count), effort),
+        Work::Echo(count) => echo(&calls, &doubles(count).into(), effort),
         Work::AckBytes(count) => {
             let payload = Bytes::from(bytes(count));
             let expected = ack_of_bytes(&payload);
@@ -42,7 +46,8 @@ pub(super) fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, 
         }
         Work::AckNested(count) => {
             let records = records(count);
-            let expected = ack_of_records(&records);
+            let inner = records.iter().flat_map(|outer| outer.inner.iter().cloned());
+            let expected = ack_of_records(inner);
             repeat(effort, || {
                 expect(
                     "the acknowledgement",
@@ -65,7 +70,7 @@ fn twoway(calls: &CallsProxy, effort: Effort) -> Result<Sample, Failure> {
     Ok(sample)
 }
 
-fn echo(calls: &CallsProxy, values: &[f64], effort: Effort) -> Result<Sample, Failure> {
+fn echo(calls: &CallsProxy, values: &PackedBytes<f64>, effort: Effort) -> Result<Sample, Failure> {
     expect_echo(values, &calls.echo(values).wait()?)?;
     let sample = repeat(effort, || {
         expect_end_of_echo(values, &calls.echo(values).wait()?)

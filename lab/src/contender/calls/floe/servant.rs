@@ -1,12 +1,16 @@
 //! What the contenders of Floe call.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use floe::{Bytes, Current, InvokeError};
+use floe::{
+    Bytes, Current, DispatchFuture, DispatchPlace, Dispatcher, InvokeError, OperationMode,
+    PackedBytes, Request, Response, SystemException,
+};
 
-use super::contract::floe_calls::Calls;
+use super::contract::floe_calls::{Calls, CallsDispatcher};
 use crate::contender::calls::payload::{ack_of_bytes, ack_of_records};
-use crate::contender::codec::contract::floe_lab::{Doubles, OuterSeq};
+use crate::contender::codec::contract::floe_lab::{OuterSeq, OuterSeqView};
 
 #[derive(Debug, Default)]
 pub(super) struct Servant {
@@ -23,7 +27,11 @@ impl Calls for Servant {
         Ok(self.nothing_count.load(Ordering::Relaxed))
     }
 
-    async fn echo(&self, values: Doubles, _current: &Current) -> Result<Doubles, InvokeError> {
+    async fn echo(
+        &self,
+        values: PackedBytes<f64>,
+        _current: &Current,
+    ) -> Result<PackedBytes<f64>, InvokeError> {
         Ok(values)
     }
 
@@ -36,6 +44,47 @@ impl Calls for Servant {
         records: OuterSeq,
         _current: &Current,
     ) -> Result<f64, InvokeError> {
-        Ok(ack_of_records(&records))
+        Ok(ack_of_records(
+            records.into_iter().flat_map(|outer| outer.inner),
+        ))
     }
+}
+
+/// Takes records as a view of the request, and leaves all else to the generated dispatcher: what the
+/// guide to metadata advises where values are looked at and not kept.
+pub(super) struct ReadingInPlace {
+    generated: Arc<CallsDispatcher<Servant>>,
+}
+
+impl ReadingInPlace {
+    pub(super) fn new(generated: CallsDispatcher<Servant>) -> Self {
+        Self {
+            generated: Arc::new(generated),
+        }
+    }
+}
+
+impl Dispatcher for ReadingInPlace {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        match request.operation() {
+            "takeRecords" => Box::pin(std::future::ready(take_records(request))),
+            _ => self.generated.clone().dispatch(request),
+        }
+    }
+
+    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
+        match request.operation() {
+            "takeRecords" => place.run(std::future::ready(take_records(request))),
+            _ => self.generated.clone().dispatch_in(request, place),
+        }
+    }
+}
+
+fn take_records(request: Request) -> Result<Response, SystemException> {
+    let ack = request.decode(OperationMode::Normal, |decoder| {
+        let records: OuterSeqView<'_> = decoder.view()?;
+        let inner = records.iter().flat_map(|outer| outer.inner.iter());
+        Ok(ack_of_records(inner))
+    })?;
+    request.returned(|encoder| encoder.put(&ack))
 }
