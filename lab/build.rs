@@ -8,6 +8,7 @@ fn main() {
     compile(Build::new().file("contracts/Codec.ice"));
     let calls = Build::new().file("contracts/Calls.ice");
     compile(calls.external("::FloeLab", "crate::contender::codec::contract::floe_lab"));
+    compile(Build::new().file("contracts/Events.ice").blocking());
     println!("cargo:rustc-env=FLOE_LAB_RUSTC={}", rustc_version());
 }
 

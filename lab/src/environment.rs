@@ -19,6 +19,8 @@ pub struct Environment {
     pub cores: usize,
     /// Where servers and clients ran.
     pub placement: Placement,
+    /// Whether a spinner of idle priority kept each core awake.
+    pub is_awake: bool,
     /// Version of the Linux kernel.
     pub kernel: String,
     /// Load averages of 1, 5 and 15 minutes at the start: also what ran a while ago counts.
@@ -44,6 +46,7 @@ impl Environment {
             cpu: cpu_model(&read("/proc/cpuinfo")),
             cores: std::thread::available_parallelism().map_or(0, usize::from),
             placement,
+            is_awake: false,
             kernel: or_unknown(read("/proc/sys/kernel/osrelease").trim()),
             load_average: or_unknown(&first_words(&read("/proc/loadavg"), 3)),
             busy_cores: busy_cores(),
@@ -96,6 +99,7 @@ impl Environment {
             "cpu": self.cpu,
             "cores": self.cores,
             "placement": self.placement.name(),
+            "awake": self.is_awake,
             "kernel": self.kernel,
             "load_average": self.load_average,
             "busy_cores": (self.busy_cores * 100.0).round() / 100.0,
@@ -111,6 +115,7 @@ impl Environment {
             cpu,
             cores,
             placement,
+            is_awake,
             kernel,
             load_average,
             profile,
@@ -119,8 +124,9 @@ impl Environment {
             ..
         } = self;
         let mut text = format!(
-            "{cpu}, {cores} cores ({}), Linux {kernel}, load {load_average}\n{profile} build, {rustc}, {date}\n",
-            placement.name()
+            "{cpu}, {cores} cores ({}{}), Linux {kernel}, load {load_average}\n{profile} build, {rustc}, {date}\n",
+            placement.name(),
+            if *is_awake { ", kept awake" } else { "" }
         );
         for (name, version) in &self.contenders {
             // Writing to a string cannot fail.

@@ -6,13 +6,14 @@
 //!
 //! A *scenario* (`scenario/`, a file per question) names *cases* and *contenders*. A *contender*
 //! (`contender/`) is a client and a server, or one process alone, that can do some of the cases.
-//! `plan.rs` chooses; `run.rs` plays rounds: in each, every contender starts its processes, warms up, measures, and
+//! `plan.rs` chooses; `run.rs` plays rounds, with `round.rs`: in each, every contender starts its processes, warms up, measures, and
 //! ends, in an order that rotates from round to round. What the machine does meanwhile hits all
 //! alike, and a ratio is taken within a round.
 //! `docs/adr/0006-how-the-lab-measures.md` has the reasons.
 //!
 //! A new contender, case or scenario is one new file and one line in the `mod.rs` beside it.
 
+mod awake;
 mod contender;
 mod environment;
 mod error;
@@ -22,15 +23,17 @@ mod placement;
 mod plan;
 mod process;
 mod report;
+mod round;
 mod run;
 mod sample;
 mod scenario;
 mod statistics;
+mod usage;
 
 pub use contender::contender_main;
 pub use error::LabError;
 pub use options::RunOptions;
 pub use placement::Placement;
-pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Report};
+pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Report, ServiceCost};
 pub use run::{Progress, run};
 pub use scenario::{CaseInfo, ScenarioInfo, scenarios};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::error::LabError;
 use crate::placement::Placement;
 
 /// How a scenario is run.
@@ -19,8 +20,11 @@ pub struct RunOptions {
     pub round_time: Duration,
     /// A first impression: at most 3 rounds, of at most a tenth of a second each.
     pub quick: bool,
-    /// On which cores servers and clients run.
-    pub placement: Placement,
+    /// On which cores servers and clients run; `None`, the default, as the scenario has it.
+    pub placement: Option<Placement>,
+    /// Keeps the cores awake by an idle-priority spinner on each, so that the software is measured and not how
+    /// long a sleeping processor takes to wake up. Default false.
+    pub awake: bool,
     /// The program that becomes a contender's process when it is started with `lab contender`;
     /// `None`, the default, for the program that runs.
     pub program: Option<PathBuf>,
@@ -34,13 +38,23 @@ impl Default for RunOptions {
             rounds: 15,
             round_time: Duration::from_millis(200),
             quick: false,
-            placement: Placement::default(),
+            placement: None,
+            awake: false,
             program: None,
         }
     }
 }
 
 impl RunOptions {
+    /// The program that becomes a contender's process.
+    pub(crate) fn program(&self) -> Result<PathBuf, LabError> {
+        match &self.program {
+            Some(program) => Ok(program.clone()),
+            None => std::env::current_exe()
+                .map_err(|source| LabError::system("find the program that runs", source)),
+        }
+    }
+
     pub(crate) fn effective_rounds(&self) -> usize {
         let limit = if self.quick { 3 } else { usize::MAX };
         self.rounds.clamp(1, limit)

@@ -1,7 +1,5 @@
 //! What a run measures: which contender does which case, and what is left out and why.
 
-use std::path::PathBuf;
-
 use crate::contender::Ready;
 use crate::error::LabError;
 use crate::options::RunOptions;
@@ -86,7 +84,7 @@ fn ready_contenders(
             known.into_iter().chain(groups),
         ));
     }
-    let own = own_program(options)?;
+    let own = options.program()?;
     let (mut ready, mut left_out) = (Vec::new(), Vec::new());
     for candidate in scenario.contenders {
         let is_meant = |asked: &String| scenario.means(asked, candidate.name);
@@ -146,16 +144,10 @@ fn unknown_name<'a>(
     }
 }
 
-fn own_program(options: &RunOptions) -> Result<PathBuf, LabError> {
-    match &options.program {
-        Some(program) => Ok(program.clone()),
-        None => std::env::current_exe()
-            .map_err(|source| LabError::system("find the program that runs", source)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn owned(names: &[&str]) -> Vec<String> {
@@ -177,7 +169,7 @@ mod tests {
         assert!(error.to_string().contains("floor, floe"), "{error}");
         assert_eq!(
             ScenarioInfo::named("cpr").unwrap_err().to_string(),
-            "expected a scenario of rpc, codec, got \"cpr\""
+            "expected a scenario of rpc, codec, events, got \"cpr\""
         );
     }
 

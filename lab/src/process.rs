@@ -1,6 +1,6 @@
 //! Processes of contenders: started, heard, and surely ended.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +20,8 @@ pub(crate) struct Process {
     contender: &'static str,
     role: &'static str,
     child: Child,
-    /// The first line of its output, or how the output ended without one.
-    line: Receiver<std::io::Result<String>>,
+    /// The lines of its output, and at its end an empty one, or how it ended otherwise.
+    lines: Receiver<std::io::Result<String>>,
     complaints: Option<JoinHandle<String>>,
     /// Removed when the process has ended.
     _scratch: Scratch,
@@ -49,30 +49,48 @@ impl Process {
             .map_err(|source| LabError::system(format!("start {command:?}"), source))?;
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
-        let (sender, line) = mpsc::channel();
+        let (sender, lines) = mpsc::channel();
         // The thread ends when the output does, at the latest with the process.
         std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = BufReader::new(stdout).read_line(&mut line);
-            let _ = sender.send(read.map(|_| line.trim_end().to_owned()));
+            let mut stdout = BufReader::new(stdout);
+            loop {
+                let mut line = String::new();
+                let read = stdout.read_line(&mut line);
+                let is_over = !matches!(read, Ok(1..));
+                let line = read.map(|_| line.trim_end().to_owned());
+                if sender.send(line).is_err() || is_over {
+                    return;
+                }
+            }
         });
         let complaints = std::thread::spawn(move || last_words(stderr));
         Ok(Self {
             contender,
             role,
             child,
-            line,
+            lines,
             complaints: Some(complaints),
             _scratch: scratch,
         })
     }
 
-    /// Waits for the one line that the process prints.
+    /// Says a line to the process.
+    ///
+    /// # Errors
+    /// [`LabError::Contender`] if it does not listen, with what it said on its stderr.
+    pub(crate) fn say(&mut self, line: &str) -> Result<(), LabError> {
+        let stdin = self.child.stdin.as_mut();
+        let said = stdin.map(|stdin| writeln!(stdin, "{line}"));
+        said.unwrap_or(Ok(()))
+            .map_err(|error| self.failed(&error.to_string()))
+    }
+
+    /// Waits for the next line that the process prints.
     ///
     /// # Errors
     /// [`LabError::Contender`] if there is none in time, with what the process said on its stderr.
     pub(crate) fn line(&mut self, limit: Duration) -> Result<String, LabError> {
-        match self.line.recv_timeout(limit) {
+        match self.lines.recv_timeout(limit) {
             Ok(Ok(line)) if !line.is_empty() => Ok(line),
             Ok(Err(error)) => Err(self.failed(&error.to_string())),
             Ok(Ok(_)) => Err(self.failed("it ended")),
@@ -80,7 +98,8 @@ impl Process {
         }
     }
 
-    fn failed(&mut self, what: &str) -> LabError {
+    /// Ends it, and says what it said.
+    pub(crate) fn failed(&mut self, what: &str) -> LabError {
         self.end();
         let complaints = self.complaints.take().map(JoinHandle::join);
         let complaints = complaints.and_then(Result::ok).unwrap_or_default();
@@ -170,9 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_heard_and_the_process_ends_with_its_stdin() {
+    fn lines_are_heard_and_the_process_ends_with_its_stdin() {
         let mut process = shell("echo ready; cat");
         assert_eq!(process.line(Duration::from_secs(10)).unwrap(), "ready");
+        process.say("go").unwrap();
+        assert_eq!(process.line(Duration::from_secs(10)).unwrap(), "go");
         process.end();
         assert!(process.child.try_wait().unwrap().unwrap().success());
     }

@@ -1,15 +1,14 @@
 //! Plays the rounds of a scenario.
 
-use std::time::Duration;
-
+use crate::awake::Spinners;
 use crate::contender::Ready;
 use crate::error::LabError;
 use crate::measure::Effort;
 use crate::options::RunOptions;
 use crate::placement::Cores;
 use crate::plan::Plan;
-use crate::process::Process;
 use crate::report::{Environment, Measured, Report};
+use crate::round::{measure_alone, measure_events, measure_pair};
 use crate::sample::{Encoded, Sample};
 use crate::scenario::{Processes, ScenarioInfo, group};
 
@@ -57,12 +56,16 @@ pub fn run(
 ) -> Result<Report, LabError> {
     let scenario = ScenarioInfo::named(scenario)?;
     let plan = Plan::new(scenario, options, progress)?;
-    let environment = Environment::of_this_machine(&plan.contenders, options.placement);
+    let placement = options.placement.unwrap_or(scenario.placement);
+    let mut environment = Environment::of_this_machine(&plan.contenders, placement);
+    environment.is_awake = options.awake;
     for warning in environment.warnings() {
         progress(Progress::Warning(warning));
     }
-    let cores = Cores::new(options.placement)
+    let cores = Cores::new(placement)
         .map_err(|source| LabError::system("find out the cores of this process", source))?;
+    let spinners = options.awake.then(|| Spinners::start(options));
+    let _spinners = spinners.transpose()?;
     let mut measured: Vec<_> = plan
         .pairs
         .iter()
@@ -92,6 +95,7 @@ pub fn run(
             let sample = match scenario.processes {
                 Processes::ServerAndClient => measure_pair(contender, case, effort, &cores)?,
                 Processes::One => measure_alone(contender, case, effort, &cores)?,
+                Processes::Events => measure_events(contender, case, effort, &cores)?,
             };
             encodings.compare(contender, case, &sample)?;
             measured[index].rounds.push(sample);
@@ -109,43 +113,6 @@ pub fn run(
 /// that runs after a certain other one has warmed or cooled the machine.
 fn rotated(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |index| (index + round) % count)
-}
-
-/// Starts a server and a client of the contender, and takes down what the client says.
-fn measure_pair(
-    contender: &Ready,
-    case: &str,
-    effort: Effort,
-    cores: &Cores,
-) -> Result<Sample, LabError> {
-    let mut server = Process::start(
-        contender.name,
-        "server",
-        contender.server(case),
-        cores.server.as_ref(),
-    )?;
-    let address = server.line(START_LIMIT)?;
-    let command = contender.client(case, &address, effort);
-    let mut client = Process::start(contender.name, "client", command, cores.client.as_ref())?;
-    sample_of(contender, &mut client, effort)
-}
-
-/// Starts a process of the contender that measures by itself, and takes down what it says.
-fn measure_alone(
-    contender: &Ready,
-    case: &str,
-    effort: Effort,
-    cores: &Cores,
-) -> Result<Sample, LabError> {
-    let command = contender.alone(case, effort);
-    let mut process = Process::start(contender.name, "process", command, cores.client.as_ref())?;
-    sample_of(contender, &mut process, effort)
-}
-
-fn sample_of(contender: &Ready, process: &mut Process, effort: Effort) -> Result<Sample, LabError> {
-    let limit = START_LIMIT + 2 * (effort.warm_up() + effort.round_time);
-    let line = process.line(limit)?;
-    Sample::from_line(&line).map_err(|reason| LabError::contender(contender.name, reason))
 }
 
 /// Whose bytes those of others are compared with: the first ones of each case and encoding.
@@ -183,9 +150,6 @@ impl Encodings {
         }
     }
 }
-
-/// How long a process may take to start, on a busy machine.
-const START_LIMIT: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Durations of calls, to three digits.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,6 +11,19 @@ pub(crate) struct Sample {
     histogram: Histogram<u64>,
     /// What was encoded or decoded, if that was measured.
     pub(crate) encoded: Option<Encoded>,
+    /// What the service between publishers and subscribers needed, if there is one.
+    pub(crate) service: Option<ServiceUse>,
+}
+
+/// What a service needed in a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ServiceUse {
+    /// Time of the processor, of all threads.
+    pub(crate) cpu: Duration,
+    /// Events that it handed to subscribers.
+    pub(crate) deliveries: u64,
+    /// Bytes of memory that were resident at the end.
+    pub(crate) resident: u64,
 }
 
 /// What an encoding is known by.
@@ -44,6 +58,7 @@ impl Sample {
         Self {
             histogram: Histogram::new(DIGITS).expect("three digits are allowed"),
             encoded: None,
+            service: None,
         }
     }
 
@@ -78,6 +93,10 @@ impl Sample {
 
     /// One line of JSON: `{"calls": [[nanoseconds, count], ..]}`, and what was encoded.
     pub(crate) fn to_line(&self) -> String {
+        self.to_json().to_string()
+    }
+
+    fn to_json(&self) -> Value {
         let recorded = self.histogram.iter_recorded();
         let calls: Vec<Value> = recorded
             .map(|step| {
@@ -89,7 +108,26 @@ impl Sample {
         if let Some(Encoded { len, digest }) = &self.encoded {
             line["encoded"] = json!({"len": len, "digest": digest});
         }
+        line
+    }
+
+    /// The same, with how many events a subscriber got.
+    pub(crate) fn to_delivered_line(&self, delivered: u64) -> String {
+        let mut line = self.to_json();
+        line["delivered"] = json!(delivered);
         line.to_string()
+    }
+
+    /// Reads what [`Sample::to_delivered_line`] wrote, or a contender in another language.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
+    pub(crate) fn from_delivered_line(line: &str) -> Result<(Self, u64), String> {
+        let sample = Self::from_line(line)?;
+        let value: Option<Value> = serde_json::from_str(line).ok();
+        let delivered = value.and_then(|value| value.get("delivered")?.as_u64());
+        let delivered = delivered.ok_or("expected the number of events that were delivered")?;
+        Ok((sample, delivered))
     }
 
     /// Reads what [`Sample::to_line`] wrote, or a contender in another language.

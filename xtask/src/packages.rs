@@ -18,7 +18,7 @@ const INTEROP: &[&str] = &[
 ];
 
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
-/// gRPC and ZeroMQ.
+/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
     "omniidl",
@@ -34,6 +34,14 @@ const LAB: &[&str] = &[
     "libgrpc++-dev",
     "protobuf-compiler-grpc",
     "libzmq3-dev",
+    "omnievents",
+    "libomnievents-dev",
+    "mosquitto",
+    "libmosquitto-dev",
+    "nats-server",
+    "libnats-dev",
+    "redis-server",
+    "libhiredis-dev",
 ];
 
 /// Makes all packages be there that the interop tests need; says what to type and gives false when it may not

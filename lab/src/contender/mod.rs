@@ -1,6 +1,6 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `events/`: the contenders of the scenarios, a file each
 //! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -12,21 +12,25 @@
 //! ```
 //!
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
-//! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`].
+//! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenario
+//! `events` have other roles, see `events/mod.rs`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
+pub(crate) mod events;
 mod peer;
 mod program;
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::LabError;
 use crate::measure::Effort;
 use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
+use events::case::Case;
+use events::{Clients, EventsContender, Service};
 
 pub(crate) use program::{Built, Program, gxx};
 
@@ -54,6 +58,8 @@ pub(crate) enum Origin {
     Alone(fn(case: &str, effort: Effort) -> Result<Sample, Failure>),
     /// A program that is built when it is first needed.
     Built(&'static Program),
+    /// A service with publishers and subscribers.
+    Events(&'static EventsContender),
 }
 
 /// The types of the values, for the contenders that share a language for them.
@@ -78,8 +84,24 @@ pub(crate) struct Ready {
     pub(crate) refusal: fn(case: &str) -> Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
     pub(crate) version: String,
-    program: std::path::PathBuf,
+    launch: Launch,
+    /// The same for what is between publishers and subscribers, where there is something.
+    service: Option<Launch>,
+}
+
+/// How a process of a contender is started.
+#[derive(Debug, Clone)]
+struct Launch {
+    program: PathBuf,
     leading_arguments: Vec<String>,
+}
+
+impl Launch {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.leading_arguments).args(arguments);
+        command
+    }
 }
 
 impl Contender {
@@ -88,26 +110,46 @@ impl Contender {
     /// # Errors
     /// Why it cannot run on this machine, and what to do about it.
     pub(crate) fn prepare(&self, scenario: &str, own: &Path) -> Result<Ready, String> {
-        let (program, version, leading_arguments) = match &self.origin {
-            Origin::Pair { .. } | Origin::Alone(_) => {
-                let arguments = ["lab", "contender", scenario, self.name].map(str::to_owned);
-                let version = env!("CARGO_PKG_VERSION").to_owned();
-                (own.to_owned(), version, arguments.to_vec())
-            }
-            Origin::Built(program) => {
-                let Built { program, version } = program.build()?;
-                (program, version, Vec::new())
-            }
+        let own = Launch {
+            program: own.to_owned(),
+            leading_arguments: ["lab", "contender", scenario, self.name]
+                .map(str::to_owned)
+                .into(),
+        };
+        let own_version = || env!("CARGO_PKG_VERSION").to_owned();
+        let (launch, version) = match &self.origin {
+            Origin::Pair { .. } | Origin::Alone(_) => (own.clone(), own_version()),
+            Origin::Built(program) => built(program)?,
+            Origin::Events(parts) => match parts.clients {
+                Clients::Own(_) => (own.clone(), own_version()),
+                Clients::Built(program) => built(program)?,
+            },
+        };
+        let service = match &self.origin {
+            Origin::Events(parts) => match parts.service {
+                Service::Own(_) => Some(own),
+                Service::Built => Some(launch.clone()),
+            },
+            _ => None,
         };
         Ok(Ready {
             name: self.name,
             refusal: self.refusal,
             encoding: self.encoding,
             version,
-            program,
-            leading_arguments,
+            launch,
+            service,
         })
     }
+}
+
+fn built(program: &Program) -> Result<(Launch, String), String> {
+    let Built { program, version } = program.build()?;
+    let launch = Launch {
+        program,
+        leading_arguments: Vec::new(),
+    };
+    Ok((launch, version))
 }
 
 impl Ready {
@@ -119,27 +161,44 @@ impl Ready {
             refusal: |_| None,
             encoding,
             version: String::new(),
-            program: std::path::PathBuf::new(),
-            leading_arguments: Vec::new(),
+            launch: Launch {
+                program: PathBuf::new(),
+                leading_arguments: Vec::new(),
+            },
+            service: None,
         }
     }
 
     pub(crate) fn server(&self, case: &str) -> Command {
-        self.command(&["server", case])
+        self.launch.command(&["server", case])
     }
 
     pub(crate) fn client(&self, case: &str, address: &str, effort: Effort) -> Command {
-        self.command(&["client", case, &effort.millis(), address])
+        self.launch
+            .command(&["client", case, &effort.millis(), address])
     }
 
     pub(crate) fn alone(&self, case: &str, effort: Effort) -> Command {
-        self.command(&["alone", case, &effort.millis()])
+        self.launch.command(&["alone", case, &effort.millis()])
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.leading_arguments).args(arguments);
-        command
+    /// What is between publishers and subscribers; `None` if there is nothing.
+    pub(crate) fn service(&self, case: &str) -> Option<Command> {
+        let service = self.service.as_ref()?;
+        Some(service.command(&["service", case]))
+    }
+
+    /// A publisher or a subscriber: `role` says which.
+    pub(crate) fn participant(
+        &self,
+        role: &str,
+        case: &str,
+        effort: Effort,
+        address: &str,
+        index: usize,
+    ) -> Command {
+        let (millis, index) = (effort.millis(), index.to_string());
+        self.launch.command(&[role, case, &millis, address, &index])
     }
 }
 
@@ -150,6 +209,10 @@ impl Ready {
 /// [`LabError`] for wrong arguments, and for what the contender fails with.
 pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if arguments == ["awake"] {
+        end_with_stdin();
+        crate::awake::spin();
+    }
     let [scenario, name, role, case, rest @ ..] = arguments.as_slice() else {
         return Err(usage(&arguments));
     };
@@ -167,6 +230,16 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
             let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
             work(case, effort).and_then(|sample| announce(&sample.to_line()))
         }
+        (Origin::Events(parts), role, rest) => match (role, rest) {
+            ("service", []) => parts.serve(case),
+            (_, [millis, address, index]) => {
+                let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+                let index = index.parse().map_err(|_| usage(&arguments))?;
+                let role = parts.role(role).ok_or_else(|| usage(&arguments))?;
+                Case::parse(case).and_then(|case| role(case, effort, address, index))
+            }
+            _ => return Err(usage(&arguments)),
+        },
         _ => return Err(usage(&arguments)),
     };
     result.map_err(|error| LabError::contender(name, error))
@@ -180,6 +253,9 @@ fn usage(arguments: &[&str]) -> LabError {
             "SCENARIO NAME server CASE".to_owned(),
             "SCENARIO NAME client CASE MILLIS ADDRESS".to_owned(),
             "SCENARIO NAME alone CASE MILLIS".to_owned(),
+            "SCENARIO NAME service CASE".to_owned(),
+            "SCENARIO NAME publisher CASE MILLIS ADDRESS INDEX".to_owned(),
+            "SCENARIO NAME subscriber CASE MILLIS ADDRESS INDEX".to_owned(),
         ],
     }
 }

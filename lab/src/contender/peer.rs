@@ -30,6 +30,16 @@ pub(crate) const ICE: Peer = Peer {
     install: "zeroc-ice-compilers libzeroc-ice-dev g++",
 };
 
+/// IceStorm in an IceBox, with a C++ compiler for its publishers and subscribers.
+pub(crate) const ICESTORM: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "command -v icebox >/dev/null && slice2cpp --version",
+    ],
+    install: "zeroc-icebox libzeroc-icestorm3.7 zeroc-ice-compilers libzeroc-ice-dev g++",
+};
+
 /// omniORB, whose translator tells no version.
 pub(crate) const OMNIORB: Peer = Peer {
     version: library!("omniORB4"),
@@ -72,6 +82,38 @@ pub(crate) const ZEROMQ: Peer = Peer {
     install: "libzmq3-dev g++",
 };
 
+/// mosquitto, with its library.
+pub(crate) const MOSQUITTO: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "PATH=$PATH:/usr/sbin; command -v mosquitto >/dev/null && mosquitto -h | head -n 1",
+    ],
+    install: "mosquitto libmosquitto-dev g++",
+};
+
+/// NATS, with its C client.
+pub(crate) const NATS: Peer = Peer {
+    version: &["nats-server", "--version"],
+    install: "nats-server libnats-dev g++",
+};
+
+/// Redis, with hiredis.
+pub(crate) const REDIS: Peer = Peer {
+    version: &["redis-server", "--version"],
+    install: "redis-server libhiredis-dev g++",
+};
+
+/// omniEvents, with omniORB.
+pub(crate) const OMNIEVENTS: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "command -v eventc >/dev/null && /usr/sbin/omniEvents -V",
+    ],
+    install: "omnievents libomnievents-dev libomniorb4-dev g++",
+};
+
 /// gRPC in C++, whose translator tells no version.
 pub(crate) const GRPC: Peer = Peer {
     version: library!("grpc++"),
@@ -96,7 +138,8 @@ mod tests {
     fn what_a_peer_needs_is_what_xtask_installs() {
         let installed = include_str!("../../../xtask/src/packages.rs");
         for peer in [
-            ICE, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, GSOAP, ZEROMQ, GRPC,
+            ICE, ICESTORM, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, GSOAP, ZEROMQ, GRPC,
+            MOSQUITTO, NATS, REDIS, OMNIEVENTS,
         ] {
             for package in peer.install.split(' ') {
                 // The headers of Ice come with a package that stands for all of them.

@@ -9,14 +9,15 @@ impl Report {
     ///
     /// ```text
     /// {"scenario", "environment": {..},
-    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p90", "p99", "p999", "encoded_len", "rounds": [..]}, ..],
+    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p90", "p99", "p999", "encoded_len", "rounds": [..], "service"}, ..],
     ///  "ratios":  [{"case", "of", "to", "median", "low", "high", "p99"}, ..],
     ///  "left_out": [{"contender", "cases": [..], "reason"}, ..],
     ///  "notes":   [text, ..]}
     /// ```
     ///
     /// `mean` and `p50` to `p999` are those of all calls of all rounds. `rounds` holds the median of each
-    /// round. `encoded_len` is the number of bytes that were encoded or decoded, or `null`. A ratio is
+    /// round, or the mean over the subscribers in events a second. `service` is `null`, or what the service between
+    /// publishers and subscribers needed: `{"cpu_us_per_delivery", "resident_mb"}`. `encoded_len` is the number of bytes that were encoded or decoded, or `null`. A ratio is
     /// made of the quotients of two such medians of the same round: their median, and the quartiles below
     /// and above it; its `p99` is the quotient of the two `p99`. `left_out` says which cases a contender
     /// does not offer, or that it cannot run here, and why. `notes` say what to know before reading the figures.
@@ -44,6 +45,10 @@ fn result(result: &CaseResult) -> Value {
         "p999": rounded(result.p999),
         "encoded_len": result.encoded_len,
         "rounds": result.rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
+        "service": result.service.map(|service| json!({
+            "cpu_us_per_delivery": rounded(service.cpu_per_delivery),
+            "resident_mb": rounded(service.resident),
+        })),
     })
 }
 
@@ -108,7 +113,8 @@ mod tests {
                 "p99",
                 "p999",
                 "encoded_len",
-                "rounds"
+                "rounds",
+                "service"
             ]
         );
         assert_eq!(

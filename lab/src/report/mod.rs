@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::contender::Ready;
 use crate::sample::Sample;
-use crate::scenario::ScenarioInfo;
+use crate::scenario::{ScenarioInfo, Unit};
 use crate::statistics::{Spread, inner_range, paired_ratios};
 
 pub use crate::environment::Environment;
@@ -41,7 +41,7 @@ pub struct CaseResult {
     pub contender: String,
     /// The case.
     pub case: String,
-    /// Of all figures: `us`, microseconds a call.
+    /// Of all figures: `us`, microseconds a call, or `events/s`, events a second at a subscriber.
     pub unit: &'static str,
     /// Calls that were measured, in all rounds.
     pub count: u64,
@@ -59,7 +59,21 @@ pub struct CaseResult {
     pub p999: f64,
     /// The median of each round. Unlike a mean it is not moved by the few calls during which the
     /// machine did something else.
+    ///
+    /// Of events a second, the mean over the subscribers.
     pub rounds: Vec<f64>,
+    /// What the service between publishers and subscribers needed, if there is one.
+    pub service: Option<ServiceCost>,
+}
+
+/// What a service between publishers and subscribers needed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ServiceCost {
+    /// Time of the processor for each event that one subscriber got, in microseconds, over all rounds.
+    pub cpu_per_delivery: f64,
+    /// Memory that was resident at the end of a round, in megabytes of 1,000,000 bytes; of the round with the most.
+    pub resident: f64,
 }
 
 /// Cases that a contender did not do.
@@ -118,7 +132,10 @@ impl Report {
         measured: &[Measured<'_>],
         left_out: Vec<LeftOut>,
     ) -> Self {
-        let results: Vec<_> = measured.iter().filter_map(CaseResult::new).collect();
+        let results: Vec<_> = measured
+            .iter()
+            .filter_map(|measured| CaseResult::new(measured, (scenario.unit)(measured.case)))
+            .collect();
         let ratios = cases_of(&results).into_iter().flat_map(|case| {
             let pairs = scenario.ratios.iter();
             pairs.filter_map(|(of, to)| CaseRatio::new(case, of, to, &results))
@@ -170,23 +187,46 @@ impl CaseResult {
     }
 
     /// `None` if there was no round.
-    fn new(measured: &Measured<'_>) -> Option<Self> {
+    fn new(measured: &Measured<'_>, unit: Unit) -> Option<Self> {
         let (first, rest) = measured.rounds.split_first()?;
         let mut all = first.clone();
         rest.iter().for_each(|round| all.add(round));
-        let medians = measured.rounds.iter().map(|round| round.quantile(0.5));
+        let shown = |value| match unit {
+            Unit::Microseconds => microseconds(value),
+            Unit::EventsPerSecond => value,
+        };
+        let of_round = |round: &Sample| match unit {
+            Unit::Microseconds => round.quantile(0.5),
+            Unit::EventsPerSecond => round.mean(),
+        };
+        let rounds = measured.rounds.iter().map(of_round);
         Some(Self {
             contender: measured.contender.name.to_owned(),
             case: measured.case.to_owned(),
-            unit: "us",
+            unit: unit.name(),
             count: all.count(),
             encoded_len: first.encoded.as_ref().map(|encoded| encoded.len),
-            mean: microseconds(all.mean()),
-            p50: microseconds(all.quantile(0.5)),
-            p90: microseconds(all.quantile(0.9)),
-            p99: microseconds(all.quantile(0.99)),
-            p999: microseconds(all.quantile(0.999)),
-            rounds: medians.map(microseconds).collect(),
+            mean: shown(all.mean()),
+            p50: shown(all.quantile(0.5)),
+            p90: shown(all.quantile(0.9)),
+            p99: shown(all.quantile(0.99)),
+            p999: shown(all.quantile(0.999)),
+            rounds: rounds.map(shown).collect(),
+            service: ServiceCost::of(&measured.rounds),
+        })
+    }
+}
+
+impl ServiceCost {
+    /// `None` if there is no service.
+    fn of(rounds: &[Sample]) -> Option<Self> {
+        let uses: Vec<_> = rounds.iter().filter_map(|round| round.service).collect();
+        let deliveries: u64 = uses.iter().map(|one| one.deliveries).sum();
+        let cpu: f64 = uses.iter().map(|one| one.cpu.as_secs_f64()).sum();
+        let resident = uses.iter().map(|one| one.resident).max()?;
+        Some(Self {
+            cpu_per_delivery: cpu * 1e6 / deliveries.max(1) as f64,
+            resident: resident as f64 / 1e6,
         })
     }
 }
@@ -247,6 +287,7 @@ pub(crate) mod tests {
             p99: 2.0 * rounds[1],
             p999: 3.0 * rounds[1],
             rounds: rounds.to_vec(),
+            service: None,
         };
         let results = vec![result("floor", [10.0, 20.0]), result("floe", [12.0, 23.0])];
         Report {

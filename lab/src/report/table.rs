@@ -16,7 +16,7 @@ impl Report {
             text.push('\n');
             text.push_str(&aligned(&self.ratio_rows()));
         }
-        for rows in [self.median_rows(), self.length_rows()]
+        for rows in [self.median_rows(), self.length_rows(), self.service_rows()]
             .into_iter()
             .flatten()
         {
@@ -83,13 +83,31 @@ impl Report {
         })
     }
 
+    /// What the services needed: `None` if there is none.
+    fn service_rows(&self) -> Option<Vec<Vec<String>>> {
+        let has_service = self.results.iter().any(|result| result.service.is_some());
+        has_service.then(|| {
+            self.cells(
+                "service: us a delivery, MB",
+                |case| case,
+                |result| {
+                    let service = result.service;
+                    service.map_or("-".to_owned(), |service| {
+                        let cpu = duration(service.cpu_per_delivery, 2);
+                        format!("{cpu}, {:.1}", service.resident)
+                    })
+                },
+            )
+        })
+    }
+
     /// The middle one of the rounds of each contender in each case: `None` if there is but one case.
     fn median_rows(&self) -> Option<Vec<Vec<String>>> {
         let first = &self.results.first()?.case;
         let has_many = self.results.iter().any(|result| result.case != *first);
         has_many.then(|| {
             self.cells(
-                "median us",
+                "median",
                 |case| case,
                 |result| {
                     let median = Spread::of(&result.rounds).map(|spread| spread.median);
@@ -207,7 +225,7 @@ mod tests {
         report.results.push(other);
         let table = report.to_table();
         let has = |line: &str| table.lines().any(|other| other == line);
-        assert!(has("median us    floor   floe"), "{table}");
+        assert!(has("median       floor   floe"), "{table}");
         assert!(has("twoway       15.00   17.50"), "{table}");
         assert!(has("text/encode  0.0124  -"), "{table}");
         assert!(has("text    6917   -"), "{table}");

@@ -1,9 +1,10 @@
 //! How long does it take to encode and to decode?
 
-use super::{Processes, ScenarioInfo, case};
+use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::codec::{
     CAPNP, CYCLONEDDS, FASTCDR, FLOE, FLOE_VIEW, FLOOR, GSOAP, ICE, OMNIORB, PROTOBUF,
 };
+use crate::placement::Placement;
 
 pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
     name: "codec",
@@ -43,6 +44,8 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
         case("bibliography/decode", BIBLIOGRAPHY),
     ],
     families: &[],
+    unit: |_| Unit::Microseconds,
+    placement: Placement::Apart,
     knows: |_| false,
     ratios: &[
         ("floe", "floor"),

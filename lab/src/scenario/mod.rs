@@ -1,17 +1,19 @@
 //! Scenarios: the questions that the lab can answer.
 
 mod codec;
+mod events;
 mod rpc;
 
 use crate::contender::Contender;
 use crate::error::LabError;
+use crate::placement::Placement;
 
 /// All scenarios, as `floe lab list` shows them.
 pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 2] = [rpc::RPC, codec::CODEC];
+static SCENARIOS: [ScenarioInfo; 3] = [rpc::RPC, codec::CODEC, events::EVENTS];
 
 /// A question, and who is asked.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +32,10 @@ pub struct ScenarioInfo {
     pub cases: &'static [CaseInfo],
     /// Further cases, with an `N` where a number stands in their names.
     pub families: &'static [CaseInfo],
+    /// What the figures of a case are.
+    pub(crate) unit: fn(case: &str) -> Unit,
+    /// Where processes run if the user does not say.
+    pub(crate) placement: Placement,
     /// Whether one of `families` has a case of this name.
     pub(crate) knows: fn(&str) -> bool,
     /// Pairs of contenders whose quotient the report gives: the first over the second.
@@ -43,6 +49,27 @@ pub(crate) enum Processes {
     ServerAndClient,
     /// One that works alone.
     One,
+    /// A service, publishers and subscribers, as many as the case says.
+    Events,
+}
+
+/// What figures are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// How long something takes: samples have nanoseconds, reports microseconds.
+    Microseconds,
+    /// How many events come in a second: samples have one value for each subscriber.
+    EventsPerSecond,
+}
+
+impl Unit {
+    /// Its word in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Microseconds => "us",
+            Self::EventsPerSecond => "events/s",
+        }
+    }
 }
 
 /// One thing that a scenario measures.

@@ -1,10 +1,11 @@
 //! How long does a call take?
 
-use super::{Processes, ScenarioInfo, case};
+use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::calls::case::Case;
 use crate::contender::calls::{
     CAPNP, CYCLONEDDS, FLOE, FLOE_THREADS, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
 };
+use crate::placement::Placement;
 
 /// Each case in all its variants: over what, and whether both sides poll.
 macro_rules! four_ways {
@@ -67,6 +68,8 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
             "N records of 4 records each, acknowledged: 1 to 1,024",
         ),
     ],
+    unit: |_| Unit::Microseconds,
+    placement: Placement::Apart,
     knows: |name| Case::parse(name).is_ok(),
     ratios: &[
         ("floe", "floor"),

@@ -1,4 +1,5 @@
 //! What a user can do with the lab.
 
 mod codec;
+mod events;
 mod rpc;

@@ -35,6 +35,8 @@ const CODEC: &[&str] = &[
     "bibliography",
 ];
 
+const EVENTS: &[&str] = &["latency-1-2", "twoway-2-2", "batched-2-2"];
+
 /// Runs the cases that the contender offers: a client fails if it is answered wrongly.
 fn measure(scenario: &str, contender: &str, cases: &[&str], offered: usize) {
     let options = RunOptions {
@@ -99,5 +101,18 @@ fn those_that_encode_decode_what_they_encoded() {
         "gsoap",
     ] {
         measure("codec", contender, CODEC, 10);
+    }
+}
+
+#[test]
+fn events_reach_every_subscriber_through_every_service() {
+    for (contender, offered) in [
+        ("omnievents", 2),
+        ("mosquitto", 3),
+        ("nats", 3),
+        ("zeromq", 2),
+        ("redis", 3),
+    ] {
+        measure("events", contender, EVENTS, offered);
     }
 }

@@ -81,8 +81,15 @@ pub(crate) struct Run {
     quick: bool,
 
     /// On which cores clients and servers run
-    #[arg(long, value_enum, default_value_t = Placement::Apart)]
-    placement: Placement,
+    ///
+    /// Events run wherever the system puts them unless this says otherwise, and all else apart.
+    #[arg(long, value_enum)]
+    placement: Option<Placement>,
+
+    /// Keeps the cores awake, by a spinner of idle priority on each: what is measured then is the software, and not how
+    /// long a sleeping processor takes to wake up
+    #[arg(long)]
+    awake: bool,
 }
 
 /// On which cores clients and servers run.
@@ -104,11 +111,12 @@ impl Run {
             rounds: self.rounds.into(),
             round_time: self.seconds,
             quick: self.quick,
-            placement: match self.placement {
+            placement: self.placement.map(|placement| match placement {
                 Placement::Apart => floe_lab::Placement::Apart,
                 Placement::Together => floe_lab::Placement::Together,
                 Placement::Free => floe_lab::Placement::Free,
-            },
+            }),
+            awake: self.awake,
             program: None,
         };
         let progress = ProgressLine::new();

@@ -1,0 +1,98 @@
+//! The cases of the scenario `events`, taken apart.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::contender::Failure;
+
+/// What publishers do, and how many there are on each side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) work: Work,
+    pub(crate) publishers: usize,
+    pub(crate) subscribers: usize,
+}
+
+/// What a publisher does again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// An event every [`INTERVAL`], acknowledged at both ends.
+    Latency,
+    /// One event after the other, each acknowledged at both ends.
+    Twoway,
+    /// Batches of [`BATCH_LEN`] events, without acknowledgements.
+    Batched,
+}
+
+/// Between two events of [`Work::Latency`].
+pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
+/// Events of a batch.
+pub(crate) const BATCH_LEN: usize = 1_000;
+
+impl Case {
+    /// What the name of a case says: `latency-1-N`, `twoway-P-S`, `batched-P-S`, publishers first.
+    ///
+    /// # Errors
+    /// It is no name of a case.
+    pub(crate) fn parse(name: &str) -> Result<Self, Failure> {
+        Self::parsed(name)
+            .ok_or_else(|| format!("expected a case of the scenario events, got \"{name}\"").into())
+    }
+
+    fn parsed(name: &str) -> Option<Self> {
+        let (work, shape) = name.split_once('-')?;
+        let (publishers, subscribers) = shape.split_once('-')?;
+        let (publishers, subscribers) = (count(publishers)?, count(subscribers)?);
+        let work = match work {
+            // With more, an event may wait for that of another publisher.
+            "latency" if publishers == 1 => Work::Latency,
+            "twoway" => Work::Twoway,
+            "batched" => Work::Batched,
+            _ => return None,
+        };
+        Some(Self {
+            work,
+            publishers,
+            subscribers,
+        })
+    }
+
+    /// Whether events are acknowledged at both ends.
+    pub(crate) fn is_acknowledged(self) -> bool {
+        self.work != Work::Batched
+    }
+}
+
+/// Publishers or subscribers; no number has two names: neither `01` nor `+1`.
+fn count(digits: &str) -> Option<usize> {
+    let count = digits.parse().ok()?;
+    (format!("{count}") == digits && COUNTS.contains(&count)).then_some(count)
+}
+
+/// Publishers, and subscribers: a process each.
+const COUNTS: RangeInclusive<usize> = 1..=30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_case_says_what_it_is() {
+        let case = Case::parse("latency-1-20").unwrap();
+        assert_eq!((case.work, case.subscribers), (Work::Latency, 20));
+        let case = Case::parse("batched-10-1").unwrap();
+        assert_eq!((case.publishers, case.subscribers), (10, 1));
+        assert!(!case.is_acknowledged());
+        for name in [
+            "twoway",
+            "twoway-1",
+            "twoway-0-1",
+            "twoway-01-1",
+            "twoway-31-1",
+            "latency-2-1",
+            "threeway-1-1",
+        ] {
+            assert!(Case::parse(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Floe: the hub of the `floe` command, and publishers and subscribers as programs of users would be.
+//!
+//! The lab cannot use the hub, which stands beside it; but `floe lab` is run by the command that also serves one.
+
+use std::process::{Command, Stdio};
+
+use ::floe::blocking::{Communicator, Wait};
+use ::floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
+use ::floe::{Current, InvokeError, Proxy, TypedProxy};
+use std::sync::Mutex;
+
+use super::case::Case;
+use super::daemon::Daemon;
+use super::publishing::publish_all;
+use super::tally::Tally;
+use super::{Cast, Clients, EventsContender, Service};
+use crate::contender::{Contender, Failure, Origin, end_with_stdin};
+use crate::measure::Effort;
+use contract::floe_events::{TickerBlocking, TickerDispatcher, TickerProxy};
+
+mod contract {
+    floe::include_contract!("Events");
+}
+
+pub(crate) const FLOE: Contender = Contender {
+    name: "floe",
+    refusal: |_| None,
+    encoding: None,
+    origin: Origin::Events(&EventsContender {
+        service: Service::Own(|_| serve()),
+        clients: Clients::Own(Cast { publish, subscribe }),
+    }),
+};
+
+/// The topic; the length of its name is part of every event's.
+pub(super) const TOPIC: &str = "tick";
+
+/// The identity of a subscriber; as long as that of the topic's publisher object.
+pub(super) fn subscriber_name(index: usize) -> String {
+    format!("{TOPIC}.subscriber.{index:04}")
+}
+
+/// The command that runs this also serves hubs; the lab's own program for tests does not.
+fn serve() -> Result<(), Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"])
+        .args(["--queue-events", QUEUE_EVENTS, "--queue-bytes", QUEUE_BYTES])
+        .stdout(Stdio::piped());
+    let mut daemon = Daemon::start(&mut command)?;
+    let find = |line: &str| line.strip_prefix("ready ").map(str::to_owned);
+    let manager = Daemon::hear(daemon.stdout()?, find).map_err(|error| {
+        format!(
+            "expected a hub from `floe serve`, which the lab's own program does not have: {error}"
+        )
+    })?;
+    daemon.serve(&manager)
+}
+
+/// Nothing is lost before this many wait: other services have no limit at all by default.
+const QUEUE_EVENTS: &str = "4000000000";
+const QUEUE_BYTES: &str = "1000000000000";
+
+fn topic(communicator: &Communicator, manager: &str) -> Result<TopicProxy, Failure> {
+    let manager: TopicManagerProxy = communicator.proxy(manager)?;
+    let topic = manager.create_or_retrieve(TOPIC).wait()?;
+    topic.ok_or_else(|| "the hub gave no topic".into())
+}
+
+fn publish(case: Case, effort: Effort, address: &str, index: usize) -> Result<(), Failure> {
+    let communicator = Communicator::new();
+    let publisher = topic(&communicator, address)?.get_publisher().wait()?;
+    let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
+    let twoway = TickerProxy::from_proxy(publisher);
+    let batch = twoway.ice_batch_oneway();
+    publish_all(case, effort, index, |numbers| {
+        if case.is_acknowledged() {
+            for number in numbers {
+                twoway.tick(*number).wait()?;
+            }
+            return Ok(());
+        }
+        for number in numbers {
+            batch.tick(*number).wait()?;
+        }
+        Ok(batch.ice_flush_batch().wait()?)
+    })
+}
+
+fn subscribe(case: Case, effort: Effort, address: &str, index: usize) -> Result<(), Failure> {
+    let communicator = Communicator::new();
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0")?;
+    let servant = Subscriber(Mutex::new(Tally::new(case, effort)));
+    let name = subscriber_name(index);
+    let own = adapter.add(name.as_str(), TickerDispatcher::blocking(servant))?;
+    adapter.activate();
+    let own = if case.is_acknowledged() {
+        own.ice_twoway()
+    } else {
+        own.ice_batch_oneway()
+    };
+    let qos = [("floe.overflow", "block"), ("floe.queueEvents", "100000")];
+    let qos: QoS = qos
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into_iter()
+        .collect();
+    topic(&communicator, address)?
+        .subscribe_and_get_publisher(&qos, Some(&own))
+        .wait()?;
+    end_with_stdin();
+    communicator.wait_for_shutdown();
+    Ok(())
+}
+
+/// Guards what the connection of the hub counts: there is one, so that nobody waits.
+struct Subscriber(Mutex<Tally>);
+
+impl TickerBlocking for Subscriber {
+    fn tick(&self, number: i64, _current: &Current) -> Result<(), InvokeError> {
+        let mut tally = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Err(error) = tally.take(number) {
+            // The hub could only lose the subscriber; the lab must know.
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+        Ok(())
+    }
+}

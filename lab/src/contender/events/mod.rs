@@ -1,0 +1,119 @@
+//! Contenders of the scenario `events`: a service, publishers and subscribers each, all of them processes.
+//!
+//! - `case.rs`: what there is to do
+//! - `number.rs`: what an event says
+//! - `publishing.rs`, `tally.rs`: what publishers and subscribers of ours do, whatever is between them
+//! - `daemon.rs`: starts services that are programs of others
+//! - the rest: the contenders, a file each; those that are built have their sources in `contenders/`
+//!
+//! What they agree on, in whatever language they are written:
+//!
+//! ```text
+//! PROGRAM [..] service CASE                             prints {"address": text, "pid": number} when it can be reached
+//! PROGRAM [..] subscriber CASE MILLIS ADDRESS INDEX     prints `ready` when it has got something of each publisher;
+//!                                                       when all publishers have ended, a line with "delivered"
+//! PROGRAM [..] publisher CASE MILLIS ADDRESS INDEX      publishes probes until a line comes on stdin, then events for
+//!                                                       a quarter of MILLIS, a mark, events for MILLIS, and an end;
+//!                                                       prints {"published": count}
+//! ```
+//!
+//! All of them live until their stdin ends. `pid` is the process whose time and memory count. The line of a
+//! subscriber is `{"calls": [[value, count], ..], "delivered": count}`; the values are nanoseconds in a case
+//! of latency, and else one value: events a second.
+
+pub(crate) mod case;
+mod daemon;
+mod floe;
+mod floor;
+mod icestorm;
+mod mosquitto;
+mod nats;
+mod number;
+mod omnievents;
+mod publishing;
+mod redis;
+mod tally;
+mod zeromq;
+
+use serde_json::json;
+
+pub(crate) use floe::FLOE;
+pub(crate) use floor::FLOOR;
+pub(crate) use icestorm::ICESTORM;
+pub(crate) use mosquitto::MOSQUITTO;
+pub(crate) use nats::NATS;
+pub(crate) use omnievents::OMNIEVENTS;
+pub(crate) use redis::REDIS;
+pub(crate) use zeromq::ZEROMQ;
+
+use super::program::Program;
+use super::{Failure, announce};
+use crate::measure::Effort;
+use case::Case;
+
+/// The parts of a contender.
+#[derive(Debug)]
+pub(crate) struct EventsContender {
+    pub(crate) service: Service,
+    pub(crate) clients: Clients,
+}
+
+/// What is between publishers and subscribers.
+#[derive(Debug)]
+pub(crate) enum Service {
+    /// This very program, started again, which may start another one.
+    Own(fn(case: &str) -> Result<(), Failure>),
+    /// The program of the publishers and subscribers has one.
+    Built,
+}
+
+/// Publishers and subscribers.
+#[derive(Debug)]
+pub(crate) enum Clients {
+    /// This very program, started again.
+    Own(Cast),
+    /// A program that is built when it is first needed.
+    Built(&'static Program),
+}
+
+/// Publishers and subscribers of this very program.
+#[derive(Debug)]
+pub(crate) struct Cast {
+    pub(crate) publish: Role,
+    pub(crate) subscribe: Role,
+}
+
+impl EventsContender {
+    /// Runs the service, if it is this program's to run.
+    pub(super) fn serve(&self, case: &str) -> Result<(), Failure> {
+        match self.service {
+            Service::Own(serve) => serve(case),
+            Service::Built => Err("this program does not run the service".into()),
+        }
+    }
+
+    /// What a publisher or a subscriber does, if it is this program's to do.
+    pub(super) fn role(&self, name: &str) -> Option<Role> {
+        match (&self.clients, name) {
+            (Clients::Own(cast), "publisher") => Some(cast.publish),
+            (Clients::Own(cast), "subscriber") => Some(cast.subscribe),
+            _ => None,
+        }
+    }
+}
+
+/// What a publisher or a subscriber does, with the service's address and its own number.
+pub(crate) type Role = fn(Case, Effort, address: &str, index: usize) -> Result<(), Failure>;
+
+/// Says that the service can be reached, and which process it is.
+fn announce_service(address: &str, pid: u32) -> Result<(), Failure> {
+    announce(&json!({"address": address, "pid": pid}).to_string())
+}
+
+/// Why a contender does not offer a case: what `why` says of it.
+fn refusal(name: &str, why: fn(Case) -> Option<&'static str>) -> Option<&'static str> {
+    Case::parse(name).map_or(Some("the scenario has no such case"), why)
+}
+
+/// What the programs in C++ have in common.
+const EVENTS_HPP: (&str, &str) = ("events.hpp", include_str!("../../../contenders/events.hpp"));

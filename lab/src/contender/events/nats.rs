@@ -1,0 +1,50 @@
+//! NATS, without JetStream, with its C client.
+
+use std::process::{Command, Stdio};
+
+use super::daemon::{Daemon, free_port, scratch};
+use super::{Clients, EVENTS_HPP, EventsContender, Service};
+use crate::contender::{Contender, Failure, Origin, Program, gxx, peer};
+
+pub(crate) const NATS: Contender = Contender {
+    name: "nats",
+    refusal: |_| None,
+    encoding: None,
+    origin: Origin::Events(&EventsContender {
+        service: Service::Own(|_| serve()),
+        clients: Clients::Built(&Program {
+            peer: &peer::NATS,
+            folder: "nats",
+            sources: &[
+                EVENTS_HPP,
+                (
+                    "events.cpp",
+                    include_str!("../../../contenders/nats/events.cpp"),
+                ),
+            ],
+            data: None,
+            build: &[gxx!["events.cpp", "-lnats"]],
+        }),
+    }),
+};
+
+fn serve() -> Result<(), Failure> {
+    let port = free_port()?;
+    let settings = scratch("nats.conf");
+    std::fs::write(
+        &settings,
+        format!("listen: \"127.0.0.1:{port}\"\n{SETTINGS}"),
+    )?;
+    let mut command = Command::new("nats-server");
+    command
+        .arg("-c")
+        .arg(settings)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut daemon = Daemon::start(&mut command)?;
+    daemon.wait_for_port(port)?;
+    daemon.serve(&port.to_string())
+}
+
+/// Else it drops a subscriber for which 64 MB wait, or that takes nothing for ten seconds.
+const SETTINGS: &str = "max_pending: 8GB\nwrite_deadline: \"60s\"\n";

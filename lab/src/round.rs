@@ -1,0 +1,161 @@
+//! One round of one contender: starts its processes, and takes down what they say.
+
+use std::time::Duration;
+
+use crate::contender::Ready;
+use crate::contender::events::case::Case;
+use crate::error::LabError;
+use crate::measure::Effort;
+use crate::placement::Cores;
+use crate::process::Process;
+use crate::sample::{Sample, ServiceUse};
+use crate::usage::Usage;
+use serde_json::Value;
+
+/// Starts a server and a client of the contender, and takes down what the client says.
+pub(crate) fn measure_pair(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    cores: &Cores,
+) -> Result<Sample, LabError> {
+    let mut server = Process::start(
+        contender.name,
+        "server",
+        contender.server(case),
+        cores.server.as_ref(),
+    )?;
+    let address = server.line(START_LIMIT)?;
+    let command = contender.client(case, &address, effort);
+    let mut client = Process::start(contender.name, "client", command, cores.client.as_ref())?;
+    sample_of(contender, &mut client, effort)
+}
+
+/// Starts a process of the contender that measures by itself, and takes down what it says.
+pub(crate) fn measure_alone(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    cores: &Cores,
+) -> Result<Sample, LabError> {
+    let command = contender.alone(case, effort);
+    let mut process = Process::start(contender.name, "process", command, cores.client.as_ref())?;
+    sample_of(contender, &mut process, effort)
+}
+
+fn sample_of(contender: &Ready, process: &mut Process, effort: Effort) -> Result<Sample, LabError> {
+    let line = process.line(limit(effort))?;
+    Sample::from_line(&line).map_err(|reason| LabError::contender(contender.name, reason))
+}
+
+/// Starts a service, subscribers and publishers of the contender; lets the publishers publish when all subscribers
+/// have heard all of them, and takes down what the subscribers say.
+pub(crate) fn measure_events(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    cores: &Cores,
+) -> Result<Sample, LabError> {
+    let failed = |reason: String| LabError::contender(contender.name, reason);
+    let shape = Case::parse(case).map_err(|error| failed(error.to_string()))?;
+    let mut service = match contender.service(case) {
+        Some(command) => Some(RunningService::start(contender, command, cores)?),
+        None => None,
+    };
+    let address = service.as_ref().map_or("", |service| &service.address);
+    let start = |role: &'static str, index: usize| {
+        let command = contender.participant(role, case, effort, address, index);
+        Process::start(contender.name, role, command, cores.client.as_ref())
+    };
+    let subscribers = (0..shape.subscribers).map(|index| start("subscriber", index));
+    let mut subscribers = subscribers.collect::<Result<Vec<_>, _>>()?;
+    let publishers = (0..shape.publishers).map(|index| start("publisher", index));
+    let mut publishers = publishers.collect::<Result<Vec<_>, _>>()?;
+    for subscriber in &mut subscribers {
+        subscriber.line(START_LIMIT)?;
+    }
+    let before = service.as_mut().map(RunningService::usage).transpose()?;
+    for publisher in &mut publishers {
+        publisher.say("go")?;
+    }
+    let mut published = 0;
+    for publisher in &mut publishers {
+        let line = publisher.line(limit(effort))?;
+        published += count_in(&line, "published").map_err(failed)?;
+    }
+    let mut sample = Sample::new();
+    for subscriber in &mut subscribers {
+        let line = subscriber.line(limit(effort))?;
+        let (of_one, delivered) = Sample::from_delivered_line(&line).map_err(failed)?;
+        if delivered != published {
+            return Err(failed(format!(
+                "expected {published} events at a subscriber, got {delivered}"
+            )));
+        }
+        sample.add(&of_one);
+    }
+    if let (Some(service), Some(before)) = (&mut service, before) {
+        let after = service.usage()?;
+        sample.service = Some(ServiceUse {
+            cpu: after.cpu.saturating_sub(before.cpu),
+            deliveries: published * shape.subscribers as u64,
+            resident: after.resident,
+        });
+    }
+    // The service is the last to end: nobody shall complain that it is gone.
+    drop(publishers);
+    drop(subscribers);
+    Ok(sample)
+}
+
+/// A service that can be reached.
+struct RunningService {
+    process: Process,
+    address: String,
+    pid: u64,
+}
+
+impl RunningService {
+    fn start(
+        contender: &Ready,
+        command: std::process::Command,
+        cores: &Cores,
+    ) -> Result<Self, LabError> {
+        let cores = cores.server.as_ref();
+        let mut process = Process::start(contender.name, "service", command, cores)?;
+        let line = process.line(START_LIMIT)?;
+        let wrong = || {
+            let reason = format!("expected the address and the pid of its service, got \"{line}\"");
+            LabError::contender(contender.name, reason)
+        };
+        let pid = count_in(&line, "pid").map_err(|_| wrong())?;
+        let value: Value = serde_json::from_str(&line).map_err(|_| wrong())?;
+        let address = value.get("address").and_then(Value::as_str);
+        Ok(Self {
+            address: address.ok_or_else(wrong)?.to_owned(),
+            pid,
+            process,
+        })
+    }
+
+    /// # Errors
+    /// [`LabError::Contender`] if it has ended, with what it said.
+    fn usage(&mut self) -> Result<Usage, LabError> {
+        Usage::of(self.pid).map_err(|error| self.process.failed(&error.to_string()))
+    }
+}
+
+/// A number in a line of JSON.
+fn count_in(line: &str, key: &str) -> Result<u64, String> {
+    let value: Option<Value> = serde_json::from_str(line).ok();
+    let count = value.and_then(|value| value.get(key)?.as_u64());
+    count.ok_or_else(|| format!("expected {{\"{key}\": number}}, got \"{line}\""))
+}
+
+/// How long a process may take until it has measured.
+fn limit(effort: Effort) -> Duration {
+    START_LIMIT + 2 * (effort.warm_up() + effort.round_time)
+}
+
+/// How long a process may take to start, on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(20);
