@@ -254,10 +254,9 @@ public:
             std::this_thread::sleep_for(PROBE_INTERVAL);
         }
         const std::chrono::milliseconds round(task_.millis);
-        const auto measureFrom = Clock::now() + round / 4;
-        work(measureFrom);
+        work(Clock::now() + round / 4);
         say(What::Mark, count_);
-        work(measureFrom + round);
+        work(Clock::now() + round);
         say(What::End, count_);
         announce("{\"published\": " + std::to_string(count_) + "}");
     }
@@ -265,27 +264,30 @@ public:
 private:
     void say(What what, std::uint64_t value) { publish_({encode(what, task_.index, value)}); }
 
+    // One event or batch at least.
     void work(Clock::time_point until)
     {
         if (task_.isLatency())
         {
-            for (auto due = Clock::now() + INTERVAL / 2; due < until; due += INTERVAL)
+            auto due = Clock::now() + INTERVAL / 2;
+            do
             {
                 std::this_thread::sleep_until(due);
                 say(What::Tick, now());
                 ++count_;
-            }
+                due += INTERVAL;
+            } while (due < until);
             return;
         }
         Numbers batch(task_.isBatched() ? BATCH_LEN : 1);
-        while (Clock::now() < until)
+        do
         {
             for (auto& number : batch)
             {
                 number = encode(What::Tick, task_.index, count_++);
             }
             publish_(batch);
-        }
+        } while (Clock::now() < until);
     }
 
     const Task task_;

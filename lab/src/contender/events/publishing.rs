@@ -34,11 +34,9 @@ pub(super) fn publish_all(
             Err(RecvTimeoutError::Disconnected) => return Err("the lab is gone".into()),
         }
     }
-    let started = Instant::now();
-    let measure_from = started + effort.warm_up();
-    publisher.work(case.work, measure_from)?;
+    publisher.work(case.work, Instant::now() + effort.warm_up())?;
     publisher.say(Number::Mark(publisher.count))?;
-    publisher.work(case.work, measure_from + effort.round_time)?;
+    publisher.work(case.work, Instant::now() + effort.round_time)?;
     publisher.say(Number::End(publisher.count))?;
     announce(&format!("{{\"published\": {}}}", publisher.count))?;
     // The lab ends its processes when all are done.
@@ -66,7 +64,7 @@ impl<P: FnMut(&[i64]) -> Result<(), Failure>> Publisher<P> {
         }
     }
 
-    /// At regular times, also after one that came late.
+    /// At regular times, also after one that came late; one at least, here and below.
     fn publish_at_intervals(&mut self, until: Instant) -> Result<(), Failure> {
         let mut due = Instant::now() + INTERVAL / 2;
         loop {
@@ -82,14 +80,16 @@ impl<P: FnMut(&[i64]) -> Result<(), Failure>> Publisher<P> {
 
     fn publish_batches(&mut self, len: usize, until: Instant) -> Result<(), Failure> {
         let mut batch = vec![0; len];
-        while Instant::now() < until {
+        loop {
             for number in &mut batch {
                 *number = Number::Tick(self.count).encode(self.index);
                 self.count += 1;
             }
             (self.publish)(&batch)?;
+            if Instant::now() >= until {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 
