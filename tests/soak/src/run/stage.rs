@@ -262,7 +262,7 @@ impl Stage {
         let actor = &mut self.actors[at];
         actor.failed_start_count += 1;
         actor.back_at = Some(now + START_PAUSE);
-        if actor.failed_start_count % FAILED_STARTS_MAX == 0 {
+        if actor.failed_start_count.is_multiple_of(FAILED_STARTS_MAX) {
             report.finding(format!("{}: {error}", actor.name));
         }
     }
