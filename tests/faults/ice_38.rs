@@ -111,7 +111,7 @@ fn a_38_peer_that_falls_silent_is_dropped_with_one_line_that_says_why() {
         let name = raw.name();
         assert_eq!(raw.next_but_heartbeats(), Came::End);
         assert_eq!(
-            log.only_line_with(&name),
+            log.only_line_with(&format!("to {name}: the peer sent")),
             format!(
                 "dropped the connection to {name}: the peer sent nothing for 400ms, not even a \
                  heartbeat: it hangs or is cut off, or it sends none (then see `Liveness::idle_check`)"

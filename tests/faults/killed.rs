@@ -74,7 +74,7 @@ fn a_client_killed_in_the_middle_of_a_request_costs_one_line_and_nobody_else_any
         let name = raw.name();
         raw.send(&request(1, "echo")[..30]);
         drop(raw);
-        let line = log.only_line_with(&name);
+        let line = log.only_line_with(&format!("to {name}: the peer ended"));
         assert_eq!(
             line,
             format!(

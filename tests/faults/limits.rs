@@ -30,7 +30,7 @@ fn an_adapter_that_is_full_refuses_and_keeps_what_it_has() {
         let (name, came) = attempt(server.port());
         assert_eq!(came, Came::End);
         assert_eq!(
-            log.only_line_with(&name),
+            log.only_line_with(&format!("from {name}: there are")),
             format!(
                 "refused a connection from {name}: there are 2 connections already, as many as \
                  `AdapterSettings::connection_limit` allows"

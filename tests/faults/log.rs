@@ -53,7 +53,8 @@ impl Log {
         lines
     }
 
-    /// Waits for the line with a text, and checks that there is one alone.
+    /// Waits for the line with a text, and checks that there is one alone. The port of a peer does not
+    /// tell it apart from all others: tests beside this one use thousands of them.
     pub(crate) fn only_line_with(&self, text: &str) -> String {
         until(&format!("a line with \"{text}\" is logged"), || {
             !self.lines_with(text).is_empty()

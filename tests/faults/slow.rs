@@ -52,7 +52,7 @@ fn a_handshake_that_dribbles_ends_with_the_connect_timeout() {
             assert!(dribble(stream, &bytes) < bytes.len());
             assert!(begun.elapsed() >= ms(400));
             assert_eq!(
-                log.only_line_with(&name),
+                log.only_line_with(&format!("from {name}: its")),
                 format!(
                     "refused a connection from {name}: its TLS handshake or the opening of its \
                      WebSocket was not done within 400ms (`Settings::connect_timeout`)"

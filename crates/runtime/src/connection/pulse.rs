@@ -288,6 +288,11 @@ impl Watch {
             Heartbeats::WhileDispatching | Heartbeats::WhenSilent => self.written,
             Heartbeats::Always => self.heartbeat,
         };
+        if self.holds_back(marks)
+            && since(last) < HELD_BACK_MAX.min(self.rules.idle_timeout / 4 * 3)
+        {
+            return Due::Nothing;
+        }
         // What was seen at a look may be a tick old, and the next look is a tick away.
         if !self.rules.has_heartbeats() || since(last) + 2 * tick <= self.rules.heartbeat_interval {
             return Due::Nothing;
@@ -297,6 +302,21 @@ impl Watch {
         Due::Heartbeat
     }
 }
+
+impl Watch {
+    /// Whether its heartbeats would keep the peer from sending any: Ice 3.7 sends none, even in a long
+    /// dispatch, while it hears of the other side within a quarter of its own timeout (observed:
+    /// 3.7.8). Whoever waits for a reply and hears nothing is therefore silent itself for a while,
+    /// shorter than Ice 3.8 tolerates.
+    fn holds_back(&self, marks: &Marks) -> bool {
+        let is_checked =
+            self.rules.idle_check == IdleCheck::WhileReplyDue && self.rules.has_idle_check();
+        is_checked && marks.is_reply_due && !marks.has_read
+    }
+}
+
+/// How long heartbeats are held back at most: three quarters of what Ice tolerates by default.
+const HELD_BACK_MAX: Duration = Duration::from_secs(45);
 
 /// A look that is later than this, beyond a tick, says that this side stood still.
 const LATE: Duration = Duration::from_millis(100);
@@ -476,5 +496,33 @@ mod tests {
             let counts = [&Marks::default(), &dispatching, &busy].map(|m| count(mode, m));
             assert_eq!(counts, [idle, dispatch, write], "{mode:?}");
         }
+    }
+
+    #[test]
+    fn whoever_waits_and_hears_nothing_is_silent_long_enough_for_ice_to_speak() {
+        let mut now = Instant::now();
+        let mut watch = Watch::new(Liveness::default(), now);
+        let waiting = Marks {
+            is_reply_due: true,
+            ..Marks::default()
+        };
+        let mut dues = Vec::new();
+        for _ in 0..5 {
+            now += TICK;
+            dues.push(watch.look(&waiting, now, TICK));
+        }
+        let quiet = [const { Due::Nothing }; 4];
+        assert_eq!(dues[..4], quiet, "40 s");
+        assert_eq!(
+            dues[4],
+            Due::Heartbeat,
+            "before 60 s, after which Ice 3.8 drops"
+        );
+        let heard = Marks {
+            has_read: true,
+            ..waiting
+        };
+        now += 2 * TICK;
+        assert_eq!(watch.look(&heard, now, TICK), Due::Heartbeat);
     }
 }
