@@ -3,6 +3,7 @@
 mod bidirectional;
 mod blocking;
 mod blocking_combined;
+mod blocking_ends;
 mod blocking_long;
 mod bounds;
 mod close;
