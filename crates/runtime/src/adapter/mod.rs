@@ -1,6 +1,7 @@
 //! Adapters: where servants live, and the endpoints under which they are reached.
 //!
 //! - `accepting.rs`: connections on their way in; `limits.rs`: how many there may be
+//! - `shared.rs`: what all handles and connections of an adapter share
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
 //! - `dispatch.rs`, `origin.rs`: the [`Dispatcher`] trait, and what a request and its response are
@@ -8,44 +9,44 @@
 
 mod accepting;
 mod dispatch;
+mod into_identity;
 mod limits;
 mod locator;
 mod operation_error;
 mod origin;
 mod place;
 mod servants;
+mod shared;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use floe_wire::compression::offer;
-use floe_wire::message::{IncomingRequest, SystemException};
-use floe_wire::reference::{
-    Endpoint, Identity, ParseReferenceError, Reference, Target, parse_endpoints,
-};
+use floe_wire::reference::{Endpoint, Identity, Reference, Target, parse_endpoints};
 use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 pub(crate) use dispatch::Parts;
 pub use dispatch::{
     Current, DispatchFuture, Dispatcher, EventSink, Request, Response, dispatch_fn,
 };
+pub use into_identity::IntoIdentity;
 pub use limits::{AdapterCounts, AdapterSettings};
 pub(crate) use limits::{Admission, Admissions};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
 pub(crate) use origin::Origin;
 pub use place::DispatchPlace;
+pub(crate) use shared::AdapterCore;
 
-use crate::communicator::{Communicator, Core};
+use crate::communicator::Communicator;
 use crate::connection::Connection;
 use crate::error::AdapterError;
 use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
-use crate::transport::{self, Listener, Setup};
+use crate::transport::{self, Setup};
 use limits::Counters;
-use servants::Servants;
+use shared::State;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
 ///
@@ -55,37 +56,6 @@ use servants::Servants;
 pub struct Adapter {
     core: Arc<AdapterCore>,
     communicator: Communicator,
-}
-
-/// What all clones of an adapter share.
-pub(crate) struct AdapterCore {
-    /// Its owner, which is gone when nobody can use the adapter any more.
-    communicator: Weak<Core>,
-    /// Where it listens, with the ports that the system picked.
-    bound: Vec<Endpoint>,
-    /// What goes into proxies; held for a copy.
-    published: RwLock<Vec<Endpoint>>,
-    /// Guards the map of servants; held for a look-up or a change, never across a wait.
-    servants: RwLock<Servants>,
-    /// Changes with the map.
-    servants_version: AtomicU64,
-    limits: AdapterSettings,
-    admissions: Arc<Admissions>,
-    counters: Counters,
-    /// What the dispatches of all its connections together may take.
-    budget: Arc<Semaphore>,
-    budget_len: u32,
-    /// Whether it accepts connections, and so calls from here.
-    is_active: AtomicBool,
-    state: Mutex<State>,
-}
-
-/// Listening sockets before activation, the tasks that accept afterwards.
-#[derive(Default)]
-struct State {
-    listeners: Vec<Box<dyn Listener>>,
-    accepting: Vec<AbortHandle>,
-    is_deactivated: bool,
 }
 
 impl Adapter {
@@ -321,7 +291,8 @@ impl Adapter {
     }
 
     /// Deactivates, waits until the connections are closed and the dispatches of their requests have
-    /// ended, and lets go of the servants. Waits at most the close timeout twice. A servant of this adapter must not wait for it.
+    /// ended, and lets go of the servants. Waits at most the close timeout twice. A servant of this
+    /// adapter must not wait for it.
     pub async fn destroy(&self) {
         let connections = self.connections();
         self.deactivate();
@@ -371,101 +342,6 @@ impl std::fmt::Debug for Adapter {
     }
 }
 
-impl AdapterCore {
-    /// The servant that a request is for.
-    pub(crate) fn find(
-        &self,
-        request: &IncomingRequest,
-    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
-        self.servants().find(request)
-    }
-
-    /// What the dispatches of all its connections together may take: a permit each.
-    pub(crate) fn budget(&self) -> &Arc<Semaphore> {
-        &self.budget
-    }
-
-    /// Whether one of these is an endpoint for streams under which it is reached.
-    fn has_any(&self, endpoints: &[Endpoint]) -> bool {
-        let published = self
-            .published
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        let is_own = |e: &Endpoint| self.bound.contains(e) || published.contains(e);
-        endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
-    }
-
-    /// Waits until no request that came over a connection is in dispatch.
-    async fn idle(&self) {
-        // It fails only if the semaphore is closed, which it never is.
-        let _ = self.budget.acquire_many(self.budget_len).await;
-    }
-
-    /// Whether an object with this reference lives here, and is served.
-    pub(crate) fn is_home_of(&self, reference: &Reference) -> bool {
-        if !self.is_active.load(Ordering::Relaxed) {
-            return false;
-        }
-        match &reference.target {
-            Target::Direct(endpoints) => self.has_any(endpoints),
-            Target::WellKnown => !self.servants().facets(&reference.identity).is_empty(),
-            Target::Indirect { .. } => false,
-        }
-    }
-
-    pub(crate) fn communicator(&self) -> Option<Communicator> {
-        self.communicator.upgrade().map(Communicator::from_core)
-    }
-
-    /// Ends it for good: its servants go, with all that they hold.
-    pub(crate) fn end(&self) {
-        self.deactivate();
-        let ended = std::mem::take(&mut *self.servants_mut());
-        ended.deactivate_locators();
-    }
-
-    pub(crate) fn deactivate(&self) {
-        self.is_active.store(false, Ordering::Relaxed);
-        let deactivated = State {
-            is_deactivated: true,
-            ..State::default()
-        };
-        let state = std::mem::replace(&mut *self.lock_state(), deactivated);
-        for accepting in state.accepting {
-            accepting.abort();
-        }
-    }
-
-    fn is_deactivated(&self) -> bool {
-        self.lock_state().is_deactivated
-    }
-
-    fn servants(&self) -> std::sync::RwLockReadGuard<'_, Servants> {
-        self.servants.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A number that is another one after each change of the servants.
-    pub(crate) fn servants_version(&self) -> u64 {
-        self.servants_version.load(Ordering::Acquire)
-    }
-
-    fn servants_mut(&self) -> std::sync::RwLockWriteGuard<'_, Servants> {
-        let servants = self.servants.write();
-        self.servants_version.fetch_add(1, Ordering::Release);
-        servants.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for AdapterCore {
-    fn drop(&mut self) {
-        self.deactivate();
-    }
-}
-
 fn cannot_listen(endpoint: &Endpoint, error: std::io::Error) -> AdapterError {
     let endpoint = endpoint.to_string();
     match error.kind() {
@@ -474,38 +350,5 @@ fn cannot_listen(endpoint: &Endpoint, error: std::io::Error) -> AdapterError {
             endpoint,
             source: Arc::new(error),
         },
-    }
-}
-
-/// What can stand for an identity: an [`Identity`], or text such as `category/name`.
-pub trait IntoIdentity {
-    /// The identity.
-    ///
-    /// # Errors
-    /// [`ParseReferenceError`] if the text is no identity.
-    fn into_identity(self) -> Result<Identity, ParseReferenceError>;
-}
-
-impl IntoIdentity for Identity {
-    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
-        Ok(self)
-    }
-}
-
-impl IntoIdentity for &Identity {
-    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
-        Ok(self.clone())
-    }
-}
-
-impl IntoIdentity for &str {
-    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
-        self.parse()
-    }
-}
-
-impl IntoIdentity for String {
-    fn into_identity(self) -> Result<Identity, ParseReferenceError> {
-        self.parse()
     }
 }

@@ -1,0 +1,143 @@
+//! What all handles and connections of an adapter share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
+
+use floe_wire::message::{IncomingRequest, SystemException};
+use floe_wire::reference::{Endpoint, Reference, Target};
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+
+use super::Dispatcher;
+use super::limits::{AdapterSettings, Admissions, Counters};
+use super::servants::Servants;
+use crate::communicator::{Communicator, Core};
+use crate::transport::Listener;
+
+/// What all clones of an adapter share.
+pub(crate) struct AdapterCore {
+    /// Its owner, which is gone when nobody can use the adapter any more.
+    pub(super) communicator: Weak<Core>,
+    /// Where it listens, with the ports that the system picked.
+    pub(super) bound: Vec<Endpoint>,
+    /// What goes into proxies; held for a copy.
+    pub(super) published: RwLock<Vec<Endpoint>>,
+    /// Guards the map of servants; held for a look-up or a change, never across a wait.
+    pub(super) servants: RwLock<Servants>,
+    /// Changes with the map.
+    pub(super) servants_version: AtomicU64,
+    pub(super) limits: AdapterSettings,
+    pub(super) admissions: Arc<Admissions>,
+    pub(super) counters: Counters,
+    /// What the dispatches of all its connections together may take.
+    pub(super) budget: Arc<Semaphore>,
+    pub(super) budget_len: u32,
+    /// Whether it accepts connections, and so calls from here.
+    pub(super) is_active: AtomicBool,
+    pub(super) state: Mutex<State>,
+}
+
+/// Listening sockets before activation, the tasks that accept afterwards.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) listeners: Vec<Box<dyn Listener>>,
+    pub(super) accepting: Vec<AbortHandle>,
+    pub(super) is_deactivated: bool,
+}
+
+impl AdapterCore {
+    /// The servant that a request is for.
+    pub(crate) fn find(
+        &self,
+        request: &IncomingRequest,
+    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
+        self.servants().find(request)
+    }
+
+    /// What the dispatches of all its connections together may take: a permit each.
+    pub(crate) fn budget(&self) -> &Arc<Semaphore> {
+        &self.budget
+    }
+
+    /// Whether one of these is an endpoint for streams under which it is reached.
+    pub(super) fn has_any(&self, endpoints: &[Endpoint]) -> bool {
+        let published = self
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_own = |e: &Endpoint| self.bound.contains(e) || published.contains(e);
+        endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
+    }
+
+    /// Waits until no request that came over a connection is in dispatch.
+    pub(super) async fn idle(&self) {
+        // It fails only if the semaphore is closed, which it never is.
+        let _ = self.budget.acquire_many(self.budget_len).await;
+    }
+
+    /// Whether an object with this reference lives here, and is served.
+    pub(crate) fn is_home_of(&self, reference: &Reference) -> bool {
+        if !self.is_active.load(Ordering::Relaxed) {
+            return false;
+        }
+        match &reference.target {
+            Target::Direct(endpoints) => self.has_any(endpoints),
+            Target::WellKnown => !self.servants().facets(&reference.identity).is_empty(),
+            Target::Indirect { .. } => false,
+        }
+    }
+
+    pub(crate) fn communicator(&self) -> Option<Communicator> {
+        self.communicator.upgrade().map(Communicator::from_core)
+    }
+
+    /// Ends it for good: its servants go, with all that they hold.
+    pub(crate) fn end(&self) {
+        self.deactivate();
+        let ended = std::mem::take(&mut *self.servants_mut());
+        ended.deactivate_locators();
+    }
+
+    pub(crate) fn deactivate(&self) {
+        self.is_active.store(false, Ordering::Relaxed);
+        let deactivated = State {
+            is_deactivated: true,
+            ..State::default()
+        };
+        let state = std::mem::replace(&mut *self.lock_state(), deactivated);
+        for accepting in state.accepting {
+            accepting.abort();
+        }
+    }
+
+    pub(super) fn is_deactivated(&self) -> bool {
+        self.lock_state().is_deactivated
+    }
+
+    pub(super) fn servants(&self) -> RwLockReadGuard<'_, Servants> {
+        self.servants.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that is another one after each change of the servants.
+    pub(crate) fn servants_version(&self) -> u64 {
+        self.servants_version.load(Ordering::Acquire)
+    }
+
+    pub(super) fn servants_mut(&self) -> RwLockWriteGuard<'_, Servants> {
+        let servants = self.servants.write();
+        self.servants_version.fetch_add(1, Ordering::Release);
+        servants.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for AdapterCore {
+    fn drop(&mut self) {
+        self.deactivate();
+    }
+}
