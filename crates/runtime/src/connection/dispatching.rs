@@ -4,36 +4,26 @@
 //! replies of one read leave in one write. What a request is made of comes back with its response and
 //! becomes the next request, so that what is common to the requests of a read is not counted for each.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use floe_wire::message::{
-    IncomingBatch, IncomingRequest, IncomingRun, Next, Outcome, RequestFailed, SystemException,
-    reply,
+    IncomingBatch, IncomingRequest, IncomingRun, Next, RequestFailed, SystemException,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
-use super::collecting::{Collecting, reason};
+use super::Connection;
+use super::budget::Budget;
+use super::collecting::Collecting;
 use super::found::Found;
+use super::lasting::{finish, finish_batch, panicked};
+use super::replying::encode_exception;
 use super::spare::{self, Spare};
-use super::{Connection, Shared};
-use crate::adapter::{AdapterCore, DispatchPlace, Dispatcher, Origin, Parts, Request, Response};
+use crate::adapter::{AdapterCore, DispatchPlace, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
-use crate::settings::Settings;
 
 /// Replies of one read that are collected before they are written, in bytes.
 const REPLIES_MAX: usize = 64 * 1024;
-/// A permit of the budget stands for so many bytes of requests.
-const PERMIT_LEN: usize = 1024;
-/// Permits that every dispatch takes, whatever its length.
-const PERMITS_MIN: u32 = 16;
-/// How long each request waits once dispatches have stalled.
-const STALLED_WAIT: Duration = Duration::from_millis(100);
-
 thread_local! {
     /// What dispatching needs, of connections that wait.
     static SPARE: Spare<(Vec<u8>, Vec<u8>, DispatchPlace)> = const { Spare::new(Vec::new()) };
@@ -53,16 +43,7 @@ pub(super) struct Dispatching {
     found: Found,
     collecting: Collecting,
     place: DispatchPlace,
-    /// Bounds the dispatches under way in number and in bytes. There must be enough of it before the
-    /// first poll: a dispatch that has been polled may hold what others wait for, and must not wait
-    /// here.
-    budget: Arc<Semaphore>,
-    budget_len: u32,
-    /// A share of what the dispatches of all connections of the adapter may take, for the next
-    /// dispatch. It is kept from one to the next as long as nobody waits for it.
-    adapter_permit: Option<OwnedSemaphorePermit>,
-    /// Whether none of the budget came back for so long that requests were refused.
-    is_stalled: bool,
+    budget: Budget,
 }
 
 /// Requests that arrived together, to be dispatched one after another.
@@ -96,8 +77,7 @@ impl Requests for IncomingBatch {
 impl Dispatching {
     pub(super) fn new(connection: Arc<Connection>) -> Self {
         Self {
-            budget: connection.dispatches.clone(),
-            budget_len: budget_len(&connection.settings),
+            budget: Budget::of(&connection),
             connection,
             replies: Vec::new(),
             reply_count: 0,
@@ -107,8 +87,6 @@ impl Dispatching {
             found: Found::default(),
             collecting: Collecting::default(),
             place: DispatchPlace::default(),
-            adapter_permit: None,
-            is_stalled: false,
         }
     }
 
@@ -124,7 +102,7 @@ impl Dispatching {
                 self.take_back(parts);
                 continue;
             }
-            if !self.take_adapter_permit(&parts) {
+            if !self.budget.take_of_adapter(&parts) {
                 Box::pin(self.wait_for_adapter(&parts)).await;
             }
             self.dispatch(parts, share, &run);
@@ -142,8 +120,8 @@ impl Dispatching {
                     continue;
                 }
             };
-            let share = self.share_of(parts.current.request.parameters_len());
-            if !self.has_budget(share) || !self.take_adapter_permit(&parts) {
+            let share = self.budget.share_of(parts.current.request.parameters_len());
+            if !self.has_budget(share) || !self.budget.take_of_adapter(&parts) {
                 return Some((parts, share));
             }
             self.dispatch(parts, share, run);
@@ -162,27 +140,27 @@ impl Dispatching {
                 let connection = self.connection.clone();
                 let place = std::mem::take(&mut self.place);
                 let asked = run.last().filter(|request| !request.id().is_oneway());
-                let finish = finish(connection, asked, place, self.permit(share));
+                let finish = finish(connection, asked, place, self.budget.permit(share));
                 self.connection.tasks.spawn(finish);
             }
         }
-        self.give_way();
+        self.budget.give_way();
     }
 
     /// Dispatches the requests of a batch one after another, the next when the one before is done.
     pub(super) async fn batch(&mut self, mut batch: IncomingBatch) {
         self.equip();
-        let share = self.share_of(batch.byte_len());
+        let share = self.budget.share_of(batch.byte_len());
         let sender = self.connection.sender();
         if self.has_budget(share) {
-            self.is_stalled = false;
+            self.budget.end_stall();
         } else {
             Box::pin(self.wait_for_budget(share, false)).await;
         }
         let mut first = None;
         loop {
             match self.batch_at_once(first.take(), &mut batch) {
-                Stop::End => return self.give_way(),
+                Stop::End => return self.budget.give_way(),
                 Stop::Waiting(parts) => {
                     Box::pin(self.wait_for_adapter(&parts)).await;
                     first = Some(parts);
@@ -190,7 +168,8 @@ impl Dispatching {
                 Stop::Running => {
                     let connection = self.connection.clone();
                     let place = std::mem::take(&mut self.place);
-                    let finish = finish_batch(connection, place, batch, sender, self.permit(share));
+                    let finish =
+                        finish_batch(connection, place, batch, sender, self.budget.permit(share));
                     return self.connection.tasks.spawn(finish);
                 }
             }
@@ -208,7 +187,7 @@ impl Dispatching {
                     None => return Stop::End,
                 },
             };
-            if !self.take_adapter_permit(&parts) {
+            if !self.budget.take_of_adapter(&parts) {
                 return Stop::Waiting(parts);
             }
             let Some(polled) = self.begin(parts) else {
@@ -227,7 +206,7 @@ impl Dispatching {
         self.hand_over();
         self.collecting.forget();
         self.found.forget();
-        self.adapter_permit = None;
+        self.budget.let_go_of_adapter();
         if let Some(spare) = &mut self.spare {
             spare.servant = None;
             spare.current.request.forget();
@@ -271,7 +250,7 @@ impl Dispatching {
         let version = self.connection.adapter_version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.spare = None;
-            self.adapter_permit = None;
+            self.budget.let_go_of_adapter();
             self.hand_over();
             self.collecting.forget();
             self.found.forget();
@@ -355,15 +334,9 @@ impl Dispatching {
         }
     }
 
-    /// How much of the budget requests of this length take.
-    fn share_of(&self, len: usize) -> u32 {
-        let share = u32::try_from(len / PERMIT_LEN).unwrap_or(u32::MAX);
-        share.saturating_add(PERMITS_MIN).min(self.budget_len)
-    }
-
     /// Whether there is as much of the budget, and room for a reply. Nobody else takes of it.
     fn has_budget(&self, share: u32) -> bool {
-        self.replies.len() <= REPLIES_MAX && self.budget.available_permits() >= share as usize
+        self.replies.len() <= REPLIES_MAX && self.budget.has(share)
     }
 
     /// Waits until there is. If none comes back for as long as a stall may last, the request may be
@@ -375,63 +348,23 @@ impl Dispatching {
                 return Some(refusal);
             }
         }
-        self.is_stalled = false;
+        self.budget.end_stall();
         None
     }
 
     /// Whether there is enough of the budget before a stall has lasted too long. What is answered
     /// already leaves first.
     async fn budget_comes(&mut self, share: u32) -> bool {
-        self.adapter_permit = None;
+        self.budget.let_go_of_adapter();
         self.flush().await;
-        let acquired = self.budget.acquire_many(share);
-        let limit = self.connection.settings.dispatch_stall_timeout;
-        let limit = match self.is_stalled {
-            true => limit.min(STALLED_WAIT),
-            false => limit,
-        };
-        let has_come = timeout(limit, acquired).await.is_ok();
-        if !has_come && !self.is_stalled {
-            self.connection.warn_of_stall();
-        }
-        self.is_stalled = !has_come;
-        has_come
-    }
-
-    /// Takes a share of the adapter's budget, unless it is there already; false if there is none
-    /// left.
-    fn take_adapter_permit(&mut self, parts: &Parts) -> bool {
-        if self.adapter_permit.is_none() {
-            let budget = parts.current.origin.adapter().budget();
-            self.adapter_permit = budget.clone().try_acquire_owned().ok();
-        }
-        self.adapter_permit.is_some()
+        self.budget.comes(&self.connection, share).await
     }
 
     /// Waits for it. The connection's own share comes first, so that nobody waits with a share of
     /// what others wait for.
     async fn wait_for_adapter(&mut self, parts: &Parts) {
         self.flush().await;
-        let budget = parts.current.origin.adapter().budget();
-        let permit = budget.clone().acquire_owned().await;
-        self.adapter_permit = Some(permit.expect("the semaphore is never closed"));
-    }
-
-    /// Lets another connection have the share of the adapter if it is the last one: it is as if each
-    /// dispatch took one of its own.
-    fn give_way(&mut self) {
-        let is_last =
-            |permit: &mut OwnedSemaphorePermit| permit.semaphore().available_permits() == 0;
-        self.adapter_permit.take_if(is_last);
-    }
-
-    /// What a dispatch holds that goes on: a share of the budget that was waited for, too.
-    fn permit(&mut self, share: u32) -> Permit {
-        let permit = self.budget.clone().try_acquire_many_owned(share);
-        Permit {
-            _connection: permit.expect("there was enough, and nobody else takes of it"),
-            _adapter: self.adapter_permit.take(),
-        }
+        self.budget.wait_for_adapter(parts).await;
     }
 
     fn reply(&mut self, response: Response) {
@@ -478,180 +411,11 @@ impl Dispatching {
     }
 }
 
-/// What bounds the dispatches of a connection: permits, as many as [`budget_len`] says.
-pub(super) fn budget(settings: &Settings) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(budget_len(settings) as usize))
-}
-
-pub(super) fn budget_len(settings: &Settings) -> u32 {
-    let limit = u32::try_from(settings.dispatch_limit.max(1)).unwrap_or(u32::MAX);
-    let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
-    limit.saturating_mul(PERMITS_MIN).min(most)
-}
-
-/// What a dispatch holds of the budgets of its connection and its adapter.
-struct Permit {
-    _connection: OwnedSemaphorePermit,
-    _adapter: Option<OwnedSemaphorePermit>,
-}
-
 impl Connection {
-    /// Says that nothing is read any more.
-    fn warn_of_stall(&self) {
-        tracing::warn!(
-            "the connection to {} is not read: as many requests are in dispatch as \
-             `Settings::dispatch_limit` ({}) allows, and none has ended for {:?}",
-            self.peer,
-            self.settings.dispatch_limit,
-            self.settings.dispatch_stall_timeout
-        );
-    }
-
-    /// What a request is refused with that has waited for dispatches as long as it may, if they may
-    /// be waiting for what stands behind it: replies to requests of this side.
-    fn refuse_nested(&self) -> Option<SystemException> {
-        let due = self.lock().machine.in_flight();
-        (due > 0).then(|| {
-            let limit = self.settings.dispatch_limit;
-            SystemException::UnknownException(format!(
-                "not dispatched: {limit} requests of this connection are in dispatch, the most \
-                 (`Settings::dispatch_limit`), none ended for {:?}, and {due} replies that they may \
-                 wait for stand behind this request: nest calls less deeply or raise the limit",
-                self.settings.dispatch_stall_timeout
-            ))
-        })
-    }
-
     /// Whose requests it carries, while they exist.
     pub(crate) fn owner(&self) -> Option<(Arc<AdapterCore>, Communicator)> {
         let adapter = self.adapter()?;
         let communicator = adapter.communicator()?;
         Some((adapter, communicator))
     }
-
-    /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty
-    /// afterwards, and may have another allocation. Whether there is room for more.
-    fn send_replies(self: &Arc<Self>, replies: &mut Vec<u8>, twoway_count: usize) -> bool {
-        let mut shared = self.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        if machine.is_closed() {
-            replies.clear();
-            return true;
-        }
-        self.compress_stream(replies);
-        output.append_replies(replies);
-        for _ in 0..twoway_count {
-            machine.handle_dispatched(output.pending());
-        }
-        let has_room = output.replies_len() <= self.settings.output_limit;
-        let batch = output.take();
-        drop(shared);
-        if let Some(batch) = batch {
-            self.write(batch);
-        }
-        has_room
-    }
-
-    async fn wait_for_reply_room(&self) {
-        let limit = self.settings.output_limit;
-        if self.lock().output.replies_len() > limit {
-            self.wait_for_output(|shared| shared.output.replies_len() <= limit)
-                .await;
-        }
-    }
-}
-
-/// Waits for a dispatch that was not done at once, and sends its reply.
-async fn finish(
-    connection: Arc<Connection>,
-    asked: Option<IncomingRequest>,
-    mut place: DispatchPlace,
-    _permit: Permit,
-) {
-    let result = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
-    if let Some(request) = &asked {
-        let mut reply = encode_reply(request, result);
-        connection.compress_reply(request, &mut reply);
-        connection.wait_for_reply_room().await;
-        connection.send_replies(&mut reply, 1);
-    }
-}
-
-/// Waits for a dispatch of a batch, and for all that come after it.
-async fn finish_batch(
-    connection: Arc<Connection>,
-    mut place: DispatchPlace,
-    batch: IncomingBatch,
-    sender: Option<String>,
-    _permit: Permit,
-) {
-    // Nobody waits for an answer to a request of a batch.
-    let _ = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
-    for request in batch {
-        if begin_alone(&connection, request, sender.clone(), &mut place).is_some() {
-            let _ = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
-        }
-    }
-}
-
-/// Starts the dispatch of a request apart from those of a read.
-fn begin_alone(
-    connection: &Arc<Connection>,
-    request: IncomingRequest,
-    sender: Option<String>,
-    place: &mut DispatchPlace,
-) -> Option<()> {
-    let origin = Origin::of_sender(connection, sender)?;
-    let dispatcher = origin.adapter().find(&request).ok()?;
-    begin_dispatch(dispatcher, Request::new(request, origin), place).ok()
-}
-
-/// Starts a dispatch; a panic of the servant is a failure of that request alone.
-pub(crate) fn begin_dispatch(
-    dispatcher: Arc<dyn Dispatcher>,
-    request: Request,
-    place: &mut DispatchPlace,
-) -> Result<(), SystemException> {
-    catch_unwind(AssertUnwindSafe(|| dispatcher.dispatch_in(request, place)))
-        .map_err(|panic| panicked(&*panic))
-}
-
-/// Polls a dispatch; a panic of the servant is a failure of that request alone.
-pub(crate) fn poll_dispatch(
-    place: &mut DispatchPlace,
-    context: &mut Context<'_>,
-) -> Poll<Result<Response, SystemException>> {
-    catch_unwind(AssertUnwindSafe(|| place.poll(context)))
-        .unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> SystemException {
-    let reason = reason(panic);
-    tracing::error!("a servant panicked: {reason}");
-    SystemException::UnknownException(format!("the servant panicked: {reason}"))
-}
-
-/// The bytes of the reply; meaningless for a oneway request.
-pub(crate) fn encode_reply(
-    request: &IncomingRequest,
-    result: Result<Response, SystemException>,
-) -> Vec<u8> {
-    match result {
-        Ok(response) => response.into_parts().buffer,
-        Err(exception) => encode_exception(request, exception),
-    }
-}
-
-fn encode_exception(request: &IncomingRequest, exception: SystemException) -> Vec<u8> {
-    let exception = exception.with_target(&request.target());
-    let mut buffer = Vec::new();
-    let written = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    if let Err(error) = written {
-        let exception = SystemException::UnknownLocalException(error.to_string());
-        // A short text always has an encoding.
-        let _ = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    }
-    buffer
 }

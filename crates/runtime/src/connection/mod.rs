@@ -6,9 +6,10 @@
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
 //! - `here.rs`: which connections a thread keeps from being read
-//! - `pulse.rs`: heartbeats, and what ends a silent or unused connection
+//! - `pulse.rs`, `watch.rs`: heartbeats, and what ends a silent or unused connection
 //! - `slot.rs`, `settled.rs`: where a caller waits for its reply, and for the connection
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
+//! - `budget.rs`, `lasting.rs`, `replying.rs`: what dispatches may take, those that last, and replies
 //! - `spare.rs`: buffers that threads keep for the next connection that reads
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
@@ -17,19 +18,22 @@
 //! Whoever has something to send encodes it straight into the output buffer and, if nobody else is
 //! writing, writes it.
 
+mod budget;
 pub(crate) mod burst;
 mod collecting;
 mod compressing;
-pub(crate) mod dispatching;
+mod dispatching;
 mod driver;
 mod found;
 pub(crate) mod handle;
 mod here;
 mod input;
+pub(crate) mod lasting;
 mod output;
 pub(crate) mod pool;
 mod pulse;
 mod reading;
+pub(crate) mod replying;
 mod sending;
 mod settled;
 mod slot;
@@ -38,6 +42,7 @@ mod spare;
 mod turn;
 #[cfg(unix)]
 mod turns;
+mod watch;
 mod writing;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -189,7 +194,7 @@ impl Connection {
             polling_micros: AtomicU32::new(micros(communicator.settings().polling)),
             is_active: AtomicBool::new(role == Role::Server),
             pulse: Pulse::new(liveness),
-            dispatches: dispatching::budget(communicator.settings()),
+            dispatches: budget::budget(communicator.settings()),
             admission: Mutex::new(admission),
             settled: Settled::new(role == Role::Server),
             settings: communicator.settings().clone(),
@@ -405,7 +410,7 @@ impl Connection {
 
     /// Whether a dispatch is under way that was not done where it was read, oneway or twoway.
     fn is_dispatching(&self) -> bool {
-        self.dispatches.available_permits() < dispatching::budget_len(&self.settings) as usize
+        self.dispatches.available_permits() < budget::budget_len(&self.settings) as usize
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

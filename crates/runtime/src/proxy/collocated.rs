@@ -20,7 +20,8 @@ use super::Proxy;
 use crate::adapter::{AdapterCore, DispatchPlace, Origin, Request, Response};
 use crate::communicator::Communicator;
 use crate::connection::Failure;
-use crate::connection::dispatching::{begin_dispatch, encode_reply, poll_dispatch};
+use crate::connection::lasting::{begin_dispatch, poll_dispatch};
+use crate::connection::replying::encode_reply;
 use crate::error::LocalError;
 
 /// Dispatches in place inside one another; deeper ones become tasks, so that no stack overflows.

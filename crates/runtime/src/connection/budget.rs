@@ -1,0 +1,158 @@
+//! What dispatches may take: of their connection in number and in bytes, and of their adapter.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use floe_wire::message::SystemException;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::Connection;
+use crate::adapter::Parts;
+use crate::settings::Settings;
+
+/// A permit of the budget stands for so many bytes of requests.
+const PERMIT_LEN: usize = 1024;
+/// Permits that every dispatch takes, whatever its length.
+const PERMITS_MIN: u32 = 16;
+/// How long each request waits once dispatches have stalled.
+const STALLED_WAIT: Duration = Duration::from_millis(100);
+
+/// What the dispatches of one connection may still take.
+pub(super) struct Budget {
+    /// Bounds the dispatches under way in number and in bytes. There must be enough of it before the
+    /// first poll: a dispatch that has been polled may hold what others wait for, and must not wait
+    /// here.
+    own: Arc<Semaphore>,
+    own_len: u32,
+    /// A share of what the dispatches of all connections of the adapter may take, for the next
+    /// dispatch. It is kept from one to the next as long as nobody waits for it.
+    adapter_permit: Option<OwnedSemaphorePermit>,
+    /// Whether none of the budget came back for so long that requests were refused.
+    is_stalled: bool,
+}
+
+impl Budget {
+    pub(super) fn of(connection: &Connection) -> Self {
+        Self {
+            own: connection.dispatches.clone(),
+            own_len: budget_len(&connection.settings),
+            adapter_permit: None,
+            is_stalled: false,
+        }
+    }
+
+    /// How much of the budget requests of this length take.
+    pub(super) fn share_of(&self, len: usize) -> u32 {
+        let share = u32::try_from(len / PERMIT_LEN).unwrap_or(u32::MAX);
+        share.saturating_add(PERMITS_MIN).min(self.own_len)
+    }
+
+    /// Whether there is as much. Nobody else takes of it.
+    pub(super) fn has(&self, share: u32) -> bool {
+        self.own.available_permits() >= share as usize
+    }
+
+    /// Whether as much comes back before a stall has lasted too long.
+    pub(super) async fn comes(&mut self, connection: &Connection, share: u32) -> bool {
+        let acquired = self.own.acquire_many(share);
+        let limit = connection.settings.dispatch_stall_timeout;
+        let limit = match self.is_stalled {
+            true => limit.min(STALLED_WAIT),
+            false => limit,
+        };
+        let has_come = timeout(limit, acquired).await.is_ok();
+        if !has_come && !self.is_stalled {
+            connection.warn_of_stall();
+        }
+        self.is_stalled = !has_come;
+        has_come
+    }
+
+    pub(super) fn end_stall(&mut self) {
+        self.is_stalled = false;
+    }
+
+    /// Takes a share of the adapter's budget, unless it is there already; false if there is none
+    /// left.
+    pub(super) fn take_of_adapter(&mut self, parts: &Parts) -> bool {
+        if self.adapter_permit.is_none() {
+            let budget = parts.current.origin.adapter().budget();
+            self.adapter_permit = budget.clone().try_acquire_owned().ok();
+        }
+        self.adapter_permit.is_some()
+    }
+
+    /// Waits for a share of the adapter's budget.
+    pub(super) async fn wait_for_adapter(&mut self, parts: &Parts) {
+        let budget = parts.current.origin.adapter().budget();
+        let permit = budget.clone().acquire_owned().await;
+        self.adapter_permit = Some(permit.expect("the semaphore is never closed"));
+    }
+
+    pub(super) fn let_go_of_adapter(&mut self) {
+        self.adapter_permit = None;
+    }
+
+    /// Lets another connection have the share of the adapter if it is the last one: it is as if each
+    /// dispatch took one of its own.
+    pub(super) fn give_way(&mut self) {
+        let is_last =
+            |permit: &mut OwnedSemaphorePermit| permit.semaphore().available_permits() == 0;
+        self.adapter_permit.take_if(is_last);
+    }
+
+    /// What a dispatch holds that goes on: a share of the budget that was waited for, too.
+    pub(super) fn permit(&mut self, share: u32) -> Permit {
+        let permit = self.own.clone().try_acquire_many_owned(share);
+        Permit {
+            _connection: permit.expect("there was enough, and nobody else takes of it"),
+            _adapter: self.adapter_permit.take(),
+        }
+    }
+}
+
+/// What bounds the dispatches of a connection: permits, as many as [`budget_len`] says.
+pub(super) fn budget(settings: &Settings) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(budget_len(settings) as usize))
+}
+
+pub(super) fn budget_len(settings: &Settings) -> u32 {
+    let limit = u32::try_from(settings.dispatch_limit.max(1)).unwrap_or(u32::MAX);
+    let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
+    limit.saturating_mul(PERMITS_MIN).min(most)
+}
+
+/// What a dispatch holds of the budgets of its connection and its adapter.
+pub(super) struct Permit {
+    _connection: OwnedSemaphorePermit,
+    _adapter: Option<OwnedSemaphorePermit>,
+}
+
+impl Connection {
+    /// Says that nothing is read any more.
+    fn warn_of_stall(&self) {
+        tracing::warn!(
+            "the connection to {} is not read: as many requests are in dispatch as \
+             `Settings::dispatch_limit` ({}) allows, and none has ended for {:?}",
+            self.peer,
+            self.settings.dispatch_limit,
+            self.settings.dispatch_stall_timeout
+        );
+    }
+
+    /// What a request is refused with that has waited for dispatches as long as it may, if they may
+    /// be waiting for what stands behind it: replies to requests of this side.
+    pub(super) fn refuse_nested(&self) -> Option<SystemException> {
+        let due = self.lock().machine.in_flight();
+        (due > 0).then(|| {
+            let limit = self.settings.dispatch_limit;
+            SystemException::UnknownException(format!(
+                "not dispatched: {limit} requests of this connection are in dispatch, the most \
+                 (`Settings::dispatch_limit`), none ended for {:?}, and {due} replies that they may \
+                 wait for stand behind this request: nest calls less deeply or raise the limit",
+                self.settings.dispatch_stall_timeout
+            ))
+        })
+    }
+}
