@@ -24,6 +24,9 @@ const REQUESTS_START: usize = HEADER_LEN + 4;
 #[derive(Debug, Default)]
 pub struct BatchWriter {
     buffer: Vec<u8>,
+    /// Where the last whole request ends; 0 if there is none. What stands behind it is what a panic
+    /// left of another one.
+    end: usize,
     count: i32,
     /// Of the message before, for this one will be as long; bounded by [`CAPACITY_MAX`].
     capacity: usize,
@@ -103,16 +106,12 @@ impl BatchWriter {
 
     /// Length of the message in bytes; 0 if there is no request.
     pub fn message_len(&self) -> usize {
-        if self.count == 0 {
-            0
-        } else {
-            self.buffer.len()
-        }
+        self.end
     }
 
     /// Forgets all requests; how many there were.
     pub fn discard(&mut self) -> usize {
-        self.buffer.clear();
+        self.end = 0;
         std::mem::take(&mut self.count) as usize
     }
 
@@ -122,6 +121,7 @@ impl BatchWriter {
             return None;
         }
         let mut message = std::mem::take(&mut self.buffer);
+        message.truncate(std::mem::take(&mut self.end));
         self.capacity = message.len().min(CAPACITY_MAX);
         message[HEADER_LEN..REQUESTS_START].copy_from_slice(&self.count.to_le_bytes());
         self.count = 0;
@@ -135,14 +135,10 @@ impl BatchWriter {
         len_max: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
     ) -> Result<Option<Vec<u8>>, EncodeError> {
-        self.begin();
-        let start = self.buffer.len();
+        let start = self.begin();
         let written = write(&mut self.buffer);
         let len = self.buffer.len() - start;
-        if let Err(error) = written.and_then(|()| check_len(len)) {
-            self.buffer.truncate(start);
-            return Err(error);
-        }
+        written.and_then(|()| check_len(len))?;
         let is_over = self.buffer.len() > len_max.min(LEN_MAX);
         let mut full = None;
         if is_over && self.count > 0 {
@@ -151,17 +147,22 @@ impl BatchWriter {
             self.begin();
             self.buffer.extend_from_slice(&last);
         }
+        self.end = self.buffer.len();
         self.count += 1;
         Ok(full)
     }
 
-    /// Makes sure that there is a header.
-    fn begin(&mut self) {
+    /// Makes sure that there is a header, and nothing but whole requests behind it; gives the place
+    /// of the next one.
+    #[inline]
+    fn begin(&mut self) -> usize {
+        self.buffer.truncate(self.end);
         if self.buffer.is_empty() {
             self.buffer.reserve(self.capacity);
             begin_message(&mut self.buffer, MessageType::BatchRequest);
             self.buffer.extend_from_slice(&[0; 4]);
         }
+        self.buffer.len()
     }
 }
 
@@ -243,3 +244,55 @@ impl Iterator for IncomingBatch {
 }
 
 impl ExactSizeIterator for IncomingBatch {}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use bytes::BytesMut;
+
+    use super::*;
+    use crate::message::OperationMode;
+    use crate::reference::Identity;
+
+    fn push(batch: &mut BatchWriter, encapsulation: impl FnOnce(&mut Encoder<'_>)) {
+        let target = Target::new(&Identity::new("object"), "");
+        let context = crate::message::Context::new();
+        let head = RequestHead {
+            target: &target,
+            operation: "run",
+            mode: OperationMode::Normal,
+            context: &context,
+        };
+        let full = batch.push_head(&head, LEN_MAX, encapsulation);
+        assert!(full.expect("it has an encoding").is_none());
+    }
+
+    fn nothing(encoder: &mut Encoder<'_>) {
+        encoder.bytes(&[6, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn a_panic_in_the_middle_of_a_request_leaves_nothing_of_it() {
+        for request_count in [0, 1] {
+            let mut batch = BatchWriter::default();
+            (0..request_count).for_each(|_| push(&mut batch, nothing));
+            let len = batch.message_len();
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                push(&mut batch, |encoder| {
+                    encoder.bytes(&[6, 0, 0]);
+                    panic!("in the middle")
+                });
+            }));
+            assert!(panicked.is_err());
+            assert_eq!((batch.count(), batch.message_len()), (request_count, len));
+            push(&mut batch, nothing);
+            let message = batch.finish().expect("it has requests");
+            let mut input = BytesMut::from(&message[..]);
+            let message = Message::split(&mut input, LEN_MAX);
+            let message = message.expect("a good header").expect("a whole message");
+            let requests = IncomingBatch::parse(&message).expect("whole requests");
+            assert_eq!(requests.count(), request_count + 1);
+        }
+    }
+}
