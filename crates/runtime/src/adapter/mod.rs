@@ -163,9 +163,8 @@ impl Adapter {
         if identity.name.is_empty() {
             return Err(AdapterError::EmptyIdentity);
         }
-        self.core
-            .servants_mut()
-            .add(&identity, facet, Arc::new(servant))?;
+        let servant: Arc<dyn Dispatcher> = Arc::new(servant);
+        self.core.servants_mut().add(&identity, facet, &servant)?;
         Ok(self.proxy_with_facet(identity, facet))
     }
 
@@ -179,19 +178,20 @@ impl Adapter {
         category: &str,
         servant: impl Dispatcher,
     ) -> Result<(), AdapterError> {
-        self.core
-            .servants_mut()
-            .add_default(category, Arc::new(servant))
+        let servant: Arc<dyn Dispatcher> = Arc::new(servant);
+        self.core.servants_mut().add_default(category, &servant)
     }
 
     /// Removes the servant of an identity's facet; whether there was one.
     pub fn remove(&self, identity: &Identity, facet: &str) -> bool {
-        self.core.servants_mut().remove(identity, facet)
+        let removed = self.core.servants_mut().remove(identity, facet);
+        removed.is_some()
     }
 
     /// Removes the default servant of a category; whether there was one.
     pub fn remove_default(&self, category: &str) -> bool {
-        self.core.servants_mut().remove_default(category)
+        let removed = self.core.servants_mut().remove_default(category);
+        removed.is_some()
     }
 
     /// Removes the servants of all facets of an identity, and gives them with their facets.
@@ -230,8 +230,8 @@ impl Adapter {
         category: &str,
         locator: impl ServantLocator,
     ) -> Result<(), AdapterError> {
-        let mut servants = self.core.servants_mut();
-        servants.add_locator(category, Arc::new(locator))
+        let locator: Arc<dyn ServantLocator> = Arc::new(locator);
+        self.core.servants_mut().add_locator(category, &locator)
     }
 
     /// Removes the locator of a category and deactivates it; whether there was one.

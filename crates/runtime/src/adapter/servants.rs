@@ -18,6 +18,9 @@ use crate::pipeline::{DispatchInterceptor, NextDispatch};
 /// A request goes to the servant of its identity and facet, else to the default servant of its
 /// category, else to that of the empty category, else to the locator of its category, else to that
 /// of the empty category.
+///
+/// It is changed under a lock. Nothing of the user's is dropped here, for what its drop does may be
+/// to look at this again.
 #[derive(Default)]
 pub(crate) struct Servants {
     /// Those of identities without a category: nearly all.
@@ -40,7 +43,7 @@ impl Servants {
         &mut self,
         identity: &Identity,
         facet: &str,
-        servant: Arc<dyn Dispatcher>,
+        servant: &Arc<dyn Dispatcher>,
     ) -> Result<(), AdapterError> {
         let names = match &*identity.category {
             "" => &mut self.uncategorized,
@@ -54,14 +57,14 @@ impl Servants {
             };
             return Err(AdapterError::AlreadyRegistered { what });
         }
-        facets.push((facet.to_owned(), servant));
+        facets.push((facet.to_owned(), servant.clone()));
         Ok(())
     }
 
     pub(super) fn add_default(
         &mut self,
         category: &str,
-        servant: Arc<dyn Dispatcher>,
+        servant: &Arc<dyn Dispatcher>,
     ) -> Result<(), AdapterError> {
         match self.defaults.entry(category.to_owned()) {
             Entry::Occupied(_) => {
@@ -69,33 +72,32 @@ impl Servants {
                 Err(AdapterError::AlreadyRegistered { what })
             }
             Entry::Vacant(entry) => {
-                entry.insert(servant);
+                entry.insert(servant.clone());
                 Ok(())
             }
         }
     }
 
-    pub(super) fn remove(&mut self, identity: &Identity, facet: &str) -> bool {
-        let Some(names) = self.names_mut(&identity.category) else {
-            return false;
-        };
-        let Some(facets) = names.get_mut(&identity.name) else {
-            return false;
-        };
-        let count = facets.len();
-        facets.retain(|(known, _)| known != facet);
-        let is_removed = facets.len() < count;
+    pub(super) fn remove(
+        &mut self,
+        identity: &Identity,
+        facet: &str,
+    ) -> Option<Arc<dyn Dispatcher>> {
+        let names = self.names_mut(&identity.category)?;
+        let facets = names.get_mut(&identity.name)?;
+        let at = facets.iter().position(|(known, _)| known == facet)?;
+        let (_, removed) = facets.remove(at);
         if facets.is_empty() {
             names.remove(&identity.name);
         }
         if names.is_empty() {
             self.by_category.remove(&identity.category);
         }
-        is_removed
+        Some(removed)
     }
 
-    pub(super) fn remove_default(&mut self, category: &str) -> bool {
-        self.defaults.remove(category).is_some()
+    pub(super) fn remove_default(&mut self, category: &str) -> Option<Arc<dyn Dispatcher>> {
+        self.defaults.remove(category)
     }
 
     /// Removes all facets of an identity.
@@ -124,7 +126,7 @@ impl Servants {
     pub(super) fn add_locator(
         &mut self,
         category: &str,
-        locator: Arc<dyn ServantLocator>,
+        locator: &Arc<dyn ServantLocator>,
     ) -> Result<(), AdapterError> {
         match self.locators.entry(category.to_owned()) {
             Entry::Occupied(_) => {
@@ -132,7 +134,7 @@ impl Servants {
                 Err(AdapterError::AlreadyRegistered { what })
             }
             Entry::Vacant(entry) => {
-                entry.insert(locator);
+                entry.insert(locator.clone());
                 Ok(())
             }
         }

@@ -103,10 +103,13 @@ impl Connection {
 
     /// Whom heartbeats of the peer are told.
     pub(crate) fn set_heartbeat_listener(&self, listener: Option<Arc<Listener>>) {
-        *self.pulse.listener() = listener;
+        // Dropped when nothing is locked: the listener before may hold the last of anything.
+        let mut before = std::mem::replace(&mut *self.pulse.listener(), listener);
+        drop(before);
         if self.lock().machine.is_closed() {
             // None will come, and what it holds shall go.
-            *self.pulse.listener() = None;
+            before = self.pulse.listener().take();
+            drop(before);
         }
     }
 
