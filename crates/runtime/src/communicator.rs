@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use floe_wire::reference::{ParseReferenceError, Reference, parse_endpoints};
 use tokio::runtime::{EnterGuard, Handle};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -17,6 +17,7 @@ use crate::blocking::background;
 use crate::complaints::Complaints;
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
+use crate::deadline;
 use crate::error::{AdapterError, InvokeError};
 use crate::heartbeat::Heartbeat;
 use crate::implicit::ImplicitContext;
@@ -151,7 +152,7 @@ impl Communicator {
             Some(runtime) if !was_shut_down => {
                 let (core, limit) = (self.core.clone(), self.core.settings.close_timeout);
                 runtime.spawn(async move {
-                    let _ = timeout(2 * limit, core.tracker.wait()).await;
+                    let _ = timeout(limit.saturating_mul(2), core.tracker.wait()).await;
                     core.end_adapters();
                 });
             }
@@ -227,7 +228,7 @@ impl Communicator {
     }
 
     async fn finish_shutdown(&self) {
-        let deadline = Instant::now() + 2 * self.core.settings.close_timeout;
+        let deadline = deadline::after(self.core.settings.close_timeout.saturating_mul(2));
         for connection in self.core.live_connections() {
             if timeout_at(deadline, connection.closed()).await.is_err() {
                 connection.abort("the communicator was shut down".to_owned());

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::communicator::Core;
 use crate::connection::Connection;
+use crate::liveness::TICK_MAX;
 
 /// The heartbeat of a communicator; it ends when this is dropped.
 pub(crate) struct Heartbeat {
@@ -58,7 +59,7 @@ impl Tick {
     fn renew(&self, core: &Weak<Core>) -> Duration {
         let connections = core.upgrade().map(|core| core.live_connections());
         let ticks = connections.iter().flatten().filter_map(|c| c.tick());
-        let tick = ticks.min().unwrap_or(NOTHING_TO_DO);
+        let tick = ticks.min().unwrap_or(TICK_MAX);
         self.0.store(tick.as_millis() as u64, Ordering::Relaxed);
         tick
     }
@@ -66,9 +67,6 @@ impl Tick {
 
 /// Enough for a write and a logged line.
 const STACK_LEN: usize = 128 * 1024;
-/// How long to wait while no rule asks for a look.
-const NOTHING_TO_DO: Duration = Duration::from_secs(3600);
-
 fn run(core: &Weak<Core>, changed: &Receiver<()>, tick: &Tick) {
     let mut wait = tick.get();
     loop {

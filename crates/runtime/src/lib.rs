@@ -41,6 +41,7 @@ mod communicator;
 mod complaints;
 mod connection;
 pub mod contracts;
+mod deadline;
 mod error;
 mod event;
 mod heartbeat;

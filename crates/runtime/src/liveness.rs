@@ -134,7 +134,7 @@ impl Liveness {
         let silence = self.has_idle_check().then(|| self.idle_timeout / 3);
         let inactivity = self.inactivity_timeout.map(|limit| limit / 3);
         let all = [heartbeats, silence, inactivity].into_iter().flatten();
-        all.min().map(|tick| tick.max(TICK_MIN))
+        all.min().map(|tick| tick.clamp(TICK_MIN, TICK_MAX))
     }
 
     pub(crate) fn has_heartbeats(&self) -> bool {
@@ -148,6 +148,8 @@ impl Liveness {
 
 /// No connection is looked at more often, whatever the settings say.
 const TICK_MIN: Duration = Duration::from_millis(2);
+/// Nor less often: limits that are for ever are told by no clock.
+pub(crate) const TICK_MAX: Duration = Duration::from_secs(3600);
 
 /// The code of the guide compiles.
 #[cfg(doctest)]

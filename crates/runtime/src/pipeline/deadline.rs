@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use super::{Interceptor, Invocation, InvokeFuture, Next};
+use crate::deadline;
 
 /// Gives every invocation a limit in time. One that has an earlier deadline keeps it.
 ///
@@ -23,7 +22,7 @@ impl Deadline {
 
 impl Interceptor for Deadline {
     fn invoke<'a>(&'a self, mut invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a> {
-        let ours = Instant::now() + self.limit;
+        let ours = deadline::after(self.limit);
         let theirs = invocation.deadline();
         invocation.set_deadline(Some(theirs.map_or(ours, |theirs| theirs.min(ours))));
         next.invoke(invocation)

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use floe_wire::message::{Context, OperationMode, Outcome};
 use tokio::time::Instant;
 
+use crate::deadline;
 use crate::error::InvokeError;
 use crate::proxy::Proxy;
 
@@ -59,7 +60,7 @@ impl Invocation {
             operation: operation.into(),
             mode,
             context,
-            deadline: proxy.timeout().map(|timeout| Instant::now() + timeout),
+            deadline: proxy.timeout().map(deadline::after),
             parameters: parameters.into(),
         }
     }

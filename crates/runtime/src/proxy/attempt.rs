@@ -15,6 +15,7 @@ use super::Proxy;
 use crate::adapter::AdapterCore;
 use crate::blocking::{is_waiting, wait_until};
 use crate::connection::{Connection, Failure, handle};
+use crate::deadline;
 use crate::error::{InvokeError, LocalError};
 use crate::pipeline::retry::Retries;
 
@@ -135,7 +136,7 @@ impl Proxy {
         is_sent: &AtomicBool,
         run: impl Fn(Route) -> F,
     ) -> Result<T, InvokeError> {
-        let deadline = terms.limit.map(|limit| Instant::now() + limit);
+        let deadline = terms.limit.map(deadline::after);
         let mut perhaps_dispatched = false;
         let mut retries = None;
         let mut failed = terms.failed.cloned();
@@ -162,7 +163,7 @@ impl Proxy {
             };
             // What an earlier attempt may have done, the last one cannot undo.
             perhaps_dispatched |= failure.perhaps_dispatched;
-            let wakes_in_time = |wait| deadline.is_none_or(|end| Instant::now() + wait < end);
+            let wakes_in_time = |wait| deadline.is_none_or(|end| deadline::after(wait) < end);
             let Some(wait) = wait.filter(|wait| wait.is_zero() || wakes_in_time(*wait)) else {
                 failure.perhaps_dispatched = perhaps_dispatched;
                 return Err(failure.into());

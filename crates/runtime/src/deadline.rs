@@ -1,0 +1,26 @@
+//! Deadlines: the ends of limits in time, of which some are for ever.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// When a limit is over that begins now. One that is too long for a clock, such as
+/// [`Duration::MAX`], is over when nobody waits any more.
+pub(crate) fn after(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or_else(|| now + FOR_EVER)
+}
+
+/// A hundred years, which every clock can tell.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_limit_is_over_later_than_any_other() {
+        let year = Duration::from_secs(365 * 24 * 3600);
+        assert!(after(Duration::MAX) > after(99 * year));
+    }
+}
