@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use floe_wire::reference::Endpoint;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::{Connection, Purpose};
 use crate::communicator::{Communicator, Core};
+use crate::deadline;
 use crate::error::LocalError;
 use crate::settings::Settings;
 use crate::transport::{self, Setup};
@@ -39,32 +40,39 @@ impl Pool {
         id: &Arc<str>,
         communicator: &Communicator,
     ) -> Connected {
-        let mut connecting = {
-            let mut slots = self.lock();
-            match find(&slots, endpoint, id) {
-                Some(Slot::Connected(connection)) if connection.is_active() => {
-                    return Ok(connection.clone());
-                }
-                Some(Slot::Connecting(connecting)) => connecting.clone(),
-                Some(Slot::Connected(_)) | None => {
-                    let (sender, receiver) = watch::channel(None);
-                    put(
-                        &mut slots,
-                        endpoint,
-                        id,
-                        Some(Slot::Connecting(receiver.clone())),
-                    );
-                    let core = Arc::downgrade(communicator.core());
-                    let connecting = connect_for_all(endpoint.clone(), id.clone(), core, sender);
-                    communicator.core().tasks().spawn(connecting);
-                    receiver
-                }
+        for _ in 0..ABANDONED_MAX {
+            let mut connecting = match self.begin(endpoint, id, communicator) {
+                Slot::Connected(connection) => return Ok(connection),
+                Slot::Connecting(connecting) => connecting,
+            };
+            let connected = connecting.wait_for(Option::is_some).await;
+            if let Some(connected) = connected.ok().and_then(|connected| connected.clone()) {
+                return connected;
             }
-        };
-        let connected = connecting.wait_for(Option::is_some).await;
-        // The task ends without a result only if its runtime does.
-        let connected = connected.ok().and_then(|connected| connected.clone());
-        connected.unwrap_or(Err(LocalError::Shutdown))
+            // The task was another runtime's, which has ended, and its work with it.
+        }
+        Err(LocalError::Shutdown)
+    }
+
+    /// The connection that is there, or what a task makes.
+    fn begin(&self, endpoint: &Endpoint, id: &Arc<str>, communicator: &Communicator) -> Slot {
+        let mut slots = self.lock();
+        match find(&slots, endpoint, id) {
+            Some(Slot::Connected(connection)) if connection.is_active() => {
+                return Slot::Connected(connection.clone());
+            }
+            Some(Slot::Connecting(connecting)) if !is_abandoned(connecting) => {
+                return Slot::Connecting(connecting.clone());
+            }
+            _ => {}
+        }
+        let (sender, receiver) = watch::channel(None);
+        let slot = Slot::Connecting(receiver.clone());
+        put(&mut slots, endpoint, id, Some(slot));
+        let core = Arc::downgrade(communicator.core());
+        let connecting = connect_for_all(endpoint.clone(), id.clone(), core, sender);
+        communicator.core().tasks().spawn(connecting);
+        Slot::Connecting(receiver)
     }
 
     /// The connection to an endpoint, if there is one.
@@ -102,6 +110,14 @@ impl Pool {
     fn lock(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How often a caller begins anew when whoever connected for it is gone.
+const ABANDONED_MAX: usize = 3;
+
+/// Whether nobody connects any more.
+fn is_abandoned(connecting: &watch::Receiver<Option<Connected>>) -> bool {
+    connecting.has_changed().is_err() && connecting.borrow().is_none()
 }
 
 type Slots = HashMap<Endpoint, Vec<(Arc<str>, Slot)>>;
@@ -142,7 +158,7 @@ async fn connect_for_all(
 async fn connect(endpoint: &Endpoint, core: &Weak<Core>, settings: &Settings) -> Connected {
     let limit = time_limit(endpoint, settings.connect_timeout);
     let setup = Setup::new(settings);
-    let deadline = Instant::now() + limit;
+    let deadline = deadline::after(limit);
     let timed_out = || LocalError::ConnectTimeout {
         endpoint: endpoint.to_string(),
         after: limit,
