@@ -226,18 +226,24 @@ impl Sending {
 
     /// Sends the answer to a ping, if one is due and no frame is under way.
     fn send_pong(&mut self, writer: &dyn StreamWriter) -> io::Result<()> {
-        if self.frame_done < self.frame_len || self.is_closed {
+        if self.frame_done < self.frame_len || self.is_closed || self.pong.is_none() {
             return Ok(());
         }
-        let Some(payload) = self.pong.take() else {
-            return Ok(());
-        };
-        self.append_control(Opcode::Pong, &payload)?;
-        match self.try_flush(writer) {
+        match self.try_pong(writer) {
             // It leaves with whatever is written next.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             flushed => flushed,
         }
+    }
+
+    /// Sends the answer when all before it has left: a peer that pings and does not read shall not
+    /// make the output longer.
+    fn try_pong(&mut self, writer: &dyn StreamWriter) -> io::Result<()> {
+        self.try_flush(writer)?;
+        if let Some(payload) = self.pong.take() {
+            self.append_control(Opcode::Pong, &payload)?;
+        }
+        self.try_flush(writer)
     }
 
     /// Sends the last frame, if no other is under way and it did not leave before.
@@ -448,6 +454,40 @@ mod tests {
         }
 
         fn shutdown(&self) {}
+    }
+
+    /// Takes nothing.
+    struct Full;
+
+    impl StreamWriter for Full {
+        fn try_write(&self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+
+        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn shutdown(&self) {}
+    }
+
+    #[test]
+    fn a_peer_that_pings_and_does_not_read_makes_the_output_no_longer() {
+        let mut sending = Sending::new(Side::Server);
+        let mut ping = |byte: u8, writer: &dyn StreamWriter| {
+            sending.pong = Some(vec![byte; 125]);
+            sending.send_pong(writer).expect("it leaves later");
+            sending.output.len()
+        };
+        let answer_len = 2 + 125;
+        for _ in 0..1000 {
+            assert_eq!(ping(1, &Full), answer_len);
+        }
+        let writer = Taken::default();
+        assert_eq!(ping(2, &writer), 0);
+        let taken = writer.0.into_inner().expect("unpoisoned").concat();
+        assert_eq!(taken.len(), 2 * answer_len, "the first and the last");
+        assert!(taken.ends_with(&[2; 125]));
     }
 
     #[test]
