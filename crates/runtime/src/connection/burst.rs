@@ -78,7 +78,11 @@ impl Connection {
     fn flush_soon(self: &Arc<Self>) {
         let connection = self.clone();
         if self.is_blocking {
-            flushes().send(connection).expect("the thread never ends");
+            if !flush_on_thread(connection) {
+                // Nobody else would.
+                self.lock().burst.is_flush_due = false;
+                self.flush();
+            }
         } else {
             self.tasks.spawn(async move {
                 connection.flush_burst();
@@ -89,19 +93,18 @@ impl Connection {
         }
     }
 
-    /// Writes what came together; false, and the burst is over, if nothing did.
+    /// Writes what came together; false, and the burst is over, if nothing did, or if somebody else
+    /// writes, who takes it along.
     fn flush_burst(self: &Arc<Self>) -> bool {
         let mut shared = self.lock();
-        shared.burst.is_flush_due = shared.output.pending_len() > 0;
-        if !shared.burst.is_flush_due {
-            return false;
-        }
-        shared.burst.written = Some(Instant::now());
         let batch = shared.output.take();
+        shared.burst.is_flush_due = batch.is_some();
+        let Some(batch) = batch else {
+            return false;
+        };
+        shared.burst.written = Some(Instant::now());
         drop(shared);
-        if let Some(batch) = batch {
-            self.write(batch);
-        }
+        self.write(batch);
         true
     }
 }
@@ -114,17 +117,22 @@ impl Burst {
     }
 }
 
-/// Takes connections in the middle of a burst to the thread that writes them.
-fn flushes() -> &'static Sender<Arc<Connection>> {
+/// Takes a connection in the middle of a burst to the thread that writes it; false if there is none,
+/// for the system had no thread to give.
+fn flush_on_thread(connection: Arc<Connection>) -> bool {
     static FLUSHES: OnceLock<Sender<Arc<Connection>>> = OnceLock::new();
-    FLUSHES.get_or_init(|| {
+    let flushes = FLUSHES.get_or_init(|| {
         let (sender, receiver) = channel();
-        thread::Builder::new()
+        // Without the thread the receiver is dropped, and nothing can be sent.
+        if let Err(error) = thread::Builder::new()
             .name("floe-writer".to_owned())
             .spawn(move || flush_all(&receiver))
-            .expect("the system has a thread to give");
+        {
+            tracing::warn!("bursts leave message by message, for there is no thread: {error}");
+        }
         sender
-    })
+    });
+    flushes.send(connection).is_ok()
 }
 
 fn flush_all(bursts: &Receiver<Arc<Connection>>) {
@@ -135,5 +143,50 @@ fn flush_all(bursts: &Receiver<Arc<Connection>>) {
             connections.extend(bursts.try_iter());
             connections.retain(Connection::flush_burst);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Weak;
+    use std::task::{Context, Poll};
+
+    use super::*;
+    use crate::communicator::Communicator;
+    use crate::connection::Purpose;
+    use crate::liveness::Liveness;
+    use crate::transport::{Stream, StreamWriter};
+
+    /// Takes nothing.
+    struct Full;
+
+    impl StreamWriter for Full {
+        fn try_write(&self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+
+        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn shutdown(&self) {}
+    }
+
+    #[tokio::test]
+    async fn nobody_looks_again_and_again_after_a_burst_that_somebody_else_writes() {
+        let (reader, _peer) = tokio::io::duplex(1);
+        let stream = Stream {
+            reader: Box::new(reader),
+            writer: Box::new(Full),
+            peer: "a peer that does not read".to_owned(),
+        };
+        let purpose = Purpose::Incoming(Weak::new(), Liveness::default(), None);
+        let connection = Connection::start(stream, purpose, &Communicator::new());
+        let mut shared = connection.lock();
+        shared.output.pending().extend_from_slice(b"messages");
+        assert!(shared.output.take().is_none(), "ValidateConnection waits");
+        drop(shared);
+        assert!(!connection.flush_burst());
     }
 }
