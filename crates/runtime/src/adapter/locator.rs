@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -106,7 +107,16 @@ struct Finishing<'a> {
 impl Drop for Finishing<'_> {
     fn drop(&mut self) {
         let cookie = self.located.cookie.take();
-        self.locator
-            .finished(self.current, &self.located.servant, cookie);
+        let finish = || {
+            let Located { servant, .. } = &self.located;
+            self.locator.finished(self.current, servant, cookie);
+        };
+        if !std::thread::panicking() {
+            return finish();
+        }
+        // A second panic would end the whole program.
+        if catch_unwind(AssertUnwindSafe(finish)).is_err() {
+            tracing::error!("a servant panicked, and then its locator; the request failed");
+        }
     }
 }

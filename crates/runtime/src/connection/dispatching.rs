@@ -291,18 +291,23 @@ impl Dispatching {
                 return Some(Poll::Ready(Err(exception)));
             }
         };
-        if let Some(sink) = dispatcher.event_sink(&parts.current) {
-            self.collecting.begin(sink, &parts.current.request);
-            self.collect(parts);
-            return None;
-        }
         let place = &mut self.place;
-        let polled = catch_unwind(AssertUnwindSafe(|| {
+        let begun = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(sink) = dispatcher.event_sink(&parts.current) {
+                return Err((sink, parts));
+            }
             dispatcher.dispatch_in(Request::of(parts), place);
-            place.poll(&mut Context::from_waker(Waker::noop()))
-        }))
-        .unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))));
-        Some(polled)
+            Ok(place.poll(&mut Context::from_waker(Waker::noop())))
+        }));
+        match begun {
+            Ok(Ok(polled)) => Some(polled),
+            Ok(Err((sink, parts))) => {
+                self.collecting.begin(sink, &parts.current.request);
+                self.collect(parts);
+                None
+            }
+            Err(panic) => Some(Poll::Ready(Err(panicked(&*panic)))),
+        }
     }
 
     fn collect(&mut self, parts: Box<Parts>) {

@@ -161,6 +161,38 @@ async fn all_facets_of_an_object_are_found_and_removed_together() {
     ));
 }
 
+/// Panics whenever it can.
+struct Nervous;
+
+impl floe::Dispatcher for Nervous {
+    fn dispatch(self: Arc<Self>, _: floe::Request) -> floe::DispatchFuture {
+        Box::pin(async { panic!("in the servant") })
+    }
+}
+
+impl ServantLocator for Nervous {
+    fn locate<'a>(&'a self, _: &'a Current) -> LocateFuture<'a> {
+        Box::pin(async { Ok(Some(Located::new(Nervous))) })
+    }
+
+    fn finished(&self, _: &Current, _: &Arc<dyn Dispatcher>, _: Cookie) {
+        panic!("in the locator")
+    }
+}
+
+/// Two panics at once would end the program.
+#[tokio::test]
+async fn a_locator_that_panics_after_its_servant_fails_that_request_alone() {
+    let server = Server::start().await;
+    server.adapter.add_locator("nervous", Nervous).unwrap();
+    let proxy = server.proxy("nervous/any");
+    for _ in 0..2 {
+        let error = soon(returned(&proxy, "op", &NOTHING)).await.unwrap_err();
+        assert!(error.to_string().contains("in the servant"), "{error}");
+    }
+    soon(server.proxy("echo").ice_ping()).await.unwrap();
+}
+
 /// Counts the dispatches that run at the same time.
 #[derive(Default)]
 struct Crowd {
