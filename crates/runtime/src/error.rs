@@ -237,7 +237,7 @@ impl fmt::Display for LocalError {
                 f,
                 "this thread is the one that reads the connection to {peer}, so a reply over it would \
                  never be read: wait on another thread, let an async servant make the call, or call \
-                 over a connection of its own (`Proxy::ice_with_connection_id`)"
+                 over a connection of its own (`TypedProxy::ice_connection_id`)"
             ),
             Self::Parameters(error) => {
                 write!(f, "expected an encapsulation with its header: {error}")
