@@ -1,6 +1,7 @@
 //! What callers are told when things break.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use floe::{
@@ -156,6 +157,33 @@ async fn a_panic_before_the_dispatch_fails_that_call_alone() {
     assert!(proxy.ice_ping().await.is_err());
 }
 
+/// Panics when it is asked for a sink.
+struct Sinkless;
+
+impl floe::Dispatcher for Sinkless {
+    fn dispatch(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+        Box::pin(async move { request.returned_nothing() })
+    }
+
+    fn event_sink(&self, _: &floe::Current) -> Option<Arc<dyn floe::EventSink>> {
+        panic!("no sink")
+    }
+}
+
+#[tokio::test]
+async fn a_panic_over_a_sink_fails_that_call_alone() {
+    let server = Server::start().await;
+    server.adapter.add("sinkless", Sinkless).unwrap();
+    let client = Communicator::new();
+    let echo = server.proxy_of(&client, "echo");
+    soon(echo.ice_ping()).await.unwrap();
+    let connection = echo.ice_cached_connection().expect("it was used");
+    let proxy = server.proxy_of(&client, "sinkless");
+    let error = soon(returned(&proxy, "any", &NOTHING)).await.unwrap_err();
+    assert!(error.to_string().contains("no sink"), "{error}");
+    assert!(connection.is_active(), "other calls go on");
+}
+
 #[tokio::test]
 async fn a_panic_while_parameters_are_encoded_leaves_the_connection_whole() {
     const OPERATION: floe::OperationInfo = floe::OperationInfo {
@@ -176,6 +204,36 @@ async fn a_panic_while_parameters_are_encoded_leaves_the_connection_whole() {
     assert!(call.await.unwrap_err().is_panic());
     soon(proxy.ice_ping()).await.unwrap();
     soon(server.communicator.shutdown()).await;
+}
+
+#[tokio::test]
+async fn a_panic_while_parameters_are_encoded_leaves_a_batch_whole() {
+    const OPERATION: floe::OperationInfo = floe::OperationInfo {
+        name: "echo",
+        mode: OperationMode::Normal,
+        returns_data: false,
+    };
+    let server = Server::start().await;
+    let proxy = server.proxy("echo");
+    let batch = proxy.ice_batch_oneway();
+    let echo = || batch.invoke("echo", OperationMode::Normal, &NOTHING);
+    soon(echo()).await.unwrap();
+    let panicking = batch.clone();
+    let call = tokio::spawn(async move {
+        let encode = |encoder: &mut floe::Encoder<'_>| {
+            encoder.bytes(b"half of it");
+            panic!("no encoding")
+        };
+        panicking
+            .call::<(), InvokeError>(&OPERATION, encode, |_| Ok(()))
+            .await
+    });
+    assert!(call.await.unwrap_err().is_panic());
+    soon(echo()).await.unwrap();
+    soon(batch.ice_flush_batch()).await.unwrap();
+    soon(proxy.ice_ping()).await.unwrap();
+    let count = server.echo.echo_count.load(Ordering::SeqCst);
+    assert_eq!(count, 2, "those that were collected whole");
 }
 
 #[tokio::test]
@@ -245,6 +303,40 @@ async fn a_secure_proxy_is_not_used_over_plain_tcp() {
             .contains("expected an ssl or wss endpoint"),
         "{error}"
     );
+}
+
+#[test]
+fn a_connection_that_a_gone_runtime_was_making_is_made_by_another_one() {
+    let runtime = || {
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    let (first, second) = (runtime(), runtime());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let proxy: Proxy = Communicator::new()
+        .proxy(&format!("fake:tcp -h 127.0.0.1 -p {port}"))
+        .unwrap();
+    let proxy = proxy.ice_oneway();
+    let call = || {
+        let proxy = proxy.clone();
+        async move { soon(proxy.ice_ping()).await }
+    };
+    let begun = first.spawn(call());
+    let (silent, _) = listener.accept().unwrap();
+    // It waits for what the first runtime has begun, or finds it given up.
+    let waiting = second.spawn(call());
+    drop(first);
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        std::io::Write::write_all(&mut stream, &header(3, 14)).unwrap();
+        stream
+    });
+    second.block_on(waiting).unwrap().unwrap();
+    second.block_on(call()).unwrap();
+    drop((begun, silent, serving.join().unwrap()));
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! Oneway and batched oneway invocations.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
-use floe::{InvokeError, LocalError, OperationMode, Proxy, TypedProxy};
+use floe::{
+    Communicator, Context, DispatchFuture, Dispatcher, InvokeError, LocalError, OperationInfo,
+    OperationMode, Proxy, Request, TypedProxy,
+};
 
 use crate::echo::{NOTHING, Server, returned, soon};
 
@@ -54,6 +58,70 @@ async fn a_batch_that_reaches_its_limit_leaves_by_itself() {
     batch.ice_flush_batch().await.unwrap();
     returned(&proxy, "count", &NOTHING).await.unwrap();
     assert_eq!(server.echo.echo_count.load(Ordering::SeqCst), 25);
+}
+
+/// Notes operation, mode and context of each request.
+#[derive(Default)]
+struct Heads(Mutex<Vec<(String, OperationMode, Option<String>)>>);
+
+impl Dispatcher for Heads {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        let current = request.current();
+        let value = current.context().get("key").cloned();
+        let head = (current.operation().to_owned(), current.mode(), value);
+        self.0.lock().unwrap().push(head);
+        Box::pin(async move { request.returned_nothing() })
+    }
+}
+
+/// The head of the operation invoked last is kept: it must not be that of another one, nor of another
+/// context.
+#[tokio::test]
+async fn each_request_of_a_batch_has_its_own_head() {
+    const fn operation(name: &'static str, mode: OperationMode) -> OperationInfo {
+        OperationInfo {
+            name,
+            mode,
+            returns_data: false,
+        }
+    }
+    const RUN: OperationInfo = operation("run", OperationMode::Normal);
+    const LOOK: OperationInfo = operation("look", OperationMode::Idempotent);
+
+    let server = Server::start().await;
+    let heads = Arc::new(Heads::default());
+    server.adapter.add("heads", heads.clone()).unwrap();
+    let client = Communicator::new();
+    let plain = server.proxy_of(&client, "heads").ice_batch_oneway();
+    let own: Context = [("key".to_owned(), "own".to_owned())].into();
+    let proxies = [plain.clone(), plain.ice_context(own)];
+    let mut expected = Vec::new();
+    for proxy in &proxies {
+        for shared in [None, Some("shared"), None] {
+            match shared {
+                Some(value) => client.implicit_context().put("key", value),
+                None => client.implicit_context().remove("key"),
+            };
+            for operation in [&RUN, &RUN, &LOOK, &RUN, &LOOK, &LOOK] {
+                let call = proxy.call::<(), InvokeError>(
+                    operation,
+                    |encoder| encoder.bytes(&[]),
+                    |_| Ok(()),
+                );
+                soon(call).await.unwrap();
+                let value = proxy.context().get("key").map(String::as_str).or(shared);
+                let value = value.map(str::to_owned);
+                expected.push((operation.name.to_owned(), operation.mode, value));
+            }
+        }
+        soon(proxy.ice_flush_batch()).await.unwrap();
+        soon(proxy.ice_twoway().ice_ping()).await.unwrap();
+        expected.push(("ice_ping".to_owned(), OperationMode::Idempotent, None));
+        if let Some((_, _, value)) = expected.last_mut() {
+            *value = proxy.context().get("key").cloned();
+        }
+    }
+    assert_eq!(*heads.0.lock().unwrap(), expected);
 }
 
 #[tokio::test]
