@@ -9,7 +9,7 @@ use floe::{
     ServantLocator, SystemException, TypedProxy,
 };
 
-use crate::echo::{Echo, NOTHING, Server, returned};
+use crate::echo::{Echo, NOTHING, Server, returned, soon};
 
 /// Has a servant for each name but `nobody`; the cookie is the name.
 #[derive(Default)]
