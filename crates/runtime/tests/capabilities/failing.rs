@@ -315,28 +315,32 @@ fn a_connection_that_a_gone_runtime_was_making_is_made_by_another_one() {
     };
     let (first, second) = (runtime(), runtime());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let endpoint = format!(
+        "ws -h 127.0.0.1 -p {}",
+        listener.local_addr().unwrap().port()
+    );
     let proxy: Proxy = Communicator::new()
-        .proxy(&format!("fake:tcp -h 127.0.0.1 -p {port}"))
+        .proxy(&format!("echo:{endpoint}"))
         .unwrap();
-    let proxy = proxy.ice_oneway();
     let call = || {
         let proxy = proxy.clone();
         async move { soon(proxy.ice_ping()).await }
     };
     let begun = first.spawn(call());
-    let (silent, _) = listener.accept().unwrap();
+    let (mut silent, _) = listener.accept().unwrap();
+    // It waits for the answer to the opening of its WebSocket.
+    std::io::Read::read_exact(&mut silent, &mut [0; 4]).unwrap();
+    drop(listener);
+    let server = Communicator::new();
+    let adapter = second.block_on(server.adapter(&endpoint)).unwrap();
+    adapter.add("echo", Arc::new(Echo::default())).unwrap();
+    second.block_on(async { adapter.activate() });
     // It waits for what the first runtime has begun, or finds it given up.
     let waiting = second.spawn(call());
     drop(first);
-    let serving = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        std::io::Write::write_all(&mut stream, &header(3, 14)).unwrap();
-        stream
-    });
     second.block_on(waiting).unwrap().unwrap();
     second.block_on(call()).unwrap();
-    drop((begun, silent, serving.join().unwrap()));
+    drop((begun, silent));
 }
 
 #[test]
