@@ -112,6 +112,7 @@ fn framed(stream: Stream, side: Side, input: BytesMut) -> Stream {
             inner: stream.reader,
             frames: FrameReader::new(side),
             input,
+            end: None,
             is_at_end: false,
         }),
         writer: Box::new(Writer(shared)),
@@ -299,22 +300,29 @@ struct Reader {
     frames: FrameReader,
     /// What was read and is not taken out of its frames.
     input: BytesMut,
+    /// How the frames end, until somebody hears of it.
+    end: Option<End>,
     is_at_end: bool,
+}
+
+/// How the frames of a stream end.
+enum End {
+    /// The peer closed the WebSocket with this code.
+    Closed(u16),
+    Refused(WebSocketError),
 }
 
 impl Reader {
     /// Takes frames out of the input into `out`; whether there was payload, or the end.
     fn take(&mut self, out: &mut ReadBuf<'_>) -> io::Result<bool> {
         let before = out.filled().len();
-        while out.remaining() > 0 && !self.is_at_end {
+        while out.remaining() > 0 && self.end.is_none() && !self.is_at_end {
             let room = out.initialize_unfilled();
             let (count, event) = match self.frames.read(&self.input, room) {
                 Ok(read) => read,
                 Err(error) => {
-                    self.shared
-                        .lock()
-                        .close(CLOSE_PROTOCOL_ERROR, &*self.shared.writer);
-                    return Err(refused(error));
+                    self.end = Some(End::Refused(error));
+                    break;
                 }
             };
             self.input.advance(count);
@@ -325,23 +333,41 @@ impl Reader {
                 None => {}
             }
         }
-        Ok(out.filled().len() > before || self.is_at_end)
+        // What came before the end is answered before it, as far as that needs no wait.
+        if out.filled().len() > before {
+            return Ok(true);
+        }
+        if let Some(end) = self.end.take() {
+            self.finish(end)?;
+        }
+        Ok(self.is_at_end)
     }
 
     fn handle_control(&mut self, event: Incoming) -> io::Result<()> {
-        let mut sending = self.shared.lock();
         match event {
             Incoming::Ping(payload) => {
+                let mut sending = self.shared.lock();
                 // Of several pings the last is answered, so that answers cannot pile up.
                 sending.pong = Some(payload);
-                sending.send_pong(&*self.shared.writer)
+                return sending.send_pong(&*self.shared.writer);
             }
-            Incoming::Close(code) => {
-                sending.close(code.unwrap_or(CLOSE_NORMAL), &*self.shared.writer);
-                self.is_at_end = true;
-                Ok(())
-            }
-            Incoming::Pong | Incoming::Data(_) => Ok(()),
+            Incoming::Close(code) => self.end = Some(End::Closed(code.unwrap_or(CLOSE_NORMAL))),
+            Incoming::Pong | Incoming::Data(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Answers the end of the frames with our own.
+    fn finish(&mut self, end: End) -> io::Result<()> {
+        self.is_at_end = true;
+        let code = match &end {
+            End::Closed(code) => *code,
+            End::Refused(_) => CLOSE_PROTOCOL_ERROR,
+        };
+        self.shared.lock().close(code, &*self.shared.writer);
+        match end {
+            End::Closed(_) => Ok(()),
+            End::Refused(error) => Err(refused(error)),
         }
     }
 }

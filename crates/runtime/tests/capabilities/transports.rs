@@ -226,6 +226,41 @@ async fn more_handshakes_that_dawdle_than_may_hold_up_nobody_for_their_whole_tim
     assert!(begun.elapsed().as_secs() < 4, "after {:?}", begun.elapsed());
 }
 
+/// A frame of a client, with a mask that changes nothing.
+fn frame(start: u8, payload: &[u8]) -> Vec<u8> {
+    let len = 0x80 | u8::try_from(payload.len()).expect("a short one");
+    [&[start, len, 0, 0, 0, 0], payload].concat()
+}
+
+/// As servers of Ice do it (observed: 3.7.8, 3.8.3).
+#[tokio::test]
+async fn what_came_before_the_end_of_a_websocket_is_answered() {
+    let server = start("ws -h 127.0.0.1 -p 0").await;
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    let ping = b"IceP\x01\x00\x01\x00\x00\x00\x2a\x00\x00\x00\x01\x00\x00\x00\x04echo\x00\x00\
+                 \x08ice_ping\x02\x00\x06\x00\x00\x00\x01\x01";
+    let close = frame(0x88, &1000_u16.to_be_bytes());
+    let text = frame(0x81, b"hello");
+    for (end, answer) in [(close, 1000_u16), (text, 1002)] {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let opening = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\
+                        Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                        Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n";
+        stream.write_all(opening).await.unwrap();
+        stream
+            .write_all(&[frame(0x82, ping), end].concat())
+            .await
+            .unwrap();
+        let mut all = Vec::new();
+        soon(stream.read_to_end(&mut all)).await.unwrap();
+        let reply = b"IceP\x01\x00\x01\x00\x02\x00\x19\x00\x00\x00\x01\x00\x00\x00\x00";
+        let has_reply = all.windows(reply.len()).any(|window| window == reply);
+        assert!(has_reply, "{:?}", String::from_utf8_lossy(&all));
+        let last = [&[0x88, 2][..], &answer.to_be_bytes()].concat();
+        assert!(all.ends_with(&last), "{:?}", &all[all.len() - 4..]);
+    }
+}
+
 #[tokio::test]
 async fn a_browser_at_a_websocket_port_is_told_what_is_expected() {
     let server = start("ws -h 127.0.0.1 -p 0").await;
