@@ -128,6 +128,7 @@ impl FrameReader {
                 "a close frame with a code or nothing"
             }
             (opcode, ..) if opcode.is_control() => return Ok(()),
+            _ if header.payload_len > i64::MAX as u64 => "a length of at most 63 bits",
             _ if header.payload_len == 0 => "a data frame that is not empty",
             (Opcode::Continuation, ..) if !self.is_fragmented => "a message before more of it",
             (Opcode::Binary, ..) if self.is_fragmented => "more of the message that has begun",

@@ -130,6 +130,11 @@ fn frames_that_break_the_rules_are_refused() {
             "binary data or a control frame",
         ),
         (Side::Client, &[0x82, 0], "a data frame that is not empty"),
+        (
+            Side::Client,
+            &[0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0],
+            "a length of at most 63 bits",
+        ),
         (Side::Client, &[0x09, 0], "a control frame in one piece"),
         (Side::Client, &[0x89, 126, 0, 126], "at most 125 bytes"),
         (
