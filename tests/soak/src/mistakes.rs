@@ -24,6 +24,15 @@ pub(crate) enum Mistake {
 }
 
 impl Mistake {
+    /// Of so many calls that could have it, one has it, unless each has.
+    fn rarity(self) -> u64 {
+        match self {
+            // Of one kind of calls alone, half of which wait no longer than their limit.
+            Self::Hang => 20,
+            _ => 200,
+        }
+    }
+
     /// Its name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -47,8 +56,6 @@ pub(crate) struct Mistakes {
     leaked: Mutex<(Vec<Vec<u8>>, Vec<File>)>,
 }
 
-/// A mistake that is not made with each call is made with one in so many.
-const SELDOM: u64 = 200;
 /// What a call leaks, in bytes.
 const LEAK_LEN: usize = 4096;
 
@@ -64,7 +71,7 @@ impl Mistakes {
     /// Whether to make this one now; asked once for each call.
     pub(crate) fn is_due(&self, mistake: Mistake) -> bool {
         self.mistake == Some(mistake)
-            && self.count.fetch_add(1, Ordering::Relaxed) % SELDOM == SELDOM - 1
+            && (1 + self.count.fetch_add(1, Ordering::Relaxed)).is_multiple_of(mistake.rarity())
     }
 
     /// Makes those that need no help.

@@ -27,6 +27,8 @@ use worker::{Places, Worker};
 
 /// Workers that are tasks, over one communicator.
 const TASK_COUNT: usize = 6;
+/// How long each call may take in seconds, unless told: above all limits in `settings`, and pauses.
+pub(crate) const PATIENCE: u64 = 30;
 /// Workers that are threads, over another.
 const THREAD_COUNT: usize = 3;
 
@@ -53,6 +55,9 @@ pub(crate) struct Client {
     /// How long a worker rests between two turns at most, in milliseconds
     #[arg(long, default_value_t = 20)]
     rest: usize,
+    /// How long each call may take, in seconds
+    #[arg(long, default_value_t = PATIENCE)]
+    patience: u64,
 }
 
 impl Client {
@@ -60,7 +65,7 @@ impl Client {
         crate::run::log::start();
         let journal = Journal::create(&self.journal).expect("a new journal");
         journal.note_panics().expect("one more descriptor");
-        let notes = Arc::new(Notes::new(self.number, journal));
+        let notes = Arc::new(Notes::new(self.number, journal, self.patience));
         let watch = notes.clone();
         thread::spawn(move || watch.watch());
         println!("ready");

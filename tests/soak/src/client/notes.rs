@@ -13,29 +13,32 @@ use crate::journal::{Journal, Note};
 
 /// Between two looks at the calls under way.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Within so many looks each call ends, whatever happens to its server: above all limits in `settings`, and
-/// pauses. Counted in looks, the time in which this process stands still, paused or on a busy machine, is none.
-const LOOKS_MAX: u64 = 30;
 
 /// The notes of a client.
 pub(super) struct Notes {
     client: u16,
     journal: Journal,
+    /// Within so many looks each call ends, whatever happens to its server. Counted in looks, the time in which
+    /// this process stands still, paused or on a busy machine, is none.
+    looks_max: u64,
     counter: AtomicU64,
     /// Calls under way, and how many looks there had been when each began.
     under_way: Mutex<HashMap<CallId, u64>>,
     look_count: AtomicU64,
+    overdue_count: AtomicU64,
     is_ended: AtomicBool,
 }
 
 impl Notes {
-    pub(super) fn new(client: u16, journal: Journal) -> Self {
+    pub(super) fn new(client: u16, journal: Journal, looks_max: u64) -> Self {
         Self {
             client,
             journal,
+            looks_max,
             counter: AtomicU64::new(0),
             under_way: Mutex::default(),
             look_count: AtomicU64::new(0),
+            overdue_count: AtomicU64::new(0),
             is_ended: AtomicBool::new(false),
         }
     }
@@ -81,21 +84,30 @@ impl Notes {
         self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Looks for calls that do not end, as long as the process lives.
+    /// Looks for calls that do not end, as long as the process lives; it lives no longer when it shall end,
+    /// and only they are left.
     pub(super) fn watch(&self) {
         loop {
             thread::sleep(LOOK_INTERVAL);
-            let look = 1 + self.look_count.fetch_add(1, Ordering::Relaxed);
-            let mut under_way = self.under_way();
-            under_way.retain(|id, begin| {
-                let is_overdue = look - *begin > LOOKS_MAX;
-                if is_overdue {
-                    eprintln!("overdue: a call of kind {:?}", id.kind());
-                    self.note(*id, Note::Overdue);
-                }
-                !is_overdue
-            });
+            self.look();
+            let has_overdue = self.overdue_count.load(Ordering::Relaxed) > 0;
+            if self.is_ended() && has_overdue && self.under_way().is_empty() {
+                std::process::exit(0);
+            }
         }
+    }
+
+    fn look(&self) {
+        let look = 1 + self.look_count.fetch_add(1, Ordering::Relaxed);
+        self.under_way().retain(|id, begin| {
+            let is_overdue = look - *begin > self.looks_max;
+            if is_overdue {
+                self.overdue_count.fetch_add(1, Ordering::Relaxed);
+                eprintln!("overdue: a call of kind {:?}", id.kind());
+                self.note(*id, Note::Overdue);
+            }
+            !is_overdue
+        });
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<CallId, u64>> {

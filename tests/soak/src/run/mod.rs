@@ -23,6 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 
+use crate::client::PATIENCE;
 use crate::mistakes::Mistake;
 use crate::{journal, process};
 use chaos::Chaos;
@@ -53,6 +54,9 @@ pub(crate) struct Run {
     /// Writes the result to this file as JSON, too
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// How long each call may take, in seconds
+    #[arg(long, default_value_t = PATIENCE)]
+    patience: u64,
     /// Lets a server make a mistake on purpose: the soak must then fail
     #[arg(long, value_enum)]
     mistake: Option<Mistake>,
@@ -67,7 +71,7 @@ impl Run {
             self.seconds
         );
         let mut report = Report::new(seed, self.seconds);
-        let mut stage = Stage::set(seed, self.mistake);
+        let mut stage = Stage::set(seed, self.patience, self.mistake);
         eprintln!(
             "soak: journals and logs are in {}",
             stage.folder().display()

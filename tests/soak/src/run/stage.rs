@@ -81,7 +81,7 @@ impl Stage {
     ///
     /// # Panics
     /// If somebody does not start: that is no finding of a soak.
-    pub(super) fn set(seed: u64, mistake: Option<Mistake>) -> Self {
+    pub(super) fn set(seed: u64, patience: u64, mistake: Option<Mistake>) -> Self {
         let folder = std::env::temp_dir().join(format!("floe-soak-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("temporary files can be written");
         let certificates = Certificates::make();
@@ -103,7 +103,7 @@ impl Stage {
             let address = stage.start_ice_server(ice, &keys);
             addresses.push(address);
         }
-        stage.start_clients(&addresses, &keys, seed);
+        stage.start_clients(&addresses, &keys, seed, patience);
         if let Some(ice) = &ice {
             stage.start_ice_client(ice, &addresses, &keys);
         }
@@ -150,7 +150,7 @@ impl Stage {
         address
     }
 
-    fn start_clients(&mut self, addresses: &[Address], keys: &Path, seed: u64) {
+    fn start_clients(&mut self, addresses: &[Address], keys: &Path, seed: u64, patience: u64) {
         let targets = targets(addresses);
         let datagrams = addresses.iter().map(|a| target(&a.datagram));
         let datagrams: Vec<String> = datagrams.collect();
@@ -163,6 +163,7 @@ impl Stage {
                     .wrapping_add(u64::from(number) * 100);
                 command.args(["client", "--number", &number.to_string()]);
                 command.args(["--seed", &seed.to_string()]);
+                command.args(["--patience", &patience.to_string()]);
                 command.arg("--certificates").arg(&keys);
                 command.arg("--journal").arg(journal);
                 for target in &targets {
