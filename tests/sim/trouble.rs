@@ -7,6 +7,9 @@ use floe_wire::connection::AttemptEnd;
 use crate::book::{Call, Kind};
 use crate::world::{Action, World};
 
+/// A connection that is begun at once is there by then, unless something goes wrong.
+const CONNECTED_BY: Duration = Duration::from_secs(1);
+
 impl World {
     /// Puts everything that will happen on the agenda.
     pub(crate) fn schedule(&mut self) {
@@ -20,11 +23,7 @@ impl World {
             }
         }
         if self.plan.closes_together {
-            let time = self.random.time(self.plan.begin_within);
-            for side in 0..2 {
-                let wait = self.random.time(self.plan.weather.delay_max);
-                self.at(time + wait, Action::Close(side));
-            }
+            self.schedule_crossing();
         }
         let troubles = [
             (Action::Cut, self.plan.cut_count),
@@ -41,6 +40,22 @@ impl World {
         }
     }
 
+    /// Both sides close, and call just before and after, so that requests, replies and closes cross.
+    fn schedule_crossing(&mut self) {
+        let delay = self.plan.weather.delay_max;
+        let time = self.random.time(self.plan.begin_within) + CONNECTED_BY;
+        // Somebody must have connected.
+        self.schedule_call_at(0, Kind::Twoway, Duration::ZERO);
+        for side in 0..2 {
+            let wait = self.random.time(delay);
+            self.at(time + wait, Action::Close(side));
+            for _ in 0..self.random.up_to(3) {
+                let begins = time + self.random.time(2 * delay);
+                self.schedule_call_at(side, Kind::Twoway, begins.saturating_sub(delay));
+            }
+        }
+    }
+
     fn schedule_call(&mut self) {
         let side = usize::from(self.random.percent(self.plan.callback_percent));
         let kind = match self.random.up_to(5) {
@@ -48,10 +63,14 @@ impl World {
             1 => Kind::Batch(self.random.between(1, 4)),
             _ => Kind::Twoway,
         };
+        let begins = self.random.time(self.plan.begin_within);
+        self.schedule_call_at(side, kind, begins);
+    }
+
+    fn schedule_call_at(&mut self, side: usize, kind: Kind, begins: Duration) {
         let is_idempotent = self.random.percent(30);
         let mut call = Call::new(side, kind, is_idempotent, self.plan.retry_intervals);
         call.parameters_len = self.random.up_to(self.plan.parameters_max);
-        let begins = self.random.time(self.plan.begin_within);
         let deadline = begins + self.random.time(Duration::from_secs(3));
         call.deadline = self
             .random
