@@ -4,31 +4,45 @@ use bytes::BytesMut;
 use floe_wire::Encapsulation;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::{Connection, Event, Role};
-use floe_wire::message::{IncomingRequest, Message, Outcome};
+use floe_wire::message::{IncomingRequest, KnownHead, Message, Outcome};
 
 /// Handles `input` as the bytes of one connection, in both roles, and reads everything that comes of it.
 ///
 /// Whatever the bytes are, this must end, and without a panic.
 pub(crate) fn run(input: &[u8]) {
     for role in [Role::Server, Role::Client] {
-        let alone = run_as(role, input, false);
-        let together = run_as(role, input, true);
-        assert_eq!(
-            alone, together,
-            "requests are the same however they are taken"
-        );
+        let alone = run_as(role, input, None);
+        let mut known = KnownHead::default();
+        // The second time it remembers how the last request began.
+        for _ in 0..2 {
+            let together = run_as(role, input, Some(&mut known));
+            assert_eq!(
+                alone, together,
+                "requests are the same however they are taken"
+            );
+        }
     }
 }
 
-/// The events of all requests, which are taken one by one, or those together that arrived together.
-fn run_as(role: Role, input: &[u8], takes_runs: bool) -> Vec<bytes::Bytes> {
+/// The events of all requests, which are taken one by one or, if something is known of those before, those
+/// together that arrived together.
+fn run_as(role: Role, input: &[u8], mut known: Option<&mut KnownHead>) -> Vec<bytes::Bytes> {
     let mut events = Vec::new();
     let mut output = Vec::new();
     let mut connection = Connection::new(role, &mut output);
     let mut input = BytesMut::from(input);
     let mut decompressor = Decompressor::default();
     loop {
-        if takes_runs && let Some(event) = connection.take_requests(&mut input, SIZE_MAX) {
+        if let Some(known) = &mut known
+            && let Some(event) = connection.take_requests(&mut input, SIZE_MAX, known)
+        {
+            read(event, &mut connection, &mut output, &mut events);
+            continue;
+        }
+        if known.is_some()
+            && let Some((token, reply)) = connection.take_reply(&mut input, SIZE_MAX, &mut output)
+        {
+            let event = Event::Reply(token, reply);
             read(event, &mut connection, &mut output, &mut events);
             continue;
         }

@@ -8,7 +8,8 @@ use bytes::BytesMut;
 use floe_wire::EncodingVersion;
 use floe_wire::connection::{AttemptEnd, Connection as Machine, Event, NotActive, Role};
 use floe_wire::message::{
-    BatchWriter, Context, IncomingRequest, Message, OperationMode, RequestHeader, RequestId, reply,
+    BatchWriter, Context, IncomingRequest, KnownHead, Message, OperationMode, RequestHeader,
+    RequestId, reply,
 };
 use floe_wire::reference::Identity;
 
@@ -32,6 +33,7 @@ pub(crate) struct End {
     /// What a full network did not take.
     pub(crate) writing: Option<Batch>,
     pub(crate) input: BytesMut,
+    known: KnownHead,
     /// What was read and has not been handled: the dispatches are at their limit.
     pub(crate) events: VecDeque<Event<Token>>,
     pub(crate) dispatch_count: usize,
@@ -67,6 +69,7 @@ impl End {
             output,
             writing: None,
             input: BytesMut::new(),
+            known: KnownHead::default(),
             events: VecDeque::new(),
             dispatch_count: 0,
             waiting: Vec::new(),
@@ -155,9 +158,17 @@ impl End {
     /// Source: `take_messages` in `crates/runtime/src/connection/reading.rs`.
     pub(crate) fn take_messages(&mut self, message_size_max: usize) {
         while !self.machine.is_closed() {
+            let output = self.output.pending();
+            if let Some((token, reply)) =
+                self.machine
+                    .take_reply(&mut self.input, message_size_max, output)
+            {
+                self.events.push_back(Event::Reply(token, reply));
+                continue;
+            }
             match self
                 .machine
-                .take_requests(&mut self.input, message_size_max)
+                .take_requests(&mut self.input, message_size_max, &mut self.known)
             {
                 // Here each is dispatched at a time of its own.
                 Some(Event::Run(run)) => self.events.extend(run.map(Event::Request)),

@@ -1,6 +1,6 @@
 //! Where a request came from: what the requests of one connection have in common.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::AdapterCore;
 use crate::communicator::Communicator;
@@ -13,6 +13,8 @@ use crate::connection::Connection;
 pub(crate) struct Origin {
     /// None for a call from the same communicator.
     connection: Option<Arc<Connection>>,
+    /// That of the connection when this was made.
+    adapter: Weak<AdapterCore>,
     /// There while a request is.
     owner: Option<(Arc<AdapterCore>, Communicator)>,
     /// Who sent the datagram, for people.
@@ -30,11 +32,11 @@ impl Origin {
         connection: &Arc<Connection>,
         sender: Option<String>,
     ) -> Option<Arc<Self>> {
-        let owner = Some(connection.owner()?);
-        let connection = Some(connection.clone());
+        let (adapter, communicator) = connection.owner()?;
         Some(Arc::new(Self {
-            connection,
-            owner,
+            connection: Some(connection.clone()),
+            adapter: Arc::downgrade(&adapter),
+            owner: Some((adapter, communicator)),
             sender,
         }))
     }
@@ -43,6 +45,7 @@ impl Origin {
     pub(crate) fn here(adapter: Arc<AdapterCore>, communicator: Communicator) -> Arc<Self> {
         Arc::new(Self {
             connection: None,
+            adapter: Weak::new(),
             owner: Some((adapter, communicator)),
             sender: None,
         })
@@ -61,7 +64,8 @@ impl Origin {
         true
     }
 
-    /// Finds the owners again; false if they are gone, or a request of another read is under way.
+    /// Finds the owners again, if the connection has no other adapter by now; false if they are gone,
+    /// or a request of another read is under way.
     #[inline]
     pub(crate) fn renew(self: &mut Arc<Self>) -> bool {
         if self.owner.is_some() {
@@ -70,7 +74,10 @@ impl Origin {
         let Some(own) = Arc::get_mut(self) else {
             return false;
         };
-        own.owner = own.connection.as_ref().and_then(|c| c.owner());
+        own.owner = own.adapter.upgrade().and_then(|adapter| {
+            let communicator = adapter.communicator()?;
+            Some((adapter, communicator))
+        });
         own.owner.is_some()
     }
 

@@ -78,7 +78,6 @@ fn sleep(sleeper: &Arc<Sleeper>, due: Due) {
 const OWN_COUNT: usize = 2;
 
 /// What a pending future waits for.
-#[derive(Default)]
 struct Due {
     /// How many waits of this thread this one is within, itself included.
     depth: usize,
@@ -93,47 +92,75 @@ struct Due {
     deadline: Option<Instant>,
 }
 
+impl Due {
+    const NONE: Self = Self {
+        depth: 0,
+        waker: 0,
+        connection: None,
+        reply_count: 0,
+        is_mixed: false,
+        deadline: None,
+    };
+}
+
+impl Default for Due {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 thread_local! {
-    static DUE: RefCell<Option<Due>> = const { RefCell::new(None) };
+    /// What the innermost wait that polls has collected; without one, its depth is 0.
+    static DUE: RefCell<Due> = const { RefCell::new(Due::NONE) };
     static SPARE: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs a poll, and tells what it left due.
 fn with_due<T>(waker: &Waker, poll: impl FnOnce() -> T) -> (T, Due) {
-    /// Puts back what an outer wait has collected, also when the poll panics.
-    struct Restore(Option<Due>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            DUE.set(self.0.take());
+    /// What an outer wait has collected; it is put back also when the poll panics.
+    struct Outer(Option<Due>);
+    impl Outer {
+        /// Puts it back; what was collected in its place.
+        fn put_back(&mut self) -> Due {
+            self.0
+                .take()
+                .map(|due| DUE.replace(due))
+                .unwrap_or_default()
         }
     }
-    let due = Due {
-        depth: wait_depth() + 1,
-        waker: waker.data() as usize,
-        ..Due::default()
-    };
-    let _outer = Restore(DUE.replace(Some(due)));
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            self.put_back();
+        }
+    }
+    let mut outer = Outer(Some(DUE.with_borrow_mut(|due| {
+        let inner = Due {
+            depth: due.depth + 1,
+            waker: waker.data() as usize,
+            ..Due::default()
+        };
+        std::mem::replace(due, inner)
+    })));
     let output = poll();
-    (output, DUE.take().unwrap_or_default())
+    (output, outer.put_back())
 }
 
 /// How many waits of this thread, one within another, are polling right now.
 pub(crate) fn wait_depth() -> usize {
-    DUE.with_borrow(|due| due.as_ref().map_or(0, |due| due.depth))
+    DUE.with_borrow(|due| due.depth)
 }
 
 /// Whether a future is polled directly by a thread that waits for it.
 pub(crate) fn is_waiting(waker: &Waker) -> bool {
-    DUE.with_borrow(|due| {
-        due.as_ref()
-            .is_some_and(|due| due.waker == waker.data() as usize)
-    })
+    DUE.with_borrow(|due| due.depth > 0 && due.waker == waker.data() as usize)
 }
 
 /// A future waits for a reply; whether a thread waits for it that will see to the reading.
 pub(crate) fn wait_for_reply(connection: &Arc<Connection>, waker: &Waker) -> bool {
     DUE.with_borrow_mut(|due| {
-        let Some(due) = due else { return false };
+        if due.depth == 0 {
+            return false;
+        }
         let is_direct = due.waker == waker.data() as usize;
         let is_same = match &due.connection {
             Some(known) => Arc::ptr_eq(known, connection),
@@ -151,7 +178,7 @@ pub(crate) fn wait_for_reply(connection: &Arc<Connection>, waker: &Waker) -> boo
 /// A future that is polled directly wants to be polled again at this time.
 pub(crate) fn wait_until(deadline: Instant) {
     DUE.with_borrow_mut(|due| {
-        if let Some(due) = due {
+        if due.depth > 0 {
             let earliest = due.deadline.map_or(deadline, |known| known.min(deadline));
             due.deadline = Some(earliest);
         }

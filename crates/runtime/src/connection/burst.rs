@@ -19,6 +19,8 @@ const GAP: Duration = Duration::from_micros(50);
 const PAUSE: Duration = Duration::from_micros(50);
 /// Bytes that are worth a write of their own.
 const ENOUGH: usize = 64 * 1024;
+/// The same of requests: the peer may as well begin with them.
+const ENOUGH_ASKED: usize = 16 * 1024;
 
 /// What is known of the messages sent last.
 #[derive(Debug, Default)]
@@ -64,7 +66,11 @@ impl Connection {
     }
 
     fn may_wait(&self, shared: &mut Shared, haste: Haste) -> bool {
-        if shared.output.pending_len() >= ENOUGH {
+        let enough = match haste {
+            Haste::Request => ENOUGH_ASKED,
+            Haste::Oneway | Haste::AtOnce => ENOUGH,
+        };
+        if shared.output.pending_len() >= enough {
             return false;
         }
         match haste {

@@ -36,7 +36,7 @@ pub(super) struct Dispatching {
     reply_count: usize,
     /// What the next request is made of: it came back with the last response.
     spare: Option<Box<Parts>>,
-    /// Whether it has buffers and a place: only from the first request of a read to its end.
+    /// Whether it has buffers and a place: only from the first request to when it has to wait for more.
     is_equipped: bool,
     /// Of the connection when the origin of the spare was made.
     adapter_version: u64,
@@ -91,9 +91,9 @@ impl Dispatching {
     }
 
     /// Dispatches requests: each here if it is done at once, else in a task of its own.
-    pub(super) async fn run(&mut self, mut run: IncomingRun) {
+    pub(super) async fn run(&mut self, run: &mut IncomingRun) {
         self.equip();
-        while let Some((parts, share)) = self.run_at_once(&mut run) {
+        while let Some((parts, share)) = self.run_at_once(run) {
             // What seldom has to wait is boxed when it does: kept in place, it would make each reading
             // longer, also while it waits for something to read.
             let may_refuse = !parts.current.is_oneway();
@@ -105,7 +105,7 @@ impl Dispatching {
             if !self.budget.take_of_adapter(&parts) {
                 Box::pin(self.wait_for_adapter(&parts)).await;
             }
-            self.dispatch(parts, share, &run);
+            self.dispatch(parts, share, run);
         }
     }
 
@@ -203,19 +203,24 @@ impl Dispatching {
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
     pub(super) async fn finish_read(&mut self) {
-        self.hand_over();
+        if let Some(spare) = &mut self.spare {
+            // Who has the reply may see it go.
+            spare.servant = None;
+        }
+        // Before all that can be done later, for somebody waits for them.
+        let has_room = self.send_replies();
         self.collecting.forget();
-        self.found.forget();
         self.budget.let_go_of_adapter();
         if let Some(spare) = &mut self.spare {
-            spare.servant = None;
             spare.current.request.forget();
             if !spare.current.origin.release() {
                 self.spare = None;
             }
         }
-        self.flush().await;
-        self.unequip();
+        self.place.rest();
+        if !has_room {
+            Box::pin(self.connection.wait_for_reply_room()).await;
+        }
     }
 
     /// Takes buffers and a place that this thread keeps.
@@ -230,10 +235,9 @@ impl Dispatching {
         }
     }
 
-    /// Gives them to this thread.
-    fn unequip(&mut self) {
+    /// Gives them to this thread: there is nothing to read.
+    pub(super) fn rest(&mut self) {
         if std::mem::take(&mut self.is_equipped) {
-            self.place.rest();
             let replies = std::mem::take(&mut self.replies);
             let buffer = self.spare.as_mut().map(|parts| &mut parts.buffer);
             let buffer = buffer.map(std::mem::take).unwrap_or_default();
@@ -329,14 +333,16 @@ impl Dispatching {
     /// Writes the replies collected so far. A peer that does not read its replies is not read from,
     /// so that they cannot pile up here.
     async fn flush(&mut self) {
-        self.hand_over();
-        let count = std::mem::take(&mut self.reply_count);
-        if count == 0 {
-            return;
-        }
-        if !self.connection.send_replies(&mut self.replies, count) {
+        if !self.send_replies() {
             Box::pin(self.connection.wait_for_reply_room()).await;
         }
+    }
+
+    /// Writes them; whether there is room for more.
+    fn send_replies(&mut self) -> bool {
+        self.hand_over();
+        let count = std::mem::take(&mut self.reply_count);
+        count == 0 || self.connection.send_replies(&mut self.replies, count)
     }
 
     /// Whether there is as much of the budget, and room for a reply. Nobody else takes of it.

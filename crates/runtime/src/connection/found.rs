@@ -1,21 +1,19 @@
-//! The servant that was found last, for requests of one read to the same object.
+//! The servant that was found last, for requests to the same object.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use floe_wire::message::SystemException;
 
 use crate::adapter::{Dispatcher, Parts};
 
-/// The servant that was found last.
+/// The servant that was found last. It is kept alive by its adapter alone.
 #[derive(Default)]
 pub(super) struct Found {
-    servant: Option<Arc<dyn Dispatcher>>,
+    servant: Option<Weak<dyn Dispatcher>>,
     /// Of the servants when it was found.
     version: u64,
     /// Identity and facet, as they stand on the wire.
     target: Vec<u8>,
-    /// Requests of this read.
-    count: usize,
 }
 
 impl Found {
@@ -26,35 +24,32 @@ impl Found {
         &mut self,
         parts: &mut Parts,
     ) -> Result<Arc<dyn Dispatcher>, SystemException> {
-        self.count += 1;
         let adapter = parts.current.origin.adapter();
         // Read before the look-up: what changes during it is found the next time.
         let version = adapter.servants_version();
         let known = self.servant.as_ref().filter(|_| self.version == version);
-        if let (Some(known), Some(returned)) = (known, parts.servant.take())
-            && std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(&returned))
-        {
-            return Ok(returned);
+        if let Some(known) = known {
+            if let Some(returned) = parts.servant.take()
+                && std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(&returned))
+            {
+                return Ok(returned);
+            }
+            if self.target == parts.current.request.target_bytes()
+                && let Some(known) = known.upgrade()
+            {
+                return Ok(known);
+            }
         }
         let request = &parts.current.request;
-        if let Some(known) = known
-            && self.target == request.target_bytes()
-        {
-            return Ok(known.clone());
-        }
         let servant = adapter.find(request)?;
-        // A request that comes alone need not be remembered.
-        if self.count > 1 {
-            self.servant = Some(servant.clone());
-            self.version = version;
-            self.target.clear();
-            self.target.extend_from_slice(request.target_bytes());
-        }
+        self.servant = Some(Arc::downgrade(&servant));
+        self.version = version;
+        self.target.clear();
+        self.target.extend_from_slice(request.target_bytes());
         Ok(servant)
     }
 
     pub(super) fn forget(&mut self) {
         self.servant = None;
-        self.count = 0;
     }
 }

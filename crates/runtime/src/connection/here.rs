@@ -18,17 +18,17 @@ thread_local! {
     static HANDLED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Connection {
-    /// Runs a future that handles input of this connection, and lets its threads know. It is pinned by
-    /// the caller: taken by value, it would stand in the caller's future twice.
-    pub(super) async fn handling<F: Future>(&self, mut future: Pin<&mut F>) -> F::Output {
-        poll_fn(|context| {
-            let _handled = Handled::enter(self);
-            future.as_mut().poll(context)
-        })
-        .await
-    }
+/// Runs a future that handles input of the connection at this place, and lets its threads know. It is
+/// pinned by the caller: taken by value, it would stand in the caller's future twice.
+pub(super) async fn handling<F: Future>(place: usize, mut future: Pin<&mut F>) -> F::Output {
+    poll_fn(|context| {
+        let _handled = Handled::enter(place);
+        future.as_mut().poll(context)
+    })
+    .await
+}
 
+impl Connection {
     /// Refuses a request whose sender blocks the thread that alone would read its reply.
     pub(super) fn check_reader(&self) -> Result<(), LocalError> {
         let begun = HANDLED.with_borrow(|handled| {
@@ -43,7 +43,8 @@ impl Connection {
         }
     }
 
-    fn place(&self) -> usize {
+    /// Where it is.
+    pub(super) fn place(&self) -> usize {
         std::ptr::from_ref(self) as usize
     }
 }
@@ -51,8 +52,8 @@ impl Connection {
 struct Handled;
 
 impl Handled {
-    fn enter(connection: &Connection) -> Self {
-        let entry = (connection.place(), wait_depth());
+    fn enter(place: usize) -> Self {
+        let entry = (place, wait_depth());
         HANDLED.with_borrow_mut(|handled| handled.push(entry));
         Self
     }

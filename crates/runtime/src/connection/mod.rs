@@ -347,10 +347,10 @@ impl Connection {
         }
         for slot in slots {
             let error = error.clone();
-            slot.answer(Err(Failure {
+            slot.answer(Err(Box::new(Failure {
                 error,
                 perhaps_dispatched: true,
-            }));
+            })));
         }
         self.settled.settle();
         self.room.notify_waiters();

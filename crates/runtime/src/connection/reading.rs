@@ -1,7 +1,6 @@
 //! What is read on a connection, and what becomes of it. Who reads is another question: see
 //! `driver.rs`.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -10,10 +9,11 @@ use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
-use floe_wire::message::ProtocolError;
+use floe_wire::message::{IncomingReply, KnownHead, ProtocolError};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::dispatching::Dispatching;
+use super::here::handling;
 use super::input::Input;
 use super::slot::Slot;
 use super::spare::{self, Spare};
@@ -34,12 +34,19 @@ pub(super) enum End {
     Refused(ProtocolError),
 }
 
-/// What has been read and is to be handled.
-type Events = VecDeque<Event<Arc<Slot>>>;
+/// What is needed while there is something to read, and by nobody who waits for it.
+#[derive(Default)]
+struct Kit {
+    /// Replies that were taken from the input, and are to be given to their callers.
+    replies: Vec<(Arc<Slot>, IncomingReply)>,
+    /// What else was taken from it, and is to be handled.
+    event: Option<Event<Arc<Slot>>>,
+    known: KnownHead,
+}
 
 thread_local! {
-    /// Empty ones, of connections that wait.
-    static EVENTS: Spare<Events> = const { Spare::new(Vec::new()) };
+    /// Those of connections that wait.
+    static KITS: Spare<Box<Kit>> = const { Spare::new(Vec::new()) };
 }
 
 /// The reading half of a connection, which one thread or task at a time uses.
@@ -50,9 +57,9 @@ pub(super) struct Reading {
     pub(super) polling: Polling,
     input: Input,
     decompressor: Decompressor,
-    events: Events,
-    /// Whether the state machine has appended something, such as the end of a graceful close.
-    has_output: bool,
+    kit: Option<Box<Kit>>,
+    /// Whether a request or a reply has come since the last read.
+    has_message: bool,
     dispatching: Dispatching,
     has_ended: bool,
 }
@@ -65,8 +72,8 @@ impl Reading {
             polling: Polling::default(),
             input: Input::default(),
             decompressor: Decompressor::default(),
-            events: Events::new(),
-            has_output: false,
+            kit: None,
+            has_message: false,
             has_ended: false,
         }
     }
@@ -97,8 +104,9 @@ impl Reading {
     /// Nothing is there to read: gives what is needed only then to this thread.
     fn rest(&mut self) {
         self.input.rest();
-        if self.events.capacity() > 0 && self.events.is_empty() {
-            spare::put_back(&EVENTS, std::mem::take(&mut self.events));
+        self.dispatching.rest();
+        if let Some(kit) = self.kit.take() {
+            spare::put_back(&KITS, kit);
         }
     }
 
@@ -124,8 +132,18 @@ impl Reading {
         let end = match read {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
-                let connection = self.connection.clone();
-                connection.handling(pin!(self.handle_bytes(count))).await
+                self.connection.pulse.mark_handling();
+                self.input.filled(count);
+                let end = match self.take_messages() {
+                    // To a client that is nearly always all: replies, and they are given.
+                    Ok(false) => None,
+                    taken => {
+                        handling(self.connection.place(), pin!(self.handle_events(taken))).await
+                    }
+                };
+                let has_message = std::mem::take(&mut self.has_message);
+                self.connection.pulse.mark_handled(has_message);
+                end
             }
             Err(error) => Some(End::Lost(error.to_string())),
         };
@@ -151,33 +169,18 @@ impl Reading {
         }
     }
 
-    async fn handle_bytes(&mut self, count: usize) -> Option<End> {
-        self.connection.pulse.mark_handling();
-        self.input.filled(count);
-        if self.events.capacity() == 0 {
-            self.events = spare::take(&EVENTS).unwrap_or_default();
-        }
-        let mut has_message = false;
+    /// Handles what was taken from the input, and all that comes behind it.
+    async fn handle_events(&mut self, mut taken: Result<bool, ProtocolError>) -> Option<End> {
         let end = loop {
-            let taken = self.take_messages();
-            has_message |= self
-                .events
-                .iter()
-                .any(|event| !matches!(event, Event::Heartbeat));
-            // What came before a bad message is answered first.
-            let is_closed = self.handle_events().await;
-            self.dispatching.finish_read().await;
-            if std::mem::take(&mut self.has_output) {
-                self.connection.flush();
-            }
             match taken {
-                Err(error) => break Some(End::Refused(error)),
-                Ok(_) if is_closed => break Some(End::Graceful),
-                Ok(true) => {}
+                Ok(true) if self.handle_event().await => break Some(End::Graceful),
+                Ok(true) => taken = self.take_messages(),
                 Ok(false) => break None,
+                Err(error) => break Some(End::Refused(error)),
             }
         };
-        self.connection.pulse.mark_handled(has_message);
+        // What came before a bad message is answered first.
+        self.dispatching.finish_read().await;
         end
     }
 
@@ -200,21 +203,37 @@ impl Reading {
         }
     }
 
-    /// Turns whole messages of the input into events: all, or as many as were compressed and are
-    /// as long as one may be. True if more may be there.
+    /// Takes whole messages off the input, up to the first that is no reply: whether there is one, as
+    /// `event` of the kit. The replies before it are given to their callers.
     fn take_messages(&mut self) -> Result<bool, ProtocolError> {
+        let taken = self.take_event();
+        self.give_replies();
+        taken
+    }
+
+    fn take_event(&mut self) -> Result<bool, ProtocolError> {
+        if self.input.len() == 0 {
+            return Ok(false);
+        }
         let limit = self.connection.settings.message_size_max;
+        let kit = self
+            .kit
+            .get_or_insert_with(|| spare::take(&KITS).unwrap_or_default());
         let mut decompressed_len = 0;
         let mut shared = self.connection.lock();
         let end = shared.output.end();
-        while !shared.machine.is_closed() && decompressed_len < limit {
-            match shared.machine.take_requests(self.input.bytes(), limit) {
-                None => {}
-                Some(Event::Nothing) => continue,
-                Some(event) => {
-                    self.events.push_back(event);
-                    continue;
-                }
+        while kit.event.is_none() && self.input.len() > 0 && !shared.machine.is_closed() {
+            let Shared {
+                machine, output, ..
+            } = &mut *shared;
+            let input = self.input.bytes();
+            if let Some(reply) = machine.take_reply(input, limit, output.pending()) {
+                kit.replies.push(reply);
+                continue;
+            }
+            if let Some(event) = machine.take_requests(input, limit, &mut kit.known) {
+                kit.event = Some(event);
+                break;
             }
             let Some(mut message) = self.input.split(limit)? else {
                 break;
@@ -230,50 +249,64 @@ impl Reading {
                 machine, output, ..
             } = &mut *shared;
             match machine.handle_message(message, output.pending())? {
+                Event::Reply(slot, reply) => kit.replies.push((slot, reply)),
                 Event::Nothing => {}
-                event => self.events.push_back(event),
+                event => kit.event = Some(event),
+            }
+            if decompressed_len >= limit {
+                // Replies as long as one may be are given away before there are more.
+                kit.event.get_or_insert(Event::Nothing);
             }
         }
-        self.has_output |= shared.output.end() > end;
-        Ok(decompressed_len >= limit)
-    }
-
-    /// Handles the events; true if the peer closed the connection.
-    async fn handle_events(&mut self) -> bool {
-        let mut is_closed = false;
-        // One by one: what is left when this is dropped is still to be answered.
-        while let Some(event) = self.events.pop_front() {
-            match event {
-                Event::Reply(slot, reply) => slot.answer(Ok(reply)),
-                Event::Request(request) => self.dispatching.run(request.into()).await,
-                Event::Run(run) => self.dispatching.run(run).await,
-                Event::Batch(batch) => Box::pin(self.dispatching.batch(batch)).await,
-                Event::Validated => {
-                    self.connection.is_active.store(true, Ordering::Relaxed);
-                    self.connection.settled.settle();
-                }
-                Event::Closed(slots) => {
-                    self.connection.is_active.store(false, Ordering::Relaxed);
-                    self.connection.refuse(&slots);
-                    is_closed = true;
-                }
-                Event::Heartbeat => self.connection.tell_heartbeat(),
-                Event::Nothing => {}
-            }
+        let has_output = shared.output.end() > end;
+        drop(shared);
+        if has_output {
+            // Such as the end of a graceful close.
+            self.connection.flush();
         }
-        is_closed
+        Ok(kit.event.is_some())
     }
 
     /// Gives replies that have come to their callers. The state machine does not know of them any more, so that
     /// nobody else would.
-    fn answer_rest(&mut self) {
-        for event in self.events.drain(..) {
-            match event {
-                Event::Reply(slot, reply) => slot.answer(Ok(reply)),
-                Event::Closed(slots) => self.connection.refuse(&slots),
-                _ => {}
+    fn give_replies(&mut self) {
+        if let Some(kit) = &mut self.kit
+            && !kit.replies.is_empty()
+        {
+            self.has_message = true;
+            for (slot, reply) in kit.replies.drain(..) {
+                slot.answer(Ok(reply));
             }
         }
+    }
+
+    /// Handles the event that was taken; true if the peer closed the connection.
+    async fn handle_event(&mut self) -> bool {
+        let Some(kit) = &mut self.kit else {
+            return false;
+        };
+        self.has_message |= !matches!(kit.event, Some(Event::Heartbeat | Event::Nothing));
+        // Where it is, for it is long to move.
+        if let Some(Event::Run(run)) = &mut kit.event {
+            self.dispatching.run(run).await;
+        }
+        match kit.event.take() {
+            None | Some(Event::Run(_) | Event::Nothing) => {}
+            Some(Event::Reply(slot, reply)) => slot.answer(Ok(reply)),
+            Some(Event::Request(request)) => self.dispatching.run(&mut request.into()).await,
+            Some(Event::Batch(batch)) => Box::pin(self.dispatching.batch(batch)).await,
+            Some(Event::Validated) => {
+                self.connection.is_active.store(true, Ordering::Relaxed);
+                self.connection.settled.settle();
+            }
+            Some(Event::Closed(slots)) => {
+                self.connection.is_active.store(false, Ordering::Relaxed);
+                self.connection.refuse(&slots);
+                return true;
+            }
+            Some(Event::Heartbeat) => self.connection.tell_heartbeat(),
+        }
+        false
     }
 
     fn end(&mut self, end: End) {
@@ -285,7 +318,7 @@ impl Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.answer_rest();
+        self.give_replies();
         self.end(End::Lost(
             "its task was dropped with its runtime".to_owned(),
         ));
@@ -296,12 +329,12 @@ impl Connection {
     /// The peer closed gracefully: none of these requests was executed.
     fn refuse(&self, slots: &[Arc<Slot>]) {
         for slot in slots {
-            slot.answer(Err(Failure {
+            slot.answer(Err(Box::new(Failure {
                 error: LocalError::ClosedByPeer {
                     peer: self.peer.clone(),
                 },
                 perhaps_dispatched: false,
-            }));
+            })));
         }
     }
 

@@ -53,7 +53,7 @@ impl Connection {
                 .wait_for_output(|shared| shared.output.len() <= limit)
                 .await;
         }
-        reply.await
+        reply.await.map_err(|failure| *failure)
     }
 
     /// The same if there is room for the request; `None`, and nothing is sent, if there is none.
@@ -283,7 +283,10 @@ impl Future for Reply {
         match slot.poll(context.waker()) {
             Poll::Ready(answer) => {
                 self.id = None;
-                Poll::Ready(answer.map_err(|failure| self.connection.narrow(failure, self.start)))
+                Poll::Ready(
+                    answer
+                        .map_err(|failure| Box::new(self.connection.narrow(*failure, self.start))),
+                )
             }
             Poll::Pending => {
                 let connection = &self.connection;

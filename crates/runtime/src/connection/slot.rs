@@ -8,8 +8,8 @@ use floe_wire::message::IncomingReply;
 
 use super::Failure;
 
-/// What a request in flight ends with.
-pub(super) type Answer = Result<IncomingReply, Failure>;
+/// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
+pub(super) type Answer = Result<IncomingReply, Box<Failure>>;
 
 /// A place for one answer.
 #[derive(Debug, Default)]

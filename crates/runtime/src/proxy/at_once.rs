@@ -42,7 +42,7 @@ impl Proxy {
         mode: OperationMode,
         encapsulation: &impl Fn(&mut Encoder<'_>),
     ) -> Begun {
-        if !self.inner.options.interceptors.is_empty() || self.timeout().is_some() {
+        if !self.inner.options.interceptors.is_empty() {
             return Begun::Not(None);
         }
         let connection = match self.known_connection() {

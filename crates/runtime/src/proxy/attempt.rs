@@ -8,13 +8,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use floe_wire::encoding::EncodeError;
-use floe_wire::message::{Outcome, RequestId};
+use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Proxy;
 use crate::adapter::AdapterCore;
 use crate::blocking::{is_waiting, wait_until};
-use crate::connection::{Connection, Failure, handle};
+use crate::connection::{Connection, Failure, Reply, handle};
 use crate::deadline;
 use crate::error::{InvokeError, LocalError};
 use crate::pipeline::retry::Retries;
@@ -37,8 +37,26 @@ pub(super) struct Terms<'a> {
     pub(super) is_retried: bool,
     /// How long all attempts together may take.
     pub(super) limit: Option<Duration>,
+    /// When they must have ended; after the limit, if there is one, unless the first was made already.
+    pub(super) deadline: Option<Instant>,
     /// How a first attempt failed that was made already.
     pub(super) failed: Option<&'a Failure>,
+}
+
+/// A first attempt that was made already, if there was one.
+#[derive(Default)]
+pub(super) struct First {
+    pub(super) failure: Option<Failure>,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl From<Option<Failure>> for First {
+    fn from(failure: Option<Failure>) -> Self {
+        Self {
+            failure,
+            deadline: None,
+        }
+    }
 }
 
 /// Where an invocation goes.
@@ -78,8 +96,31 @@ impl Proxy {
             is_idempotent,
             is_retried: !self.is_fixed(),
             limit: self.timeout(),
+            deadline: None,
             failed: None,
         }
+    }
+
+    /// Waits for the reply to a first attempt, for as long as the proxy does.
+    pub(super) async fn in_time(
+        &self,
+        operation: &'static str,
+        reply: Reply,
+    ) -> Result<IncomingReply, Box<First>> {
+        let Some(limit) = self.timeout() else {
+            return reply
+                .await
+                .map_err(|failure| Box::new(Some(*failure).into()));
+        };
+        let deadline = deadline::after(limit);
+        let answer = limited(deadline, reply).await;
+        let timed_out = || Err(Box::new(timed_out(operation, limit, true)));
+        answer.unwrap_or_else(timed_out).map_err(|failure| {
+            Box::new(First {
+                failure: Some(*failure),
+                deadline: Some(deadline),
+            })
+        })
     }
 
     /// Writes a twoway request and waits for its reply, again if that is safe.
@@ -136,7 +177,7 @@ impl Proxy {
         is_sent: &AtomicBool,
         run: impl Fn(Route) -> F,
     ) -> Result<T, InvokeError> {
-        let deadline = terms.limit.map(deadline::after);
+        let deadline = terms.deadline.or_else(|| terms.limit.map(deadline::after));
         let mut perhaps_dispatched = false;
         let mut retries = None;
         let mut failed = terms.failed.cloned();
@@ -201,16 +242,21 @@ async fn within<T>(
         return attempt.await;
     };
     limited(deadline, attempt).await.unwrap_or_else(|| {
-        let error = LocalError::Timeout {
-            operation: terms.operation.to_owned(),
-            after: terms.limit.unwrap_or_default(),
-        };
-        let perhaps_dispatched = is_sent.load(Ordering::Relaxed);
-        Err(Failure {
-            error,
-            perhaps_dispatched,
-        })
+        let limit = terms.limit.unwrap_or_default();
+        let is_sent = is_sent.load(Ordering::Relaxed);
+        Err(timed_out(terms.operation, limit, is_sent))
     })
+}
+
+fn timed_out(operation: &str, limit: Duration, perhaps_dispatched: bool) -> Failure {
+    let error = LocalError::Timeout {
+        operation: operation.to_owned(),
+        after: limit,
+    };
+    Failure {
+        error,
+        perhaps_dispatched,
+    }
 }
 
 /// Waits until the deadline at most. A thread that waits keeps the time itself.

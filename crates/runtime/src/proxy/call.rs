@@ -45,29 +45,33 @@ impl Proxy {
                 let operation = operation.name.to_owned();
                 return Err(InvokeError::NotDispatched(LocalError::NotTwoway { operation }).into());
             }
+            // What seldom has to wait is boxed when it does: each call would be as long as that.
             match self.send_at_once(operation, &encapsulation)? {
                 AtOnce::Done => {}
-                AtOnce::Full(full) => self.post_full(full).await?,
+                AtOnce::Full(full) => Box::pin(self.post_full(full)).await?,
                 AtOnce::Not(failed) => {
-                    self.send(operation.name, operation.mode, failed, encapsulation)
-                        .await?;
+                    let (name, mode) = (operation.name, operation.mode);
+                    Box::pin(self.send(name, mode, failed, encapsulation)).await?;
                 }
             }
             return decode(&mut Decoder::new(&[], encoding)).map_err(|e| bad_reply(e).into());
         }
-        let failed = match self.request_at_once(operation.name, operation.mode, &encapsulation) {
-            Begun::Sent(reply) => match reply.await {
+        let first = match self.request_at_once(operation.name, operation.mode, &encapsulation) {
+            Begun::Sent(reply) => match self.in_time(operation.name, reply).await {
+                Ok(reply) if !operation.returns_data && reply.returned_nothing() => {
+                    return decode(&mut Decoder::new(&[], encoding))
+                        .map_err(|e| bad_reply(e).into());
+                }
                 Ok(reply) => {
                     let outcome = reply.into_outcome().map_err(InvokeError::BadReply)?;
                     return self.open(&outcome, decode);
                 }
-                Err(failure) => Some(failure),
+                Err(first) => *first,
             },
-            Begun::Not(failed) => failed,
+            Begun::Not(failed) => failed.into(),
         };
-        let outcome = self
-            .request(operation.name, operation.mode, failed, encapsulation)
-            .await?;
+        let requested = self.request(operation.name, operation.mode, first, encapsulation);
+        let outcome = Box::pin(requested).await?;
         self.open(&outcome, decode)
     }
 

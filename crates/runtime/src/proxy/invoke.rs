@@ -7,7 +7,7 @@ use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
-use super::attempt::{Terms, Until};
+use super::attempt::{First, Terms, Until};
 use crate::connection::Failure;
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
@@ -38,7 +38,8 @@ impl Proxy {
             self.send(operation, mode, None, encapsulation).await?;
             return Ok(None);
         }
-        let outcome = self.request(operation, mode, None, encapsulation).await?;
+        let first = First::default();
+        let outcome = self.request(operation, mode, first, encapsulation).await?;
         returned(outcome)
     }
 
@@ -107,7 +108,7 @@ impl Proxy {
         &self,
         operation: &str,
         mode: OperationMode,
-        failed: Option<Failure>,
+        first: First,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<Outcome, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
@@ -121,7 +122,7 @@ impl Proxy {
         let context = self.sent_context();
         let header = self.header(operation, mode, &context);
         let mut terms = self.terms(operation, mode.is_idempotent());
-        terms.failed = failed.as_ref();
+        (terms.failed, terms.deadline) = (first.failure.as_ref(), first.deadline);
         self.exchange(&terms, |buffer, id| {
             header.write_with(buffer, id, &encapsulation)
         })

@@ -8,6 +8,9 @@ use crate::message::RequestId;
 /// Tokens by request id; ids start at 1 and go up.
 #[derive(Debug)]
 pub(super) struct InFlight<T> {
+    /// One of them: where each request waits for the one before, it is the only one.
+    one: Option<(i32, T)>,
+    /// The others.
     tokens: HashMap<i32, T, BuildHasherDefault<IdHasher>>,
     last_id: i32,
 }
@@ -18,27 +21,41 @@ impl<T> InFlight<T> {
         // After 2^31 requests the oldest ids come round again; one may still be in flight.
         loop {
             self.last_id = self.last_id.checked_add(1).unwrap_or(1);
-            if !self.tokens.contains_key(&self.last_id) {
+            if !self.contains(self.last_id) {
                 return RequestId(self.last_id);
             }
         }
     }
 
     pub(super) fn insert(&mut self, id: RequestId, token: T) {
-        self.tokens.insert(id.0, token);
+        match self.one {
+            None => self.one = Some((id.0, token)),
+            Some(_) => {
+                self.tokens.insert(id.0, token);
+            }
+        }
     }
 
     pub(super) fn remove(&mut self, id: RequestId) -> Option<T> {
-        self.tokens.remove(&id.0)
+        match self.one.take_if(|(one, _)| *one == id.0) {
+            Some((_, token)) => Some(token),
+            None => self.tokens.remove(&id.0),
+        }
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
-        self.tokens.len()
+        usize::from(self.one.is_some()) + self.tokens.len()
+    }
+
+    fn contains(&self, id: i32) -> bool {
+        let is_one = self.one.as_ref().is_some_and(|(one, _)| *one == id);
+        is_one || (!self.tokens.is_empty() && self.tokens.contains_key(&id))
     }
 
     /// Takes all tokens out, in the order of their requests.
     pub(super) fn drain(&mut self) -> Vec<T> {
-        let mut all: Vec<_> = self.tokens.drain().collect();
+        let mut all: Vec<_> = self.tokens.drain().chain(self.one.take()).collect();
         all.sort_unstable_by_key(|(id, _)| *id);
         all.into_iter().map(|(_, token)| token).collect()
     }
@@ -47,6 +64,7 @@ impl<T> InFlight<T> {
 impl<T> Default for InFlight<T> {
     fn default() -> Self {
         Self {
+            one: None,
             tokens: HashMap::default(),
             last_id: 0,
         }
@@ -90,5 +108,19 @@ mod tests {
         in_flight.last_id = i32::MAX - 1;
         assert_eq!(in_flight.next_id(), RequestId(i32::MAX));
         assert_eq!(in_flight.next_id(), RequestId(2));
+    }
+
+    #[test]
+    fn tokens_come_back_by_their_ids_in_whatever_order_and_the_rest_in_theirs() {
+        let mut in_flight = InFlight::default();
+        let ids: Vec<_> = (0..4).map(|_| in_flight.next_id()).collect();
+        for (id, token) in ids.iter().zip(["a", "b", "c", "d"]) {
+            in_flight.insert(*id, token);
+        }
+        assert_eq!(in_flight.remove(ids[1]), Some("b"));
+        assert_eq!(in_flight.remove(ids[1]), None);
+        assert_eq!(in_flight.len(), 3);
+        assert_eq!(in_flight.drain(), ["a", "c", "d"]);
+        assert_eq!(in_flight.len(), 0);
     }
 }

@@ -26,8 +26,8 @@ pub use retry::{AttemptEnd, Retries};
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
 use crate::message::{
-    CLOSE_CONNECTION, IncomingBatch, IncomingReply, IncomingRequest, IncomingRun, Message,
-    MessageType, ProtocolError, RequestId, VALIDATE_CONNECTION,
+    CLOSE_CONNECTION, IncomingBatch, IncomingReply, IncomingRequest, IncomingRun, KnownHead,
+    Message, MessageType, ProtocolError, RequestId, VALIDATE_CONNECTION,
 };
 
 /// Which end of the connection this is.
@@ -222,17 +222,40 @@ impl<T> Connection<T> {
     }
 
     /// Takes the Request messages at the front of `input` off it, as if each had arrived by
-    /// [`Connection::handle_message`]; `None` if there is none, or if one would be an error.
-    pub fn take_requests(&mut self, input: &mut BytesMut, size_max: usize) -> Option<Event<T>> {
+    /// [`Connection::handle_message`]; `None` if there is none, or if one would be an error. `known` is
+    /// how requests began before, on this connection or another one.
+    pub fn take_requests(
+        &mut self,
+        input: &mut BytesMut,
+        size_max: usize,
+        known: &mut KnownHead,
+    ) -> Option<Event<T>> {
         if self.is_validating() {
             return None;
         }
-        let run = IncomingRun::split(input, size_max)?;
+        let run = IncomingRun::split(input, size_max, known)?;
         if !self.is_dispatching_new() {
             return Some(Event::Nothing);
         }
         self.dispatch_count += run.twoway_count();
         Some(Event::Run(run))
+    }
+
+    /// Takes the Reply message at the front of `input` off it, as if it had arrived by
+    /// [`Connection::handle_message`]; `None`, and nothing is taken, if that is something else, or answers
+    /// no request in flight.
+    #[inline]
+    pub fn take_reply(
+        &mut self,
+        input: &mut BytesMut,
+        size_max: usize,
+        output: &mut Vec<u8>,
+    ) -> Option<(T, IncomingReply)> {
+        let (id, len) = IncomingReply::peek(input, size_max)?;
+        let token = self.in_flight.remove(id)?;
+        let reply = IncomingReply::new(id, input.split_to(len).freeze());
+        self.close_if_drained(output);
+        Some((token, reply))
     }
 
     /// The reply to a twoway request of the peer has been appended to the output.

@@ -105,6 +105,29 @@ fn replies_find_their_requests_in_any_order() {
 }
 
 #[test]
+fn a_reply_is_taken_off_the_input_only_if_it_is_whole_and_due() {
+    let mut client = validated_client();
+    let (first, second) = (start(&mut client, "first"), start(&mut client, "second"));
+    let mut take = |bytes: &[u8]| {
+        let mut input = BytesMut::from(bytes);
+        let taken = client.take_reply(&mut input, MESSAGE_SIZE_MAX_DEFAULT, &mut Vec::new());
+        (taken.map(|(token, reply)| (token, reply.id())), input.len())
+    };
+    let (whole, other) = (reply_to(second), reply_to(RequestId(77)));
+    let both = [&whole[..], &other].concat();
+    let heartbeat = VALIDATE_CONNECTION;
+    assert_eq!(take(&whole[..whole.len() - 1]), (None, whole.len() - 1));
+    assert_eq!(take(&other), (None, other.len()));
+    assert_eq!(take(&heartbeat), (None, heartbeat.len()));
+    let mut compressed = whole.clone();
+    compressed[9] = 2;
+    assert_eq!(take(&compressed), (None, whole.len()));
+    assert_eq!(take(&both), (Some(("second", second)), other.len()));
+    assert_eq!(take(&whole), (None, whole.len()), "it came once");
+    assert_eq!(take(&reply_to(first)), (Some(("first", first)), 0));
+}
+
+#[test]
 fn late_reply_to_a_cancelled_request_is_ignored() {
     let mut client = validated_client();
     let id = start(&mut client, "given up");

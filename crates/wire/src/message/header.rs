@@ -17,6 +17,9 @@ pub const VALIDATE_CONNECTION: [u8; HEADER_LEN] = header(MessageType::ValidateCo
 /// The whole message that ends a connection gracefully.
 pub const CLOSE_CONNECTION: [u8; HEADER_LEN] = header(MessageType::CloseConnection, 14);
 
+/// Where a header says what its message is.
+pub(super) const TYPE_POSITION: usize = 8;
+
 const MAGIC: [u8; 4] = *b"IceP";
 
 /// Header of a protocol message: 14 bytes, integers little-endian.

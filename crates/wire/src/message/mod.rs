@@ -10,6 +10,7 @@ mod error;
 mod head;
 mod header;
 mod incoming;
+mod known;
 mod mode;
 pub mod reply;
 mod request;
@@ -26,6 +27,7 @@ pub use header::{
     VALIDATE_CONNECTION,
 };
 pub use incoming::Message;
+pub use known::KnownHead;
 pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};
 pub use request::{IncomingRequest, RequestHeader, RequestId};

@@ -2,10 +2,13 @@
 
 use bytes::{Buf, Bytes};
 
+use super::header::TYPE_POSITION;
 use super::header::{begin_message, end_message};
-use super::{HEADER_LEN, Message, MessageType, RequestId, SystemException};
+use super::{HEADER_LEN, Header, Message, MessageType, RequestId, SystemException};
+use crate::compression::Compression;
 use crate::encoding::{
-    DecodeError, Decoder, EncodeError, Encoder, EncodingVersion, ExceptionFormat, ExceptionWriter,
+    DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodeError, Encoder, EncodingVersion,
+    ExceptionFormat, ExceptionWriter,
 };
 
 const STATUS_OK: u8 = 0;
@@ -46,6 +49,39 @@ impl IncomingReply {
         decoder.byte("reply status")?;
         let bytes = message.bytes;
         Ok(Self { id, bytes })
+    }
+
+    /// The whole Reply message at the front of `input`, which may be read as that, with its length: `None`
+    /// if it is something else, compressed, not whole, longer than `size_max`, or malformed.
+    #[inline]
+    pub(crate) fn peek(input: &[u8], size_max: usize) -> Option<(RequestId, usize)> {
+        // Requests are nearly always alone with their kind: one look is enough for them.
+        if input.get(TYPE_POSITION) != Some(&(MessageType::Reply as u8)) {
+            return None;
+        }
+        let header = Header::decode(input.first_chunk()?, size_max).ok()?;
+        let [i0, i1, i2, i3, _status] = *input.get(HEADER_LEN..header.size)?.first_chunk()?;
+        let is_plain = Compression::of_message(header.compression).is_none();
+        is_plain.then_some((RequestId(i32::from_le_bytes([i0, i1, i2, i3])), header.size))
+    }
+
+    /// That of a message that was peeked at.
+    #[inline]
+    pub(crate) fn new(id: RequestId, bytes: Bytes) -> Self {
+        Self { id, bytes }
+    }
+
+    /// Whether the operation returned, and nothing: not even results in an encoding that is unknown.
+    #[inline]
+    pub fn returned_nothing(&self) -> bool {
+        const LEN: usize = HEADER_LEN + 5 + ENCAPSULATION_HEADER_LEN;
+        let Ok(message) = <&[u8; LEN]>::try_from(&self.bytes[..]) else {
+            return false;
+        };
+        let [.., status, s0, s1, s2, s3, major, minor] = *message;
+        status == STATUS_OK
+            && i32::from_le_bytes([s0, s1, s2, s3]) == ENCAPSULATION_HEADER_LEN as i32
+            && EncodingVersion::new(major, minor).is_supported()
     }
 
     /// The request that it answers.

@@ -133,7 +133,7 @@ pub struct IncomingRequest {
 
 /// What a request says besides its bytes. Positions are relative to its body's, so that they hold for
 /// all requests that begin with the same bytes.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     pub(super) id: RequestId,
     /// Where the body starts.
@@ -153,7 +153,7 @@ pub(super) struct Fields {
 }
 
 /// A range of bytes of a body; messages are at most 2 GiB long.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Field {
     start: u32,
     end: u32,
@@ -401,11 +401,15 @@ impl Fields {
 
     #[inline]
     fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {
+        let body = bytes.get(start..);
+        body.is_some_and(|body| body.starts_with(self.head(bytes)))
+    }
+
+    /// What stands in front of the parameters.
+    #[inline]
+    pub(super) fn head<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let own = self.start as usize;
-        let head = &bytes[own..own + self.parameters.start as usize];
-        bytes
-            .get(start..)
-            .is_some_and(|body| body.starts_with(head))
+        &bytes[own..own + self.parameters.start as usize]
     }
 
     /// Length and encoding of the parameters of a body at `start` that begins as this one.

@@ -2,6 +2,8 @@
 
 use bytes::BytesMut;
 
+use super::header::TYPE_POSITION;
+use super::known::KnownHead;
 use super::row::{Checked, FRAMING_LEN, Next, Row, framing, parse};
 use super::{HEADER_LEN, Header, IncomingRequest, MessageType};
 use crate::compression::Compression;
@@ -14,21 +16,20 @@ pub struct IncomingRun {
     twoway_count: usize,
 }
 
-/// Where a header says what its message is.
-const TYPE_POSITION: usize = 8;
-
 impl IncomingRun {
     /// Takes the Request messages at the front of `input` off it, up to the first that is something
     /// else, compressed, not whole, longer than `size_max`, or malformed: those are left for
     /// [`Message::split`](super::Message::split). `None` if there is none.
-    pub fn split(input: &mut BytesMut, size_max: usize) -> Option<Self> {
+    ///
+    /// `known` makes it cheap to read requests like those that were read before.
+    pub fn split(input: &mut BytesMut, size_max: usize, known: &mut KnownHead) -> Option<Self> {
         // Replies are nearly always alone with their kind: one look is enough for them.
         if input.get(TYPE_POSITION) != Some(&(MessageType::Request as u8)) {
             return None;
         }
         let mut checked = Checked::new(0);
         let mut twoway_count = 0;
-        while let Some(is_oneway) = check_next(&mut checked, input, size_max) {
+        while let Some(is_oneway) = check_next(&mut checked, input, size_max, known) {
             twoway_count += usize::from(!is_oneway);
         }
         if checked.count() == 0 {
@@ -94,7 +95,12 @@ impl ExactSizeIterator for IncomingRun {}
 
 /// Checks one message more; whether it gets no reply, or `None` if it does not belong to the run.
 #[inline]
-fn check_next(checked: &mut Checked, input: &[u8], size_max: usize) -> Option<bool> {
+fn check_next(
+    checked: &mut Checked,
+    input: &[u8],
+    size_max: usize,
+    known: &mut KnownHead,
+) -> Option<bool> {
     let start = checked.end();
     let rest = input.get(start..)?;
     let header = Header::decode(rest.first_chunk::<HEADER_LEN>()?, size_max).ok()?;
@@ -109,7 +115,15 @@ fn check_next(checked: &mut Checked, input: &[u8], size_max: usize) -> Option<bo
         return Some(id.is_oneway());
     }
     // Read within its own message, so that it cannot reach into the next one.
-    let fields = parse(&input[..end], body)?;
+    let message = &input[..end];
+    let fields = match known.fields_at(message, body) {
+        Some(fields) => fields,
+        None => {
+            let fields = parse(message, body)?;
+            known.remember(message, &fields);
+            fields
+        }
+    };
     if fields.end() != end {
         return None;
     }
@@ -144,6 +158,10 @@ mod tests {
         bytes
     }
 
+    fn split(input: &mut BytesMut) -> Option<IncomingRun> {
+        IncomingRun::split(input, SIZE_MAX, &mut KnownHead::default())
+    }
+
     #[test]
     fn a_run_gives_what_each_message_alone_would_have_given() {
         let messages = [
@@ -155,7 +173,7 @@ mod tests {
             request(0, "a", b""),
         ];
         let mut input = BytesMut::from(&messages.concat()[..]);
-        let mut run = IncomingRun::split(&mut input, SIZE_MAX).expect("there are six");
+        let mut run = split(&mut input).expect("there are six");
         assert!(input.is_empty());
         assert_eq!((run.len(), run.twoway_count()), (6, 2));
         let mut over = run.clone().next().expect("the first");
@@ -192,9 +210,9 @@ mod tests {
         let heartbeat = crate::message::VALIDATE_CONNECTION.to_vec();
         for other in [is_malformed, is_compressed, too_long, truncated, heartbeat] {
             let mut input = BytesMut::from(&[&good[..], &good, &other].concat()[..]);
-            let run = IncomingRun::split(&mut input, SIZE_MAX).expect("two are good");
+            let run = split(&mut input).expect("two are good");
             assert_eq!((run.len(), &input[..]), (2, &other[..]));
-            assert!(IncomingRun::split(&mut input, SIZE_MAX).is_none());
+            assert!(split(&mut input).is_none());
             assert_eq!(input[..], other[..]);
         }
     }
@@ -207,21 +225,56 @@ mod tests {
         greedy[size] += 10;
         let bytes = [&good[..], &greedy, &good].concat();
         let mut input = BytesMut::from(&bytes[..]);
-        let run = IncomingRun::split(&mut input, SIZE_MAX).expect("one is good");
+        let run = split(&mut input).expect("one is good");
         assert_eq!((run.len(), input.len()), (1, bytes.len() - good.len()));
     }
 
     #[test]
     fn a_request_without_its_bytes_is_made_another_one() {
         let mut input = BytesMut::from(&request(3, "a", b"p")[..]);
-        let mut request = IncomingRun::split(&mut input, SIZE_MAX)
-            .and_then(|mut run| run.next())
-            .unwrap();
+        let mut request = split(&mut input).and_then(|mut run| run.next()).unwrap();
         request.forget();
         assert_eq!((request.operation(), request.message().len()), ("", 0));
         let mut input = BytesMut::from(&self::request(4, "b", b"q")[..]);
-        let mut run = IncomingRun::split(&mut input, SIZE_MAX).unwrap();
+        let mut run = split(&mut input).unwrap();
         assert_eq!(run.next_over(&mut request), Next::Other);
         assert_eq!((request.id(), request.operation()), (RequestId(4), "b"));
+    }
+
+    #[test]
+    fn what_a_read_remembers_of_those_before_changes_nothing() {
+        let messages = [
+            request(1, "a", b"p"),
+            request(2, "a", b"longer"),
+            request(3, "b", b"longer"),
+            request(4, "a", b""),
+            request(0, "a", &[7; 300]),
+        ];
+        let mut known = KnownHead::default();
+        for message in &messages {
+            let [mut input, mut alone] = [(); 2].map(|()| BytesMut::from(&message[..]));
+            let run = IncomingRun::split(&mut input, SIZE_MAX, &mut known);
+            let request = run.and_then(|mut run| run.next()).unwrap();
+            let alone = split(&mut alone).and_then(|mut run| run.next()).unwrap();
+            assert_eq!(format!("{request:?}"), format!("{alone:?}"));
+            assert_eq!(request.parameters(), alone.parameters());
+            assert_eq!(request.event(), alone.event());
+        }
+    }
+
+    #[test]
+    fn one_that_begins_as_known_must_still_be_whole() {
+        let good = request(0, "a", b"p");
+        let mut known = KnownHead::default();
+        let mut input = BytesMut::from(&good[..]);
+        IncomingRun::split(&mut input, SIZE_MAX, &mut known).expect("it is good");
+        for wrong in [-1, 1, 100] {
+            let mut bad = good.clone();
+            let size = bad.len() - 7;
+            bad[size] = bad[size].wrapping_add_signed(wrong);
+            let mut input = BytesMut::from(&bad[..]);
+            assert!(IncomingRun::split(&mut input, SIZE_MAX, &mut known).is_none());
+            assert_eq!(input[..], bad[..]);
+        }
     }
 }
