@@ -1,7 +1,9 @@
 //! The machine's own limit: a relay over bare sockets that carry as many bytes as Floe's messages have.
 //!
 //! The relay reads everything that is ready, writes once for each subscriber and turn, answers each publisher in
-//! one write, and has no timer. Events travel as they came, and nobody decodes them but subscribers.
+//! one write, and has no timer. What a hub must do to each event it does as well: a fresh request with the subscriber's
+//! identity, and where it is acknowledged with its own length and id, around the parameters as they came. Nobody decodes
+//! these but subscribers.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -9,6 +11,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::case::Case;
+use super::floe::subscriber_name;
 use super::publishing::publish_all;
 use super::tally::Tally;
 use super::{Cast, Clients, EventsContender, Service, announce_service};
@@ -39,12 +42,17 @@ const BATCHED_LEN: usize = EVENT_LEN - 18;
 /// Bytes of a reply without results: header 14, request id 4, status 1, results 6.
 const REPLY_LEN: usize = 25;
 
+/// Bytes of what differs from event to event, at its end: the parameters, whose last 8 bytes are the number.
+const PARAMETERS_LEN: usize = 14;
+
+/// Where the id stands in a request.
+const ID_START: usize = 14;
+
 /// Bytes that the relay and a subscriber read at once.
 const ROOM_LEN: usize = 256 * 1024;
 
-/// What a publisher and a subscriber say first.
-const PUBLISHER: u8 = b'P';
-const SUBSCRIBER: u8 = b'S';
+/// What a publisher says first; a subscriber says its number.
+const PUBLISHER: u8 = u8::MAX;
 
 fn event_len(case: Case) -> usize {
     if case.is_acknowledged() {
@@ -65,6 +73,7 @@ fn serve(case: Case) -> Result<(), Failure> {
         publishers: Vec::new(),
         subscribers: Vec::new(),
         events: Vec::new(),
+        requests: Vec::new(),
         room: vec![0; ROOM_LEN],
     };
     loop {
@@ -80,9 +89,11 @@ struct Relay {
     event_len: usize,
     is_acknowledged: bool,
     publishers: Vec<Publisher>,
-    subscribers: Vec<TcpStream>,
+    subscribers: Vec<Subscriber>,
     /// Those of this turn, of all publishers.
     events: Vec<u8>,
+    /// The same for one subscriber.
+    requests: Vec<u8>,
     room: Vec<u8>,
 }
 
@@ -94,13 +105,22 @@ struct Publisher {
     count: usize,
 }
 
+struct Subscriber {
+    stream: TcpStream,
+    /// What stands in front of the parameters of each event.
+    head: Vec<u8>,
+    /// Of the request before; 0 before the first.
+    id: u32,
+}
+
 impl Relay {
     /// Waits for something to read: whether there is something from the listener, then from publishers, then from
     /// subscribers.
     fn wait(&self, listener: &TcpListener) -> Result<Vec<bool>, Failure> {
         let publishers = self.publishers.iter().map(|publisher| &publisher.stream);
         let mut all = vec![PollFd::new(listener, PollFlags::IN)];
-        all.extend(publishers.chain(&self.subscribers).map(readable));
+        let subscribers = self.subscribers.iter().map(|subscriber| &subscriber.stream);
+        all.extend(publishers.chain(subscribers).map(readable));
         poll(&mut all, None)?;
         Ok(all.iter().map(|one| !one.revents().is_empty()).collect())
     }
@@ -118,7 +138,11 @@ impl Relay {
                 rest: Vec::new(),
                 count: 0,
             }),
-            _ => self.subscribers.push(stream),
+            index => self.subscribers.push(Subscriber {
+                stream,
+                head: head(usize::from(index), self.is_acknowledged),
+                id: 0,
+            }),
         }
         Ok(())
     }
@@ -131,12 +155,21 @@ impl Relay {
         for (publisher, _) in self.publishers.iter_mut().zip(of_publishers).filter(ready) {
             publisher.read(&mut self.room, &mut self.events, self.event_len)?;
         }
-        for (mut subscriber, _) in self.subscribers.iter().zip(of_subscribers).filter(ready) {
+        for (subscriber, _) in self
+            .subscribers
+            .iter_mut()
+            .zip(of_subscribers)
+            .filter(ready)
+        {
             // Acknowledgements.
-            nothing_if_blocked(subscriber.read(&mut self.room))?;
+            nothing_if_blocked(subscriber.stream.read(&mut self.room))?;
         }
         for subscriber in &mut self.subscribers {
-            write_whole(subscriber, &self.events)?;
+            self.requests.clear();
+            for event in self.events.chunks_exact(self.event_len) {
+                subscriber.write_request(event, self.is_acknowledged, &mut self.requests);
+            }
+            write_whole(&mut subscriber.stream, &self.requests)?;
         }
         if self.is_acknowledged {
             for publisher in &mut self.publishers {
@@ -172,6 +205,45 @@ impl Publisher {
         self.count = (events.len() - len_before) / event_len;
         Ok(())
     }
+}
+
+impl Subscriber {
+    /// Appends the request that carries an event.
+    fn write_request(&mut self, event: &[u8], is_acknowledged: bool, requests: &mut Vec<u8>) {
+        let start = requests.len();
+        requests.extend_from_slice(&self.head);
+        requests.extend_from_slice(&event[event.len() - PARAMETERS_LEN..]);
+        if is_acknowledged {
+            self.id += 1;
+            let id = &mut requests[start + ID_START..start + ID_START + 4];
+            id.copy_from_slice(&self.id.to_le_bytes());
+        }
+    }
+}
+
+/// What stands in front of the parameters of an event for this subscriber: of a request, or of one in a batch.
+fn head(index: usize, is_acknowledged: bool) -> Vec<u8> {
+    let mut head = Vec::new();
+    if is_acknowledged {
+        // Protocol 1.0, encoding 1.0, a request, not compressed.
+        head.extend_from_slice(b"IceP\x01\x00\x01\x00\x00\x00");
+        head.extend_from_slice(&(EVENT_LEN as u32).to_le_bytes());
+        // Its id.
+        head.extend_from_slice(&[0; 4]);
+    }
+    put_text(&mut head, &subscriber_name(index));
+    // No category, no facet.
+    head.extend_from_slice(&[0, 0]);
+    put_text(&mut head, "tick");
+    // A mode, no context.
+    head.extend_from_slice(&[0, 0]);
+    head
+}
+
+/// Text of less than 255 bytes.
+fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    bytes.push(text.len() as u8);
+    bytes.extend_from_slice(text.as_bytes());
 }
 
 fn readable(stream: &TcpStream) -> PollFd<'_> {
@@ -227,8 +299,8 @@ fn publish(case: Case, effort: Effort, address: &str, index: usize) -> Result<()
     })
 }
 
-fn subscribe(case: Case, effort: Effort, address: &str, _index: usize) -> Result<(), Failure> {
-    let mut stream = connect(address, SUBSCRIBER)?;
+fn subscribe(case: Case, effort: Effort, address: &str, index: usize) -> Result<(), Failure> {
+    let mut stream = connect(address, u8::try_from(index)?)?;
     end_with_stdin();
     let event_len = event_len(case);
     let mut tally = Tally::new(case, effort);
@@ -259,7 +331,7 @@ mod tests {
     use floe_wire::encoding::EncodingVersion;
     use floe_wire::message::{BatchWriter, Context, OperationMode, RequestHeader, RequestId};
 
-    use super::super::floe::{TOPIC, subscriber_name};
+    use super::super::floe::TOPIC;
     use super::*;
 
     #[test]
@@ -293,5 +365,45 @@ mod tests {
             }
             assert_eq!(batch.finish().unwrap().len(), 18 + 3 * BATCHED_LEN);
         }
+    }
+
+    #[test]
+    fn the_relay_makes_requests_of_the_protocol() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut subscriber = Subscriber {
+            stream,
+            head: head(7, true),
+            id: 0,
+        };
+        let identity = subscriber_name(7).parse().unwrap();
+        let context = Context::new();
+        let header = RequestHeader {
+            identity: &identity,
+            facet: "",
+            operation: "tick",
+            mode: OperationMode::Normal,
+            context: &context,
+        };
+        let number = |encoder: &mut floe_wire::encoding::Encoder<'_>| encoder.put(&7_i64);
+        let (mut expected, mut second) = (Vec::new(), Vec::new());
+        for (id, message) in [(1, &mut expected), (2, &mut second)] {
+            header
+                .write(message, RequestId(id), EncodingVersion::V1_1, number)
+                .unwrap();
+        }
+        expected.append(&mut second);
+        // What a publisher sends differs in everything but the parameters.
+        let mut event = vec![0xff; EVENT_LEN];
+        event[EVENT_LEN - PARAMETERS_LEN..]
+            .copy_from_slice(&expected[EVENT_LEN - PARAMETERS_LEN..EVENT_LEN]);
+        let mut requests = Vec::new();
+        subscriber.write_request(&event, true, &mut requests);
+        subscriber.write_request(&event, true, &mut requests);
+        assert_eq!(requests, expected);
+        subscriber.head = head(7, false);
+        requests.clear();
+        subscriber.write_request(&event, false, &mut requests);
+        assert_eq!(requests, expected[18..EVENT_LEN]);
     }
 }
