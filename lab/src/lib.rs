@@ -34,6 +34,6 @@ pub use contender::contender_main;
 pub use error::LabError;
 pub use options::RunOptions;
 pub use placement::Placement;
-pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Report, ServiceCost};
+pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Quotients, Report, ServiceCost};
 pub use run::{Progress, run};
 pub use scenario::{CaseInfo, ScenarioInfo, scenarios};

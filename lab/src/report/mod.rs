@@ -62,6 +62,8 @@ pub struct CaseResult {
     ///
     /// Of events a second, the mean over the subscribers.
     pub rounds: Vec<f64>,
+    /// What 99 of 100 calls of each round did not exceed.
+    pub p99_rounds: Vec<f64>,
     /// What the service between publishers and subscribers needed, if there is one.
     pub service: Option<ServiceCost>,
 }
@@ -95,7 +97,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// How two contenders compare in a case: quotients of the medians of the same round.
+/// How two contenders compare in a case: quotients of their figures of the same round.
 ///
 /// What slows the machine down for a while slows both, so that the quotient moves less than either.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,14 +109,22 @@ pub struct CaseRatio {
     pub of: String,
     /// The contender below the line.
     pub to: String,
+    /// Of the medians.
+    pub median: Quotients,
+    /// Of what 99 of 100 calls did not exceed.
+    pub p99: Quotients,
+}
+
+/// The quotients of two contenders' figures, round by round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Quotients {
     /// The middle one of all rounds.
-    pub median: f64,
+    pub middle: f64,
     /// A quarter of the rounds was below.
     pub low: f64,
     /// A quarter of the rounds was above.
     pub high: f64,
-    /// The quotient of what 99 of 100 calls of all rounds did not exceed.
-    pub p99: f64,
 }
 
 /// What was measured of a contender in a case.
@@ -200,6 +210,7 @@ impl CaseResult {
             Unit::EventsPerSecond => round.mean(),
         };
         let rounds = measured.rounds.iter().map(of_round);
+        let p99_rounds = measured.rounds.iter().map(|round| round.quantile(0.99));
         Some(Self {
             contender: measured.contender.name.to_owned(),
             case: measured.case.to_owned(),
@@ -212,6 +223,7 @@ impl CaseResult {
             p99: shown(all.quantile(0.99)),
             p999: shown(all.quantile(0.999)),
             rounds: rounds.map(shown).collect(),
+            p99_rounds: p99_rounds.map(shown).collect(),
             service: ServiceCost::of(&measured.rounds),
         })
     }
@@ -239,16 +251,24 @@ impl CaseRatio {
             all.find(|result| result.case == case && result.contender == name)
         };
         let (of, to) = (result(of)?, result(to)?);
-        let ratios = paired_ratios(&of.rounds, &to.rounds);
-        let Spread { median, low, high } = Spread::of(&ratios)?;
         Some(Self {
             case: case.to_owned(),
             of: of.contender.clone(),
             to: to.contender.clone(),
-            median,
+            median: Quotients::of(&of.rounds, &to.rounds)?,
+            p99: Quotients::of(&of.p99_rounds, &to.p99_rounds)?,
+        })
+    }
+}
+
+impl Quotients {
+    /// `None` if there was no round.
+    fn of(of: &[f64], to: &[f64]) -> Option<Self> {
+        let Spread { median, low, high } = Spread::of(&paired_ratios(of, to))?;
+        Some(Self {
+            middle: median,
             low,
             high,
-            p99: of.p99 / to.p99,
         })
     }
 }
@@ -287,6 +307,7 @@ pub(crate) mod tests {
             p99: 2.0 * rounds[1],
             p999: 3.0 * rounds[1],
             rounds: rounds.to_vec(),
+            p99_rounds: vec![3.0 * rounds[0], 2.0 * rounds[1]],
             service: None,
         };
         let results = vec![result("floor", [10.0, 20.0]), result("floe", [12.0, 23.0])];
@@ -307,10 +328,23 @@ pub(crate) mod tests {
     #[test]
     fn a_ratio_pairs_the_rounds() {
         let ratio = &example().ratios[0];
-        assert!((ratio.median - 1.175).abs() < 1e-9);
-        assert!((ratio.low - 1.1625).abs() < 1e-9);
-        assert!((ratio.high - 1.1875).abs() < 1e-9);
-        assert!((ratio.p99 - 1.15).abs() < 1e-9);
+        for quotients in [ratio.median, ratio.p99] {
+            assert!((quotients.middle - 1.175).abs() < 1e-9);
+            assert!((quotients.low - 1.1625).abs() < 1e-9);
+            assert!((quotients.high - 1.1875).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn one_round_with_slow_calls_does_not_move_the_ratio_of_the_slow_calls() {
+        let mut results = example().results;
+        for result in &mut results {
+            result.rounds = vec![10.0; 5];
+            result.p99_rounds = vec![30.0; 5];
+        }
+        results[1].p99_rounds[2] = 5_000.0;
+        let ratio = CaseRatio::new("twoway", "floe", "floor", &results).unwrap();
+        assert_eq!((ratio.p99.middle, ratio.p99.high), (1.0, 1.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{CaseResult, Report, duration};
+use super::{CaseResult, Quotients, Report, duration};
 use crate::scenario::group;
 use crate::statistics::Spread;
 
@@ -118,17 +118,17 @@ impl Report {
     }
 
     fn ratio_rows(&self) -> Vec<Vec<String>> {
-        let head = ["case", "ratio", "median", "low", "high", "p99"];
+        let head = [
+            "case", "ratio", "median", "low", "high", "p99", "low", "high",
+        ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for ratio in &self.ratios {
-            rows.push(vec![
-                ratio.case.clone(),
-                format!("{}/{}", ratio.of, ratio.to),
-                format!("{:.2}", ratio.median),
-                format!("{:.2}", ratio.low),
-                format!("{:.2}", ratio.high),
-                format!("{:.2}", ratio.p99),
-            ]);
+            let mut row = vec![ratio.case.clone(), format!("{}/{}", ratio.of, ratio.to)];
+            for quotients in [ratio.median, ratio.p99] {
+                let Quotients { middle, low, high } = quotients;
+                row.extend([middle, low, high].map(|quotient| format!("{quotient:.2}")));
+            }
+            rows.push(row);
         }
         rows
     }
@@ -206,7 +206,7 @@ mod tests {
         );
         assert!(has("twoway  floe       us    17.50"), "{table}");
         assert!(
-            has("twoway  floe/floor  1.17    1.16  1.19  1.15"),
+            has("twoway  floe/floor  1.17    1.16  1.19  1.17  1.16  1.19"),
             "{table}"
         );
         assert!(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use floe_lab::{LabError, Progress, Report, RunOptions, run};
+use floe_lab::{LabError, Progress, Quotients, Report, RunOptions, run};
 
 fn options(contenders: &[&str]) -> RunOptions {
     RunOptions {
@@ -72,7 +72,12 @@ fn contenders_take_turns_and_all_their_rounds_are_reported() {
         panic!("expected one ratio, got {:?}", report.ratios);
     };
     assert_eq!((&*ratio.of, &*ratio.to), ("floe", "floor"));
-    assert!(0.0 < ratio.low && ratio.low <= ratio.median && ratio.median <= ratio.high);
+    for quotients in [ratio.median, ratio.p99] {
+        let Quotients {
+            low, middle, high, ..
+        } = quotients;
+        assert!(0.0 < low && low <= middle && middle <= high, "{ratio:?}");
+    }
 }
 
 #[test]
