@@ -14,8 +14,10 @@ pub enum LabError {
         kind: &'static str,
         /// The name that was asked for.
         name: String,
-        /// The names that exist.
+        /// The names that exist; of cases the kinds, with the limits of their numbers.
         known: Vec<String>,
+        /// The name that is most like the one that was asked for, if any is.
+        nearest: Option<String>,
     },
     /// A contender that was asked for cannot run on this machine.
     Unavailable {
@@ -59,17 +61,44 @@ impl LabError {
             source,
         }
     }
+
+    /// A name that does not exist, where `known` do, which are all shown.
+    pub(crate) fn unknown<'a>(
+        kind: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let known: Vec<_> = known.into_iter().collect();
+        Self::Unknown {
+            kind,
+            name: name.to_owned(),
+            nearest: nearest(name, known.iter().copied()),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// The name that is most like another, if any is.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let (distance, nearest) = known
+        .map(|other| (strsim::levenshtein(name, other), other))
+        .min()?;
+    (distance <= name.len() / 3 + 1).then(|| nearest.to_owned())
 }
 
 impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { kind, name, known } => {
-                write!(
-                    f,
-                    "expected a {kind} of {}, got \"{name}\"",
-                    known.join(", ")
-                )
+            Self::Unknown {
+                kind,
+                name,
+                known,
+                nearest,
+            } => {
+                let known = known.join(", ");
+                write!(f, "expected a {kind} of {known}, got \"{name}\"")?;
+                let mut nearest = nearest.iter();
+                nearest.try_for_each(|nearest| write!(f, ": did you mean {nearest}?"))
             }
             Self::Unavailable { contender, reason } => {
                 write!(f, "contender {contender} is not available: {reason}")

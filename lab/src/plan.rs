@@ -58,8 +58,7 @@ fn chosen_cases(scenario: &ScenarioInfo, asked: &[String]) -> Result<Vec<String>
     let is_listed = |asked: &str| listed.clone().any(|case| means(asked, case));
     let others = || asked.iter().filter(|asked| !is_listed(asked));
     if let Some(unknown) = others().find(|name| !(scenario.knows)(name)) {
-        let families = scenario.families.iter().map(|family| family.name);
-        return Err(unknown_name("case", unknown, listed.chain(families)));
+        return Err(scenario.unknown_case(unknown));
     }
     let is_chosen = |case: &&str| asked.is_empty() || asked.iter().any(|asked| means(asked, case));
     let chosen = listed.clone().filter(is_chosen).map(str::to_owned);
@@ -78,7 +77,7 @@ fn ready_contenders(
     let exists = |asked: &&String| known.iter().any(|name| scenario.means(asked, name));
     if let Some(unknown) = asked.iter().find(|asked| !exists(asked)) {
         let groups = scenario.groups.iter().map(|(name, _)| *name);
-        return Err(unknown_name(
+        return Err(LabError::unknown(
             "contender",
             unknown,
             known.into_iter().chain(groups),
@@ -132,18 +131,6 @@ fn refused(contender: &Ready, cases: &[String]) -> Vec<LeftOut> {
     refused
 }
 
-fn unknown_name<'a>(
-    kind: &'static str,
-    name: &str,
-    known: impl Iterator<Item = &'a str>,
-) -> LabError {
-    LabError::Unknown {
-        kind,
-        name: name.to_owned(),
-        known: known.map(str::to_owned).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -159,8 +146,14 @@ mod tests {
         let rpc = ScenarioInfo::named("rpc").unwrap();
         let error = chosen_cases(rpc, &owned(&["echo-5", "threeway"])).unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("expected a case of twoway, "), "{text}");
-        assert!(text.ends_with("ack-nested-N, got \"threeway\""), "{text}");
+        assert_eq!(
+            text,
+            "expected a case of twoway, twoway-blocking, ami, ami-1000, oneway, batch, \
+             echo-N (N doubles, returned: 1 to 1,000,000), \
+             ack-bytes-N (N bytes, acknowledged: 1 to 1,000,000), \
+             ack-nested-N (N records of 4 records each, acknowledged: 1 to 1,024), \
+             each also with -unix, -poll, -unix-poll, got \"threeway\""
+        );
         let options = RunOptions {
             contenders: owned(&["flow"]),
             ..RunOptions::default()
@@ -169,8 +162,31 @@ mod tests {
         assert!(error.to_string().contains("floor, floe"), "{error}");
         assert_eq!(
             ScenarioInfo::named("cpr").unwrap_err().to_string(),
-            "expected a scenario of rpc, codec, events, got \"cpr\""
+            "expected a scenario of rpc, codec, events, got \"cpr\": did you mean rpc?"
         );
+    }
+
+    #[test]
+    fn an_unknown_case_is_answered_with_kinds_and_limits_and_not_with_all_cases() {
+        let said = |scenario: &str, name: &str| {
+            let scenario = ScenarioInfo::named(scenario).unwrap();
+            chosen_cases(scenario, &owned(&[name]))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            said("events", "nonsense"),
+            "expected a case of latency-1-N (one publisher and N subscribers, up to 30), \
+             twoway-P-S (P publishers and S subscribers, up to 30), \
+             batched-P-S (P publishers and S subscribers, up to 30), got \"nonsense\""
+        );
+        let text = said("codec", "txt/encode");
+        assert!(text.contains(" of bytes-1000, "), "{text}");
+        let end = "bibliography, each also with /encode, /decode, got \"txt/encode\": \
+                   did you mean text/encode?";
+        assert!(text.ends_with(end), "{text}");
+        let text = said("rpc", "echo-2000000");
+        assert!(text.ends_with("did you mean echo-1000000?"), "{text}");
     }
 
     #[test]

@@ -257,6 +257,7 @@ fn usage(arguments: &[&str]) -> LabError {
             "SCENARIO NAME publisher CASE MILLIS ADDRESS INDEX".to_owned(),
             "SCENARIO NAME subscriber CASE MILLIS ADDRESS INDEX".to_owned(),
         ],
+        nearest: None,
     }
 }
 

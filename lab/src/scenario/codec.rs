@@ -44,6 +44,7 @@ pub(super) const CODEC: ScenarioInfo = ScenarioInfo {
         case("bibliography/decode", BIBLIOGRAPHY),
     ],
     families: &[],
+    variants: &["/encode", "/decode"],
     unit: |_| Unit::Microseconds,
     placement: Placement::Apart,
     knows: |_| false,

@@ -40,6 +40,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         case("twoway-P-S", "P publishers and S subscribers, up to 30"),
         case("batched-P-S", "P publishers and S subscribers, up to 30"),
     ],
+    variants: &[],
     unit: |name| match Case::parse(name) {
         Ok(Case {
             work: Work::Twoway | Work::Batched,

@@ -5,7 +5,7 @@ mod events;
 mod rpc;
 
 use crate::contender::Contender;
-use crate::error::LabError;
+use crate::error::{LabError, nearest};
 use crate::placement::Placement;
 
 /// All scenarios, as `floe lab list` shows them.
@@ -30,8 +30,10 @@ pub struct ScenarioInfo {
     pub(crate) processes: Processes,
     /// Cases, in the order of the report: those of a run to which none are named.
     pub cases: &'static [CaseInfo],
-    /// Further cases, with an `N` where a number stands in their names.
+    /// Further cases, with a capital letter where a number stands in their names.
     pub families: &'static [CaseInfo],
+    /// What the names of cases of all kinds may end with.
+    pub(crate) variants: &'static [&'static str],
     /// What the figures of a case are.
     pub(crate) unit: fn(case: &str) -> Unit,
     /// Where processes run if the user does not say.
@@ -112,34 +114,66 @@ impl ScenarioInfo {
     /// [`LabError::Unknown`].
     pub(crate) fn contender(&self, name: &str) -> Result<&'static Contender, LabError> {
         let found = self.contenders.iter().find(|other| other.name == name);
-        found.copied().ok_or_else(|| LabError::Unknown {
-            kind: "contender",
+        found
+            .copied()
+            .ok_or_else(|| LabError::unknown("contender", name, self.contender_names()))
+    }
+
+    /// The answer to a name of no case: the kinds of cases, and the name that was perhaps meant.
+    pub(crate) fn unknown_case(&self, name: &str) -> LabError {
+        let listed = self.cases.iter().map(|case| case.name);
+        let groups = listed.clone().map(group);
+        LabError::Unknown {
+            kind: "case",
             name: name.to_owned(),
-            known: self
-                .contender_names()
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
-        })
+            known: self.kinds(),
+            nearest: nearest(name, listed.chain(groups)),
+        }
+    }
+
+    /// Cases without what they may end with; those of a family only as the family, with what it says of its numbers.
+    fn kinds(&self) -> Vec<String> {
+        let families = || self.families.iter();
+        let mut kinds: Vec<String> = Vec::new();
+        for case in self.cases {
+            let variants = self.variants.iter();
+            let kinds_of_it = variants.filter_map(|end| case.name.strip_suffix(end));
+            let kind = kinds_of_it.min_by_key(|kind| kind.len());
+            let kind = kind.unwrap_or(case.name);
+            if !families().any(|family| is_of_family(kind, family.name)) {
+                kinds.push(kind.to_owned());
+            }
+        }
+        kinds.dedup();
+        kinds.extend(families().map(|family| format!("{} ({})", family.name, family.summary)));
+        if !self.variants.is_empty() {
+            kinds.push(format!("each also with {}", self.variants.join(", ")));
+        }
+        kinds
     }
 
     /// Finds the scenario of this name.
     pub(crate) fn named(name: &str) -> Result<&'static Self, LabError> {
-        let found = SCENARIOS.iter().position(|scenario| scenario.name == name);
-        let names = || {
-            SCENARIOS
-                .iter()
-                .map(|scenario| scenario.name.to_owned())
-                .collect()
-        };
-        found
-            .and_then(|index| scenarios().get(index))
-            .ok_or_else(|| LabError::Unknown {
-                kind: "scenario",
-                name: name.to_owned(),
-                known: names(),
-            })
+        let names = scenarios().iter().map(|scenario| scenario.name);
+        let mut all = scenarios().iter();
+        all.find(|scenario| scenario.name == name)
+            .ok_or_else(|| LabError::unknown("scenario", name, names))
     }
+}
+
+/// Whether the name has numbers where the family's has capital letters, and else the same words.
+fn is_of_family(name: &str, family: &str) -> bool {
+    let fits = |(word, pattern): (&str, &str)| {
+        let is_number = |word: &str| word.parse::<u64>().is_ok();
+        let is_letter = pattern.chars().all(char::is_uppercase);
+        if is_letter {
+            is_number(word)
+        } else {
+            word == pattern
+        }
+    };
+    let same_len = name.split('-').count() == family.split('-').count();
+    same_len && name.split('-').zip(family.split('-')).all(fits)
 }
 
 #[cfg(test)]

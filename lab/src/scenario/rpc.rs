@@ -68,6 +68,7 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
             "N records of 4 records each, acknowledged: 1 to 1,024",
         ),
     ],
+    variants: &["-unix", "-poll", "-unix-poll"],
     unit: |_| Unit::Microseconds,
     placement: Placement::Apart,
     knows: |name| Case::parse(name).is_ok(),
