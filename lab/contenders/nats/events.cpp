@@ -1,37 +1,11 @@
 // The scenario `events` with NATS and its C client: see events.hpp. A publisher awaits the server's answer to a ping behind
 // each event (`natsConnection_Flush`), or behind a batch; subscribers do not acknowledge, which core NATS has not.
 
-#include <nats/nats.h>
-
 #include <cstring>
 
 #include "events.hpp"
 
-namespace
-{
-
-void check(natsStatus status)
-{
-    if (status != NATS_OK)
-    {
-        lab::die(std::string("nats: ") + natsStatus_GetText(status));
-    }
-}
-
-natsConnection* connected(const lab::Task& task, const std::string& address)
-{
-    natsOptions* options = nullptr;
-    natsConnection* connection = nullptr;
-    check(natsOptions_Create(&options));
-    check(natsOptions_SetURL(options, ("nats://127.0.0.1:" + address).c_str()));
-    // Else what is published waits for a thread that flushes.
-    check(natsOptions_SetSendAsap(options, !task.isBatched()));
-    check(natsConnection_Connect(&connection, options));
-    natsOptions_Destroy(options);
-    return connection;
-}
-
-}
+#include "connection.hpp"
 
 lab::Publish lab::publisher(const Task& task, const std::string& address)
 {

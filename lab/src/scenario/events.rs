@@ -2,7 +2,9 @@
 
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
-use crate::contender::events::{FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, OMNIEVENTS, REDIS, ZEROMQ};
+use crate::contender::events::{
+    FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, REDIS, ZEROMQ,
+};
 use crate::placement::Placement;
 
 pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
@@ -15,6 +17,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         &OMNIEVENTS,
         &MOSQUITTO,
         &NATS,
+        &NATS_JETSTREAM,
         &ZEROMQ,
         &REDIS,
     ],
@@ -57,6 +60,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         ("omnievents", "floe"),
         ("mosquitto", "floe"),
         ("nats", "floe"),
+        ("nats-jetstream", "floe"),
         ("zeromq", "floe"),
         ("redis", "floe"),
     ],

@@ -112,6 +112,7 @@ fn events_reach_every_subscriber_through_every_service() {
         ("nats", 3),
         ("zeromq", 2),
         ("redis", 3),
+        ("nats-jetstream", 2),
     ] {
         measure("events", contender, EVENTS, offered);
     }

@@ -11,12 +11,13 @@ pub(crate) const NATS: Contender = Contender {
     refusal: |_| None,
     encoding: None,
     origin: Origin::Events(&EventsContender {
-        service: Service::Own(|_| serve()),
+        service: Service::Own(|_| serve("")),
         clients: Clients::Built(&Program {
             peer: &peer::NATS,
             folder: "nats",
             sources: &[
                 EVENTS_HPP,
+                CONNECTION_HPP,
                 (
                     "events.cpp",
                     include_str!("../../../contenders/nats/events.cpp"),
@@ -28,12 +29,19 @@ pub(crate) const NATS: Contender = Contender {
     }),
 };
 
-fn serve() -> Result<(), Failure> {
+/// What the contenders of NATS have in common.
+pub(super) const CONNECTION_HPP: (&str, &str) = (
+    "connection.hpp",
+    include_str!("../../../contenders/nats/connection.hpp"),
+);
+
+/// A server with further settings.
+pub(super) fn serve(further: &str) -> Result<(), Failure> {
     let port = free_port()?;
     let settings = scratch("nats.conf");
     std::fs::write(
         &settings,
-        format!("listen: \"127.0.0.1:{port}\"\n{SETTINGS}"),
+        format!("listen: \"127.0.0.1:{port}\"\n{SETTINGS}{further}"),
     )?;
     let mut command = Command::new("nats-server");
     command
