@@ -6,44 +6,17 @@
 //
 // Topics have the server's process in their names, so that no two runs meet.
 
-#include <dds/dds.h>
-
 #include <functional>
 
 #include "calls.h"
 #include "calls.hpp"
 #include "codec.h"
+#include "domain.hpp"
 
 namespace
 {
 
 enum Operation : std::uint8_t { NOTHING, TELL, COUNT };
-
-const char* const CONFIGURATION =
-    "<General>"
-    "  <Interfaces><NetworkInterface name='lo' multicast='false'/></Interfaces>"
-    "  <AllowMulticast>false</AllowMulticast>"
-    "  <MaxMessageSize>65500B</MaxMessageSize>"
-    "  <FragmentSize>65000B</FragmentSize>"
-    "</General>"
-    "<Discovery>"
-    "  <ParticipantIndex>auto</ParticipantIndex>"
-    "  <MaxAutoParticipantIndex>60</MaxAutoParticipantIndex>"
-    "  <Peers><Peer address='127.0.0.1'/></Peers>"
-    "</Discovery>"
-    "<Internal>"
-    // A writer that waited for acknowledgements in the thread that reads them would wait for ever.
-    "  <Watermarks><WhcHigh>1GB</WhcHigh><WhcHighInit>1GB</WhcHighInit></Watermarks>"
-    "</Internal>";
-
-dds_return_t check(dds_return_t code, const char* action)
-{
-    if (code < 0)
-    {
-        lab::fail(std::string("cannot ") + action + ": " + dds_strretcode(code));
-    }
-    return code;
-}
 
 // What idlc makes of a type.
 template<class T>
@@ -66,30 +39,26 @@ class Ends
 public:
     Ends(const std::string& out, const std::string& in)
     {
-        const auto domain = dds_create_domain(DOMAIN_ID, CONFIGURATION);
-        check(domain, "configure a domain");
-        participant_ = check(dds_create_participant(DOMAIN_ID, nullptr, nullptr), "join the domain");
-        dds_qos_t* qos = dds_create_qos();
-        dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_INFINITY);
-        dds_qset_history(qos, DDS_HISTORY_KEEP_ALL, 0);
+        participant_ = lab::joined();
+        dds_qos_t* qos = lab::reliable();
         const auto outTopic = dds_create_topic(participant_, descriptorOf<Out>(), out.c_str(), qos, nullptr);
         const auto inTopic = dds_create_topic(participant_, descriptorOf<In>(), in.c_str(), qos, nullptr);
-        check(outTopic, "create a topic");
-        check(inTopic, "create a topic");
-        writer_ = check(dds_create_writer(participant_, outTopic, qos, nullptr), "create a writer");
-        reader_ = check(dds_create_reader(participant_, inTopic, qos, nullptr), "create a reader");
+        lab::check(outTopic, "create a topic");
+        lab::check(inTopic, "create a topic");
+        writer_ = lab::check(dds_create_writer(participant_, outTopic, qos, nullptr), "create a writer");
+        reader_ = lab::check(dds_create_reader(participant_, inTopic, qos, nullptr), "create a reader");
         dds_delete_qos(qos);
-        waitset_ = check(dds_create_waitset(participant_), "create a waitset");
+        waitset_ = lab::check(dds_create_waitset(participant_), "create a waitset");
         const auto condition = dds_create_readcondition(reader_, DDS_ANY_STATE);
-        check(dds_waitset_attach(waitset_, condition, 0), "attach to a waitset");
+        lab::check(dds_waitset_attach(waitset_, condition, 0), "attach to a waitset");
     }
 
-    void write(const Out& sample) { check(dds_write(writer_, &sample), "write"); }
+    void write(const Out& sample) { lab::check(dds_write(writer_, &sample), "write"); }
 
     // Whether something comes in this time.
     bool wait(dds_duration_t limit)
     {
-        return check(dds_waitset_wait(waitset_, nullptr, 0, limit), "wait") > 0;
+        return lab::check(dds_waitset_wait(waitset_, nullptr, 0, limit), "wait") > 0;
     }
 
     // Shows what is there: how many.
@@ -98,7 +67,7 @@ public:
     {
         void* samples[64] = {nullptr};
         dds_sample_info_t infos[64];
-        const int count = check(dds_take(reader_, samples, infos, 64, 64), "take");
+        const int count = lab::check(dds_take(reader_, samples, infos, 64, 64), "take");
         int shown = 0;
         for (int index = 0; index < count; ++index)
         {
@@ -110,7 +79,7 @@ public:
         }
         if (count > 0)
         {
-            check(dds_return_loan(reader_, samples, count), "return a loan");
+            lab::check(dds_return_loan(reader_, samples, count), "return a loan");
         }
         return shown;
     }
@@ -133,13 +102,11 @@ public:
         dds_listener_t* listener = dds_create_listener(this);
         dds_lset_data_available(
             listener, [](dds_entity_t, void* self) { static_cast<Ends*>(self)->handle_(); });
-        check(dds_set_listener(reader_, listener), "listen");
+        lab::check(dds_set_listener(reader_, listener), "listen");
         dds_delete_listener(listener);
     }
 
 private:
-    static constexpr dds_domainid_t DOMAIN_ID = 87;
-
     dds_entity_t participant_;
     dds_entity_t writer_;
     dds_entity_t reader_;

@@ -74,6 +74,12 @@ const CODEC_CAPNP: (&str, &str) = (
     include_str!("../../contenders/capnp/codec.capnp"),
 );
 
+/// What the contenders of Cyclone DDS have in common.
+const CYCLONEDDS_DOMAIN_HPP: (&str, &str) = (
+    "domain.hpp",
+    include_str!("../../contenders/cyclonedds/domain.hpp"),
+);
+
 /// What the roles of a contender may fail with.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -129,6 +135,7 @@ impl Contender {
             Origin::Events(parts) => match parts.service {
                 Service::Own(_) => Some(own),
                 Service::Built => Some(launch.clone()),
+                Service::Nobody => None,
             },
             _ => None,
         };

@@ -3,7 +3,7 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, REDIS, ZEROMQ,
+    CYCLONEDDS, FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, REDIS, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -20,6 +20,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         &NATS_JETSTREAM,
         &ZEROMQ,
         &REDIS,
+        &CYCLONEDDS,
     ],
     groups: &[],
     processes: Processes::Events,
@@ -63,6 +64,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         ("nats-jetstream", "floe"),
         ("zeromq", "floe"),
         ("redis", "floe"),
+        ("cyclonedds", "floe"),
     ],
 };
 

@@ -117,3 +117,8 @@ fn events_reach_every_subscriber_through_every_service() {
         measure("events", contender, EVENTS, offered);
     }
 }
+
+#[test]
+fn events_reach_every_subscriber_where_there_is_no_service() {
+    measure("events", "cyclonedds", EVENTS, 3);
+}

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Work};
 use super::{CALLS_HPP, refusal};
-use crate::contender::{CODEC_IDL, Contender, Origin, Program, gxx, peer};
+use crate::contender::{CODEC_IDL, CYCLONEDDS_DOMAIN_HPP, Contender, Origin, Program, gxx, peer};
 
 pub(crate) const CYCLONEDDS: Contender = Contender {
     name: "cyclonedds",
@@ -28,6 +28,7 @@ pub(crate) const CYCLONEDDS: Contender = Contender {
         sources: &[
             CALLS_HPP,
             CODEC_IDL,
+            CYCLONEDDS_DOMAIN_HPP,
             (
                 "calls.idl",
                 include_str!("../../../contenders/cyclonedds/calls.idl"),

@@ -17,11 +17,12 @@
 //!                                                       prints {"published": count}
 //! ```
 //!
-//! All of them live until their stdin ends. `pid` is the process whose time and memory count. The line of a
-//! subscriber is `{"calls": [[value, count], ..], "delivered": count}`; the values are nanoseconds in a case
-//! of latency, and else one value: events a second.
+//! Where there is no service, ADDRESS is a name that no other run has. All of them live until their stdin ends. `pid` is
+//! the process whose time and memory count. The line of a subscriber is `{"calls": [[value, count], ..], "delivered": count}`;
+//! the values are nanoseconds in a case of latency, and else one value: events a second.
 
 pub(crate) mod case;
+mod cyclonedds;
 mod daemon;
 mod floe;
 mod floor;
@@ -38,6 +39,7 @@ mod zeromq;
 
 use serde_json::json;
 
+pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use floe::FLOE;
 pub(crate) use floor::FLOOR;
 pub(crate) use icestorm::ICESTORM;
@@ -67,6 +69,8 @@ pub(crate) enum Service {
     Own(fn(case: &str) -> Result<(), Failure>),
     /// The program of the publishers and subscribers has one.
     Built,
+    /// Nothing: they find one another, by a name that the lab gives to them as the address.
+    Nobody,
 }
 
 /// Publishers and subscribers.
@@ -90,7 +94,7 @@ impl EventsContender {
     pub(super) fn serve(&self, case: &str) -> Result<(), Failure> {
         match self.service {
             Service::Own(serve) => serve(case),
-            Service::Built => Err("this program does not run the service".into()),
+            Service::Built | Service::Nobody => Err("this program does not run the service".into()),
         }
     }
 
