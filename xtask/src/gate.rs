@@ -7,6 +7,7 @@ use crate::packages;
 use crate::soak;
 use crate::tally::Tally;
 use crate::tools::CARGO_DENY;
+use crate::workspace;
 
 /// Runs everything that must hold, and ends with one line that counts tests and steps.
 ///
@@ -108,13 +109,26 @@ fn docs_build_without_warning() -> bool {
     succeeds(docs.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Licences, bans and sources must hold. Advisories are shown and do not fail the gate: they come from a database
-/// that may be out of reach, and they change without a change of ours (see `docs/adr/0004-advisories-are-noted.md`).
+/// Licences, bans and sources must hold, in the workspace and in the packages that the lab builds by themselves.
+/// Advisories are shown and do not fail the gate: they come from a database that may be out of reach, and they change
+/// without a change of ours (see `docs/adr/0004-advisories-are-noted.md`).
 fn dependencies_are_allowed() -> bool {
-    let Some(mut check) = CARGO_DENY.command(&["check", "licenses", "bans", "sources"]) else {
-        return false;
-    };
-    let allowed = succeeds(&mut check);
+    let manifests = workspace::manifests();
+    // All are checked, also when the first one fails.
+    let allowed = manifests.iter().filter(|manifest| {
+        let manifest = manifest.display().to_string();
+        let options = ["--config", "deny.toml", "--locked", "--manifest-path"];
+        let checks = ["check", "licenses", "bans", "sources"];
+        let words = [&options[..], &[manifest.as_str()], &checks].concat();
+        let passes = CARGO_DENY
+            .command(&words)
+            .is_some_and(|mut check| succeeds(&mut check));
+        if !passes {
+            eprintln!("error: dependencies of {manifest} are not allowed, see above");
+        }
+        passes
+    });
+    let allowed = allowed.count() == manifests.len();
     let advisories = CARGO_DENY.command(&["check", "advisories"]);
     if !advisories.is_some_and(|mut check| succeeds_within(ADVISORIES_LIMIT, &mut check)) {
         eprintln!(
