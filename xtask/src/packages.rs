@@ -18,7 +18,7 @@ const INTEROP: &[&str] = &[
 ];
 
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
-/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis.
+/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis is fetched and compiled with.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
     "omniidl",
@@ -42,6 +42,8 @@ const LAB: &[&str] = &[
     "libnats-dev",
     "redis-server",
     "libhiredis-dev",
+    "default-jdk-headless",
+    "maven",
 ];
 
 /// Makes all packages be there that the interop tests need; says what to type and gives false when it may not

@@ -130,6 +130,16 @@ pub(crate) const TONIC: Peer = Peer {
     install: "protobuf-compiler (and the Rust toolchain, from rustup.rs)",
 };
 
+/// ActiveMQ Artemis, from Maven's registry in the version of its `pom.xml`.
+pub(crate) const ARTEMIS: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "javac -version >&2 && mvn --version >&2 && echo artemis 2.44.0",
+    ],
+    install: "default-jdk-headless maven",
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,7 +149,7 @@ mod tests {
         let installed = include_str!("../../../xtask/src/packages.rs");
         for peer in [
             ICE, ICESTORM, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, GSOAP, ZEROMQ, GRPC,
-            MOSQUITTO, NATS, REDIS, OMNIEVENTS,
+            MOSQUITTO, NATS, REDIS, OMNIEVENTS, ARTEMIS,
         ] {
             for package in peer.install.split(' ') {
                 // The headers of Ice come with a package that stands for all of them.
@@ -149,11 +159,30 @@ mod tests {
         }
     }
 
+    /// What the command that tells the version says in the end.
+    fn told(peer: &Peer) -> &'static str {
+        peer.version.last().unwrap().rsplit(' ').next().unwrap()
+    }
+
     #[test]
-    fn the_version_of_tonic_is_that_of_its_lock_file() {
-        let lock = include_str!("../../contenders/tonic/Cargo.lock");
-        let version = TONIC.version.last().unwrap().rsplit(' ').next().unwrap();
-        let locked = format!("name = \"tonic\"\nversion = \"{version}\"\n");
-        assert!(lock.contains(&locked), "{version}");
+    fn the_version_of_a_rust_package_is_that_of_its_lock_file() {
+        for (peer, name, lock) in [
+            (
+                TONIC,
+                "tonic",
+                include_str!("../../contenders/tonic/Cargo.lock"),
+            ),
+        ] {
+            let version = told(&peer);
+            let locked = format!("name = \"{name}\"\nversion = \"{version}\"\n");
+            assert!(lock.contains(&locked), "{name} {version}");
+        }
+    }
+
+    #[test]
+    fn the_version_of_artemis_is_that_of_its_project() {
+        let project = include_str!("../../contenders/artemis/pom.xml");
+        let version = format!("<artemis.version>{}</artemis.version>", told(&ARTEMIS));
+        assert!(project.contains(&version), "{version}");
     }
 }

@@ -3,7 +3,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    CYCLONEDDS, FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, REDIS, ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, REDIS,
+    ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -20,6 +21,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         &NATS_JETSTREAM,
         &ZEROMQ,
         &REDIS,
+        &ARTEMIS,
         &CYCLONEDDS,
     ],
     groups: &[],
@@ -64,6 +66,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         ("nats-jetstream", "floe"),
         ("zeromq", "floe"),
         ("redis", "floe"),
+        ("artemis", "floe"),
         ("cyclonedds", "floe"),
     ],
 };

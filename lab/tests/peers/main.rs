@@ -113,6 +113,7 @@ fn events_reach_every_subscriber_through_every_service() {
         ("zeromq", 2),
         ("redis", 3),
         ("nats-jetstream", 2),
+        ("artemis", 3),
     ] {
         measure("events", contender, EVENTS, offered);
     }

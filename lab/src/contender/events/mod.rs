@@ -21,6 +21,7 @@
 //! the process whose time and memory count. The line of a subscriber is `{"calls": [[value, count], ..], "delivered": count}`;
 //! the values are nanoseconds in a case of latency, and else one value: events a second.
 
+mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
 mod daemon;
@@ -39,6 +40,7 @@ mod zeromq;
 
 use serde_json::json;
 
+pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use floe::FLOE;
 pub(crate) use floor::FLOOR;

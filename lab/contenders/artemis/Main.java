@@ -1,0 +1,79 @@
+// The scenario `events` with ActiveMQ Artemis: the command line. The roles and what they print are those of
+// `lab/src/contender/events/mod.rs`.
+
+package floe.lab;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.util.concurrent.CountDownLatch;
+
+public final class Main
+{
+    public static void main(String[] words) throws Exception
+    {
+        final String role = words.length > 0 ? words[0] : "";
+        final boolean isService = role.equals("service") && words.length == 2;
+        final boolean isClient = (role.equals("publisher") || role.equals("subscriber")) && words.length == 5;
+        if (!isService && !isClient)
+        {
+            die("expected: service CASE, or publisher or subscriber, CASE MILLIS ADDRESS INDEX");
+        }
+        final CountDownLatch asked = new CountDownLatch(1);
+        new Thread(() -> watchStdin(asked)).start();
+        try
+        {
+            if (isService)
+            {
+                Artemis.serve();
+                return;
+            }
+            final Task task = new Task(words[1], Long.parseLong(words[2]), Integer.parseInt(words[4]));
+            if (role.equals("publisher"))
+            {
+                new Publishing(task, Artemis.publisher(task, words[3])).run(asked);
+            }
+            else
+            {
+                Artemis.subscribe(task, new Tally(task), words[3]);
+            }
+        }
+        catch (Exception error)
+        {
+            error.printStackTrace();
+            die("the " + role + " failed");
+        }
+    }
+
+    // A line says that a publisher shall publish; the end that all is over.
+    private static void watchStdin(CountDownLatch asked)
+    {
+        try (BufferedReader stdin = new BufferedReader(new InputStreamReader(System.in)))
+        {
+            while (stdin.readLine() != null)
+            {
+                asked.countDown();
+            }
+        }
+        catch (IOException ignored)
+        {
+            // As good as an end.
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    // Prints a line that the lab waits for.
+    static void announce(String line)
+    {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    // From any thread.
+    static void die(String what)
+    {
+        System.err.println(what);
+        System.err.flush();
+        Runtime.getRuntime().halt(1);
+    }
+}

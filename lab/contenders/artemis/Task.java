@@ -1,0 +1,22 @@
+// What a process shall do.
+
+package floe.lab;
+
+record Task(String work, int publishers, long millis, int index)
+{
+    // The name of a case: `latency-1-N`, `twoway-P-S`, `batched-P-S`, publishers first.
+    Task(String name, long millis, int index)
+    {
+        this(name.split("-")[0], Integer.parseInt(name.split("-")[1]), millis, index);
+    }
+
+    boolean isLatency()
+    {
+        return work.equals("latency");
+    }
+
+    boolean isBatched()
+    {
+        return work.equals("batched");
+    }
+}
