@@ -32,7 +32,7 @@ use crate::scenario::ScenarioInfo;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
 
-pub(crate) use program::{Built, Program, gxx};
+pub(crate) use program::{Built, CARGO_BUILD, Program, gxx};
 
 /// Somebody that can be measured.
 #[derive(Debug)]

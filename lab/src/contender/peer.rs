@@ -130,6 +130,12 @@ pub(crate) const TONIC: Peer = Peer {
     install: "protobuf-compiler (and the Rust toolchain, from rustup.rs)",
 };
 
+/// iceoryx2, from Rust's registry in the version of its lock file.
+pub(crate) const ICEORYX2: Peer = Peer {
+    version: &["sh", "-c", "cargo --version >&2 && echo iceoryx2 0.10.0"],
+    install: "gcc (and the Rust toolchain, from rustup.rs)",
+};
+
 /// ActiveMQ Artemis, from Maven's registry in the version of its `pom.xml`.
 pub(crate) const ARTEMIS: Peer = Peer {
     version: &[
@@ -171,6 +177,11 @@ mod tests {
                 TONIC,
                 "tonic",
                 include_str!("../../contenders/tonic/Cargo.lock"),
+            ),
+            (
+                ICEORYX2,
+                "iceoryx2",
+                include_str!("../../contenders/iceoryx2/Cargo.lock"),
             ),
         ] {
             let version = told(&peer);

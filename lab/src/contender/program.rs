@@ -164,6 +164,21 @@ macro_rules! gxx {
 }
 pub(crate) use gxx;
 
+/// The commands that build a package of its own from these sources, in the versions of its lock file.
+pub(crate) const CARGO_BUILD: &[&[&str]] = &[
+    &[
+        "cargo",
+        "build",
+        "--release",
+        "--locked",
+        "--target-dir",
+        "target",
+    ],
+    &["cp", "target/release/fresh", "fresh"],
+    // Hundreds of megabytes that are made again in minutes.
+    &["rm", "-r", "target"],
+];
+
 /// Lines of a compiler's complaints that are shown.
 const COMPLAINT_LINES_MAX: usize = 10;
 

@@ -3,8 +3,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    ARTEMIS, CYCLONEDDS, FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, REDIS,
-    ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FLOE, FLOOR, ICEORYX2, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM,
+    OMNIEVENTS, REDIS, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -23,6 +23,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         &REDIS,
         &ARTEMIS,
         &CYCLONEDDS,
+        &ICEORYX2,
     ],
     groups: &[],
     processes: Processes::Events,
@@ -68,6 +69,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         ("redis", "floe"),
         ("artemis", "floe"),
         ("cyclonedds", "floe"),
+        ("iceoryx2", "floe"),
     ],
 };
 

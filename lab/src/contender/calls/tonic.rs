@@ -2,7 +2,7 @@
 
 use super::case::{Case, Work};
 use super::{CALLS_PROTO, refusal};
-use crate::contender::{CODEC_PROTO, Contender, Origin, Program, peer};
+use crate::contender::{CARGO_BUILD, CODEC_PROTO, Contender, Origin, Program, peer};
 
 pub(crate) const TONIC: Contender = Contender {
     name: "tonic",
@@ -58,18 +58,6 @@ pub(crate) const TONIC: Contender = Contender {
             CALLS_PROTO,
         ],
         data: None,
-        build: &[
-            &[
-                "cargo",
-                "build",
-                "--release",
-                "--locked",
-                "--target-dir",
-                "target",
-            ],
-            &["cp", "target/release/fresh", "fresh"],
-            // A hundred megabytes that are made again in a minute.
-            &["rm", "-r", "target"],
-        ],
+        build: CARGO_BUILD,
     }),
 };

@@ -27,6 +27,7 @@ mod cyclonedds;
 mod daemon;
 mod floe;
 mod floor;
+mod iceoryx2;
 mod icestorm;
 mod mosquitto;
 mod nats;
@@ -44,6 +45,7 @@ pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use floe::FLOE;
 pub(crate) use floor::FLOOR;
+pub(crate) use iceoryx2::ICEORYX2;
 pub(crate) use icestorm::ICESTORM;
 pub(crate) use mosquitto::MOSQUITTO;
 pub(crate) use nats::NATS;
@@ -125,3 +127,35 @@ fn refusal(name: &str, why: fn(Case) -> Option<&'static str>) -> Option<&'static
 
 /// What the programs in C++ have in common.
 const EVENTS_HPP: (&str, &str) = ("events.hpp", include_str!("../../../contenders/events.hpp"));
+
+/// The sources of a contender in a Rust package of its own: its `Cargo.toml`, `Cargo.lock` and `peer.rs`, and what all of
+/// them have in common, for which they use the lab's own publishers and subscribers. See `contenders/events.rs`.
+macro_rules! rust_sources {
+    ($folder:literal) => {
+        &[
+            (
+                "Cargo.toml",
+                include_str!(concat!("../../../contenders/", $folder, "/Cargo.toml")),
+            ),
+            (
+                "Cargo.lock",
+                include_str!(concat!("../../../contenders/", $folder, "/Cargo.lock")),
+            ),
+            (
+                "src/peer.rs",
+                include_str!(concat!("../../../contenders/", $folder, "/peer.rs")),
+            ),
+            ("src/main.rs", include_str!("../../../contenders/events.rs")),
+            ("src/measure.rs", include_str!("../../measure.rs")),
+            ("src/sample.rs", include_str!("../../sample.rs")),
+            ("src/contender/events/case.rs", include_str!("case.rs")),
+            ("src/contender/events/number.rs", include_str!("number.rs")),
+            (
+                "src/contender/events/publishing.rs",
+                include_str!("publishing.rs"),
+            ),
+            ("src/contender/events/tally.rs", include_str!("tally.rs")),
+        ]
+    };
+}
+use rust_sources;

@@ -14,7 +14,7 @@ use crate::measure::Effort;
 ///
 /// # Errors
 /// What `publish` fails with, and a lab that is gone.
-pub(super) fn publish_all(
+pub(crate) fn publish_all(
     case: Case,
     effort: Effort,
     index: usize,
