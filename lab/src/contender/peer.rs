@@ -130,6 +130,12 @@ pub(crate) const TONIC: Peer = Peer {
     install: "protobuf-compiler (and the Rust toolchain, from rustup.rs)",
 };
 
+/// zenoh, from Rust's registry in the version of its lock file.
+pub(crate) const ZENOH: Peer = Peer {
+    version: &["sh", "-c", "cargo --version >&2 && echo zenoh 1.10.2"],
+    install: "gcc (and the Rust toolchain, from rustup.rs)",
+};
+
 /// iceoryx2, from Rust's registry in the version of its lock file.
 pub(crate) const ICEORYX2: Peer = Peer {
     version: &["sh", "-c", "cargo --version >&2 && echo iceoryx2 0.10.0"],
@@ -177,6 +183,11 @@ mod tests {
                 TONIC,
                 "tonic",
                 include_str!("../../contenders/tonic/Cargo.lock"),
+            ),
+            (
+                ZENOH,
+                "zenoh",
+                include_str!("../../contenders/zenoh/Cargo.lock"),
             ),
             (
                 ICEORYX2,

@@ -4,7 +4,7 @@ use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
     ARTEMIS, CYCLONEDDS, FLOE, FLOOR, ICEORYX2, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM,
-    OMNIEVENTS, REDIS, ZEROMQ,
+    OMNIEVENTS, REDIS, ZENOH, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -20,6 +20,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         &NATS,
         &NATS_JETSTREAM,
         &ZEROMQ,
+        &ZENOH,
         &REDIS,
         &ARTEMIS,
         &CYCLONEDDS,
@@ -66,6 +67,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         ("nats", "floe"),
         ("nats-jetstream", "floe"),
         ("zeromq", "floe"),
+        ("zenoh", "floe"),
         ("redis", "floe"),
         ("artemis", "floe"),
         ("cyclonedds", "floe"),

@@ -114,6 +114,7 @@ fn events_reach_every_subscriber_through_every_service() {
         ("redis", 3),
         ("nats-jetstream", 2),
         ("artemis", 3),
+        ("zenoh", 2),
     ] {
         measure("events", contender, EVENTS, offered);
     }

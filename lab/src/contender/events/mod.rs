@@ -37,6 +37,7 @@ mod omnievents;
 mod publishing;
 mod redis;
 mod tally;
+mod zenoh;
 mod zeromq;
 
 use serde_json::json;
@@ -52,6 +53,7 @@ pub(crate) use nats::NATS;
 pub(crate) use nats_jetstream::NATS_JETSTREAM;
 pub(crate) use omnievents::OMNIEVENTS;
 pub(crate) use redis::REDIS;
+pub(crate) use zenoh::ZENOH;
 pub(crate) use zeromq::ZEROMQ;
 
 use super::program::Program;
