@@ -63,21 +63,34 @@ const VALUE_HELP: &str =
 pub(crate) enum Source {
     /// The same for all.
     One(Json),
-    /// A line of standard input for each.
+    /// A line of standard input or of a file for each.
     Lines,
+    /// Nobody said.
+    Unsaid,
 }
 
 impl Source {
-    /// Standard input for `-`, and where parameters are missing and something is piped in.
+    /// What the argument says: standard input for `-`.
     ///
     /// # Errors
     /// Text that is no JSON.
-    pub(crate) fn new(argument: Option<&str>, operation: &Operation) -> Result<Self, Failure> {
-        let has_input = || !io::stdin().is_terminal();
+    pub(crate) fn of(argument: Option<&str>) -> Result<Self, Failure> {
         match argument {
             Some("-") => Ok(Self::Lines),
-            None if needs_parameters(operation) && has_input() => Ok(Self::Lines),
-            argument => one(argument).map(Self::One),
+            Some(_) => one(argument).map(Self::One),
+            None => Ok(Self::Unsaid),
+        }
+    }
+
+    /// If nobody said, standard input where this operation has parameters and something is piped in,
+    /// and no parameters otherwise.
+    #[must_use]
+    pub(crate) fn for_operation(self, operation: &Operation) -> Self {
+        let has_input = || !io::stdin().is_terminal();
+        match self {
+            Self::Unsaid if needs_parameters(operation) && has_input() => Self::Lines,
+            Self::Unsaid => Self::One(json!({})),
+            said => said,
         }
     }
 }

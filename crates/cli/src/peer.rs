@@ -175,6 +175,16 @@ pub(crate) fn not_listening(error: &AdapterError, endpoints: &str) -> Failure {
     }
 }
 
+/// The text of an endpoint, which is not empty; what it means is told when it is opened.
+pub(crate) fn parse_endpoint(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => {
+            Err("expected an endpoint, such as 'tcp -h 127.0.0.1 -p 10000', got nothing".to_owned())
+        }
+        false => Ok(text.to_owned()),
+    }
+}
+
 const ENDPOINT_HELP: &str = "an endpoint is written 'tcp -h 127.0.0.1 -p 10000'";
 
 /// Starts to listen for the signals that ask a program to end. Must be called inside the runtime.

@@ -26,28 +26,58 @@ impl std::fmt::Display for Size {
     }
 }
 
-/// Reads a number and `B`, `k` or `M`, also as `kB`, `KiB`, `MB` and `MiB`; bytes without one.
+/// Reads the size of a message: a number and `B`, `k`, `M` or `G`, also as `kB`, `KiB` and so on; bytes
+/// without one.
 pub(crate) fn parse(text: &str) -> Result<Size, String> {
-    let text = text.trim();
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
+    let size = parse_any(text)?;
+    match size.0 <= MAX {
+        true => Ok(size),
+        false => Err(format!(
+            "expected a size below 2G, for no message is longer, got `{text}`"
+        )),
+    }
+}
+
+/// The same, where nothing is no limit.
+pub(crate) fn parse_limit(text: &str) -> Result<Size, String> {
+    parse(text).and_then(|size| not_nothing(size, text))
+}
+
+/// Reads an amount of memory, which may be more than a message can be, and is not nothing.
+pub(crate) fn parse_memory(text: &str) -> Result<Size, String> {
+    parse_any(text).and_then(|size| not_nothing(size, text))
+}
+
+fn not_nothing(size: Size, text: &str) -> Result<Size, String> {
+    match size.0 {
+        0 => Err(format!("expected a size of at least 1 byte, got `{text}`")),
+        _ => Ok(size),
+    }
+}
+
+fn parse_any(text: &str) -> Result<Size, String> {
+    let trimmed = text.trim();
+    let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = trimmed.split_at(digits);
     let shift = match unit.trim_start().to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        _ => {
-            return Err(format!(
-                "expected a size such as 16, 64k or 8M, got `{text}`"
-            ));
-        }
+        "" | "b" => Some(0),
+        "k" | "kb" | "kib" => Some(10),
+        "m" | "mb" | "mib" => Some(20),
+        "g" | "gb" | "gib" => Some(30),
+        _ => None,
     };
-    let number: usize = number
-        .parse()
-        .map_err(|_| format!("expected a size such as 16, 64k or 8M, got `{text}`"))?;
-    let bytes = number.checked_mul(1 << shift).filter(|it| *it <= MAX);
+    let is_number = !number.is_empty();
+    let shift = shift.filter(|_| is_number).ok_or_else(|| {
+        format!(
+            "expected a size such as 16, 64k or 8M, got `{text}`; write a whole number, and B, k, M or G \
+             behind it"
+        )
+    })?;
+    let bytes = number.parse::<usize>().ok();
+    let bytes = bytes.and_then(|number| number.checked_mul(1 << shift));
     bytes
         .map(Size)
-        .ok_or_else(|| format!("expected a size below 2 GB, got `{text}`"))
+        .ok_or_else(|| format!("expected a smaller size, got `{text}`"))
 }
 
 /// The longest that a message can be.
@@ -67,6 +97,7 @@ mod tests {
             ("1KiB", 1_024),
             ("8M", 8_388_608),
             ("8MiB", 8_388_608),
+            ("1G", 1_073_741_824),
         ] {
             assert_eq!(parse(text), Ok(Size(bytes)), "{text}");
         }
@@ -74,9 +105,24 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in ["", "k", "-1", "1.5k", "1G", "2048M", "99999999999999999999"] {
+        for text in ["", "k", "-1", "1.5k", "1T", "8 MX"] {
+            let error = parse(text).unwrap_err();
+            let expected = format!("expected a size such as 16, 64k or 8M, got `{text}`; ");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        for text in ["2048M", "2G", "99999999999999999999", "99999999999G"] {
             assert!(parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_limit_is_not_nothing_and_memory_may_be_more_than_a_message() {
+        assert_eq!(parse("0"), Ok(Size(0)));
+        let nothing = "expected a size of at least 1 byte, got `0k`".to_owned();
+        assert_eq!(parse_limit("0k"), Err(nothing.clone()));
+        assert_eq!(parse_memory("0k"), Err(nothing));
+        assert_eq!(parse_memory("4G"), Ok(Size(1 << 32)));
+        assert!(parse_limit("4G").is_err());
     }
 
     #[test]

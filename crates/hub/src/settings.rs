@@ -24,7 +24,7 @@ pub struct HubSettings {
     /// Category of all objects but the finder. Default `IceStorm`.
     #[doc(alias = "InstanceName")]
     pub instance_name: String,
-    /// Where topics and subscriptions are kept. Default: in memory alone.
+    /// Where topics, subscriptions and links are kept. Default: in memory alone.
     pub store: StoreSettings,
     /// How long events for a batch subscriber are collected. Default 1 s, as in IceStorm.
     #[doc(alias = "Flush.Timeout")]
@@ -48,7 +48,7 @@ pub struct HubSettings {
     pub drain_timeout: Duration,
 }
 
-/// Where topics and subscriptions are kept.
+/// Where topics, subscriptions and links are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum StoreSettings {

@@ -22,12 +22,13 @@ pub(crate) struct Echo {
     #[arg(
         long,
         value_name = "ENDPOINT",
+        value_parser = peer::parse_endpoint,
         default_value = "tcp -h 127.0.0.1 -p 10007"
     )]
     listen: Vec<String>,
 
     /// The longest message that it takes, such as 64M; Ice calls it MessageSizeMax
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "16M")]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_limit, default_value = "16M")]
     max_size: Size,
 
     #[command(flatten)]
@@ -60,10 +61,6 @@ impl Echo {
 
     async fn serve(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let endpoints = self.listen.join(":");
-        if self.listen.iter().any(|it| it.trim().is_empty()) {
-            let message = "--listen: expected an endpoint, got nothing";
-            return Err(Failure::usage(message));
-        }
         let not_listening = |error| peer::not_listening(&error, &endpoints);
         let adapter = communicator.adapter(&endpoints).await;
         let adapter = adapter.map_err(not_listening)?;

@@ -24,7 +24,7 @@ use crate::json_input::{self, Line, Source};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 use crate::progress::ProgressLine;
-use lines::Events;
+use lines::{Events, Text};
 use window::Window;
 
 /// Publishes typed events to a topic of a hub or an IceStorm
@@ -103,21 +103,27 @@ pub(crate) struct Publish {
 
 impl Publish {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        // What is wrong with what was given goes before what is missing beside it.
+        let text = Text::open(self.file.as_deref())?;
+        let said = match self.file {
+            Some(_) => Source::Lines,
+            None => Source::of(self.json.as_deref())?,
+        };
         let contract = self.contract.require()?;
         let mut operations = Operations::new(&self, contract);
         let fixed = match &self.operation {
             Some(name) => Some(operations.find(name)?),
             None => None,
         };
-        let source = match (&self.file, &fixed) {
-            (None, Some(operation)) => Source::new(self.json.as_deref(), operation)?,
-            _ => Source::Lines,
+        let source = match &fixed {
+            Some(operation) => said.for_operation(operation),
+            None => said,
         };
         if let (Source::One(json), Some(operation), false) = (&source, &fixed, self.template) {
             // Told without asking a hub.
             encode(operation, json, EncodingVersion::V1_1)?;
         }
-        let events = Events::open(source, self.file.as_deref(), self.count)?;
+        let events = Events::new(source, text, self.count);
         peer::run(self.timeout, async |communicator| {
             self.publish(&communicator, operations, fixed, events, output)
                 .await

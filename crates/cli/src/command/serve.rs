@@ -22,6 +22,7 @@ use crate::exit::{Exit, Failure};
 use crate::log;
 use crate::output::{self, Format, Output};
 use crate::peer;
+use crate::size::{self, Size};
 use reload::Reload;
 
 /// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
@@ -43,18 +44,18 @@ pub(crate) struct Serve {
 
     /// Where to listen; port 0 picks a free one; may be repeated [default: tcp -h 127.0.0.1 -p
     /// 10000]
-    #[arg(long, value_name = "ENDPOINT")]
+    #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     listen: Vec<String>,
 
     /// Where publishers find their objects, if elsewhere: nothing else is there; may be repeated
-    #[arg(long, value_name = "ENDPOINT")]
+    #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     publish_listen: Vec<String>,
 
-    /// Keeps topics and subscriptions in this directory, which is created if need be
+    /// Keeps topics, subscriptions and links in this directory, which is created if need be
     #[arg(long, value_name = "DIR", conflicts_with = "transient")]
     data: Option<PathBuf>,
 
-    /// Keeps topics and subscriptions in memory alone; the default
+    /// Keeps topics, subscriptions and links in memory alone; the default
     #[arg(long)]
     transient: bool,
 
@@ -64,18 +65,18 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..))]
     queue_events: Option<u32>,
 
-    /// How many bytes of events may wait for one subscriber; the default is 64 MiB
+    /// How long the events may be together that wait for one subscriber, such as 512k or 64M
     ///
-    /// [default: 67108864]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
-    queue_bytes: Option<u64>,
+    /// [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
+    queue_bytes: Option<Size>,
 
     /// The category of the hub's objects, InstanceName in IceStorm [default: IceStorm]
     #[arg(long, value_name = "NAME")]
     instance_name: Option<String>,
 
-    /// Serves metrics for Prometheus at http://ADDRESS/metrics
-    #[arg(long, value_name = "ADDRESS")]
+    /// Serves metrics for Prometheus at http://ADDRESS/metrics; port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     metrics: Option<SocketAddr>,
 
     /// Tells in the metrics of each subscriber, too, up to 1,000 of them
@@ -133,10 +134,10 @@ impl Serve {
         };
         let hub = &mut configuration.hub;
         if !self.listen.is_empty() {
-            hub.listen = endpoints("--listen", &self.listen)?;
+            hub.listen = self.listen.join(":");
         }
         if !self.publish_listen.is_empty() {
-            hub.publish_listen = Some(endpoints("--publish-listen", &self.publish_listen)?);
+            hub.publish_listen = Some(self.publish_listen.join(":"));
         }
         if let Some(name) = &self.instance_name {
             hub.instance_name.clone_from(name);
@@ -145,7 +146,7 @@ impl Serve {
             hub.queue_limits.events = events.try_into().unwrap_or(usize::MAX);
         }
         if let Some(bytes) = self.queue_bytes {
-            hub.queue_limits.bytes = bytes.try_into().unwrap_or(usize::MAX);
+            hub.queue_limits.bytes = bytes.bytes();
         }
         if let Some(directory) = &self.data {
             hub.store = StoreSettings::Disk(directory.clone());
@@ -210,7 +211,9 @@ impl Serve {
 
     fn tell_ready(&self, hub: &Hub, configuration: &Configuration, output: &Output) {
         if configuration.hub.store == StoreSettings::Memory && !self.transient {
-            log::say("topics and subscriptions end with this process; --data DIR keeps them");
+            log::say(
+                "topics, subscriptions and links end with this process; --data DIR keeps them",
+            );
         }
         tell_ready(hub, output);
     }
@@ -245,14 +248,14 @@ async fn stop(hub: Hub, communicator: Communicator, mut signals: Signals) -> Res
     }
 }
 
-/// Endpoints as one text.
-fn endpoints(argument: &str, endpoints: &[String]) -> Result<String, Failure> {
-    match endpoints.iter().any(|endpoint| endpoint.trim().is_empty()) {
-        true => Err(Failure::usage(format_args!(
-            "{argument}: expected an endpoint, got nothing"
-        ))),
-        false => Ok(endpoints.join(":")),
-    }
+/// Where metrics are served.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "expected an IP address and a port, such as 127.0.0.1:9464 or [::]:9464, got `{text}`; write \
+             the address of a host instead of its name"
+        )
+    })
 }
 
 fn not_started(error: &HubError, listen: &str) -> Failure {

@@ -165,8 +165,8 @@ impl fmt::Display for Value {
 }
 
 fn parse_bytes(text: &str) -> Option<usize> {
-    let size = size::parse(text).ok()?;
-    Some(size.bytes()).filter(|bytes| *bytes > 0)
+    let size = size::parse_memory(text).ok()?;
+    Some(size.bytes())
 }
 
 /// The name among these that is most like another, if any is.

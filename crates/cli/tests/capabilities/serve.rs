@@ -82,7 +82,7 @@ fn it_listens_on_several_endpoints() {
 fn without_data_it_says_that_nothing_is_kept() {
     let hub = Hub::with(&[]);
     hub.process
-        .talk("topics and subscriptions end with this process; --data DIR keeps them");
+        .talk("topics, subscriptions and links end with this process; --data DIR keeps them");
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn both_limits_of_a_queue_are_told_with_their_defaults() {
     for text in [
         "--queue-events <EVENTS>",
         "[default: 100000]",
-        "--queue-bytes <BYTES>",
-        "[default: 67108864]",
+        "--queue-bytes <SIZE>",
+        "[default: 64M]",
     ] {
         assert!(help.contains(text), "{help}");
     }

@@ -143,6 +143,66 @@ fn a_wrong_option_or_value_is_answered_with_one_that_helps() {
 }
 
 #[test]
+fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
+    for (arguments, expected) in [
+        (
+            &["serve", "--metrics", "localhost:9464"][..],
+            "expected an IP address and a port, such as 127.0.0.1:9464 or [::]:9464, got `localhost:9464`; write \
+             the address of a host instead of its name",
+        ),
+        (
+            &["serve", "--metrics", "9464"],
+            "expected an IP address and a port, such as 127.0.0.1:9464 or [::]:9464, got `9464`",
+        ),
+        (
+            &["serve", "--listen", " "],
+            "expected an endpoint, such as 'tcp -h 127.0.0.1 -p 10000', got nothing",
+        ),
+        (
+            &["serve", "--publish-listen", ""],
+            "expected an endpoint, such as 'tcp -h 127.0.0.1 -p 10000', got nothing",
+        ),
+        (
+            &["serve", "--queue-bytes", "64 parsecs"],
+            "expected a size such as 16, 64k or 8M, got `64 parsecs`; write a whole number, and B, k, M or G \
+             behind it",
+        ),
+        (
+            &["serve", "--queue-bytes", "0"],
+            "expected a size of at least 1 byte, got `0`",
+        ),
+        (
+            &["echo", "--max-size", "3G"],
+            "expected a size below 2G, for no message is longer, got `3G`",
+        ),
+        (
+            &["topic", "link", "a", "b", "cheap"],
+            "expected a whole number from -2147483648 to 2147483647, got `cheap`; write 0 to let every event pass",
+        ),
+        (
+            &["topic", "link", "a", "b", "2147483648"],
+            "expected a whole number from -2147483648 to 2147483647, got `2147483648`",
+        ),
+    ] {
+        run(arguments).ended(2).said(expected);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_before_what_is_missing() {
+    run(&["pub", "t", "--file", "/nowhere.jsonl"])
+        .ended(2)
+        .said("--file: cannot read /nowhere.jsonl");
+    run(&["pub", "t", "f", "{", "--template"])
+        .ended(2)
+        .said("expected JSON, got `{`");
+    let file = slice_file("one.jsonl", "{}");
+    run(&["pub", "t", "--file", &file])
+        .ended(2)
+        .said("add --slice FILE");
+}
+
+#[test]
 fn an_operation_without_slice_is_explained() {
     run(&["call", "x:tcp -p 1", "greet"])
         .ended(2)

@@ -23,23 +23,12 @@ pub(super) enum Events {
 const AHEAD_MAX: usize = 1024;
 
 impl Events {
-    /// # Errors
-    /// A file that cannot be opened.
-    pub(super) fn open(
-        source: Source,
-        file: Option<&Path>,
-        count: Option<u64>,
-    ) -> Result<Self, Failure> {
+    /// Begins to read the text, if that is where they come from.
+    pub(super) fn new(source: Source, text: Text, count: Option<u64>) -> Self {
         if let Source::One(json) = source {
-            return Ok(Self::Same(json, count.unwrap_or(1)));
+            return Self::Same(json, count.unwrap_or(1));
         }
-        let (text, name) = match file.filter(|file| *file != Path::new("-")) {
-            Some(file) => open(file)?,
-            None => {
-                let stdin: Box<dyn Read + Send> = Box::new(std::io::stdin());
-                (stdin, "standard input".to_owned())
-            }
-        };
+        let Text { text, name } = text;
         let (sender, receiver) = mpsc::channel(AHEAD_MAX);
         // Nobody waits for this thread: it may hang in a read for ever.
         std::thread::spawn(move || {
@@ -49,7 +38,7 @@ impl Events {
                 }
             }
         });
-        Ok(Self::Lines(receiver, count.unwrap_or(u64::MAX)))
+        Self::Lines(receiver, count.unwrap_or(u64::MAX))
     }
 
     /// The next one; of an argument the place is empty.
@@ -84,13 +73,35 @@ impl Events {
     }
 }
 
-fn open(file: &Path) -> Result<(Box<dyn Read + Send>, String), Failure> {
-    let name = file.display().to_string();
-    match File::open(file) {
-        Ok(opened) => Ok((Box::new(opened), name)),
-        Err(error) => Err(Failure::usage(format_args!(
-            "--file: cannot read {name}: {error}"
-        ))),
+/// A text that may be read.
+pub(super) struct Text {
+    text: Box<dyn Read + Send>,
+    /// What it is called when something is wrong with it.
+    name: String,
+}
+
+impl Text {
+    /// The file, or standard input without one and for `-`. Nothing is read yet.
+    ///
+    /// # Errors
+    /// A file that cannot be opened.
+    pub(super) fn open(file: Option<&Path>) -> Result<Self, Failure> {
+        let Some(file) = file.filter(|file| *file != Path::new("-")) else {
+            return Ok(Self {
+                text: Box::new(std::io::stdin()),
+                name: "standard input".to_owned(),
+            });
+        };
+        let name = file.display().to_string();
+        match File::open(file) {
+            Ok(opened) => Ok(Self {
+                text: Box::new(opened),
+                name,
+            }),
+            Err(error) => Err(Failure::usage(format_args!(
+                "--file: cannot read {name}: {error}"
+            ))),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Link {
 
     /// What the link costs: an event passes unless the entry `cost` of its context is a higher
     /// number; over a link of cost 0 every event passes
-    #[arg(default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(default_value_t = 0, allow_negative_numbers = true, value_parser = parse_cost)]
     cost: i32,
 
     /// The hub or IceStorm of the topic that gets the events, if it is another one: its endpoint,
@@ -57,6 +57,15 @@ impl Link {
         ));
         Ok(())
     }
+}
+
+fn parse_cost(text: &str) -> Result<i32, String> {
+    text.parse().map_err(|_| {
+        let (min, max) = (i32::MIN, i32::MAX);
+        format!(
+            "expected a whole number from {min} to {max}, got `{text}`; write 0 to let every event pass"
+        )
+    })
 }
 
 /// Removes the link of a topic to another one; exit code 4 if there is none
