@@ -5,17 +5,16 @@ use std::time::{Duration, SystemTime};
 
 use floe::Tls;
 use floe_hub::Hub;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Configuration;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::log;
 
 /// Watches for reasons to read the settings again.
 #[derive(Debug)]
 pub(super) struct Reload {
     file: PathBuf,
-    hangup: Signal,
+    hangup: Hangup,
     /// The file as it was read last.
     applied: Option<Stamp>,
     /// The file at the last look.
@@ -34,10 +33,7 @@ impl Reload {
     /// # Errors
     /// The system does not hand signals out.
     pub(super) fn new(file: &Path) -> Result<Self, Failure> {
-        let hangup = signal(SignalKind::hangup()).map_err(|error| {
-            let message = format_args!("cannot wait for SIGHUP: {error}");
-            Failure::new(Exit::Failure, message)
-        })?;
+        let hangup = Hangup::new()?;
         let stamp = stamp(file);
         Ok(Self {
             file: file.to_owned(),
@@ -51,7 +47,7 @@ impl Reload {
     pub(super) async fn next(&mut self) -> &'static str {
         loop {
             tokio::select! {
-                _ = self.hangup.recv() => {
+                () = self.hangup.next() => {
                     self.applied = stamp(&self.file);
                     return "SIGHUP";
                 }
@@ -64,6 +60,47 @@ impl Reload {
                 return "a change of the file";
             }
         }
+    }
+}
+
+/// SIGHUP, where there is one: elsewhere the file alone is watched.
+#[derive(Debug)]
+struct Hangup {
+    #[cfg(unix)]
+    signal: tokio::signal::unix::Signal,
+}
+
+impl Hangup {
+    #[cfg(unix)]
+    fn new() -> Result<Self, Failure> {
+        use crate::exit::Exit;
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::hangup()) {
+            Ok(signal) => Ok(Self { signal }),
+            Err(error) => {
+                let message = format_args!("cannot wait for SIGHUP: {error}");
+                Err(Failure::new(Exit::Failure, message))
+            }
+        }
+    }
+
+    /// Waits for the next one. May be cancelled.
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        if self.signal.recv().await.is_none() {
+            // No more will come.
+            std::future::pending().await
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> Result<Self, Failure> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        std::future::pending().await
     }
 }
 
