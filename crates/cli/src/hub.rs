@@ -167,6 +167,21 @@ impl HubArgument {
         })
     }
 
+    /// All topics of the hub together, those that were destroyed included; `None` from an older hub.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub(crate) async fn totals(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<Option<TopicTotals>, Failure> {
+        match self.admin(communicator)?.totals().await {
+            Ok(totals) => Ok(Some(totals)),
+            Err(error) if tells_nothing(&error) => Ok(None),
+            Err(error) => Err(self.unanswered(error.into())),
+        }
+    }
+
     fn admin(&self, communicator: &Communicator) -> Result<HubAdminProxy, Failure> {
         let manager = self.manager(communicator)?;
         let admin = manager.as_proxy().ice_identity(admin_identity());

@@ -110,6 +110,27 @@ fn watch_writes_a_line_for_each_look_with_the_hub_as_a_whole() {
 }
 
 #[test]
+fn what_is_told_of_all_topics_does_not_forget_those_that_are_gone() {
+    let (hub, address) = hub_with_metrics(&[]);
+    let file = void("gone.ice");
+    for topic in ["kept", "gone"] {
+        hub.run(&["topic", "create", topic]).ended(0);
+        hub.run(&["pub", topic, "f", "--slice", &file, "-n", "3"])
+            .ended(0);
+    }
+    hub.run(&["topic", "remove", "gone"]).ended(0);
+    let watch = ["topic", "watch", "-n", "1", "--interval", "10ms"];
+    let look = hub.run(&watch).ended(0).json();
+    assert_eq!(look["topics"].as_array().map(Vec::len), Some(1));
+    assert_eq!(look["total"]["published"], 6);
+    let page = asked(&address, b"GET /metrics HTTP/1.1\r\n\r\n");
+    assert!(page.contains("\nfloe_hub_published_total 6\n"), "{page}");
+    // Of some topics alone, the sum is theirs.
+    let look = hub.run(&[&watch[..], &["kept"]].concat()).ended(0).json();
+    assert_eq!(look["total"]["published"], 3);
+}
+
+#[test]
 fn metrics_tell_what_became_of_every_event() {
     let (hub, address) = hub_with_metrics(&["--metrics-subscribers"]);
     let file = void("metrics.ice");
@@ -129,6 +150,8 @@ fn metrics_tell_what_became_of_every_event() {
         "floe_topic_subscribers{topic=\"a\\\"b\"} 1",
         "floe_topic_queued{topic=\"a\\\"b\"} 0",
         "floe_hub_topics 1",
+        "floe_hub_published_total 7",
+        "floe_hub_lost_total{reason=\"failed\"} 0",
         "# EOF",
     ] {
         assert!(

@@ -779,6 +779,19 @@ impl HubAdminProxy {
         self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
     }
 
+    /// Tells of all topics together, those that were destroyed included: these sums never become less while the
+    /// hub runs. What the topics of status have less was counted in topics that are gone.
+    ///
+    /// - returns The sums; the name is empty, the lag that of the event that waits longest.
+    pub async fn totals(&self) -> Result<TopicTotals, ::floe::InvokeError> {
+        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
+            name: "totals",
+            mode: ::floe::OperationMode::Idempotent,
+            returns_data: true,
+        };
+        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+    }
+
     /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
     ///
     /// - `name`: The name of the topic.
@@ -869,6 +882,17 @@ pub trait HubAdmin: Send + Sync + 'static {
         Output = Result<HubStatus, ::floe::InvokeError>,
     > + Send;
 
+    /// Tells of all topics together, those that were destroyed included: these sums never become less while the
+    /// hub runs. What the topics of status have less was counted in topics that are gone.
+    ///
+    /// - returns The sums; the name is empty, the lag that of the event that waits longest.
+    fn totals(
+        &self,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicTotals, ::floe::InvokeError>,
+    > + Send;
+
     /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
     ///
     /// - `name`: The name of the topic.
@@ -901,6 +925,15 @@ impl<S: HubAdmin> HubAdmin for ::std::sync::Arc<S> {
         Output = Result<HubStatus, ::floe::InvokeError>,
     > + Send {
         <S as HubAdmin>::status(self, current)
+    }
+
+    fn totals(
+        &self,
+        current: &::floe::Current,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicTotals, ::floe::InvokeError>,
+    > + Send {
+        <S as HubAdmin>::totals(self, current)
     }
 
     fn topic_status(
@@ -957,6 +990,19 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
             b"status" => {
                 request.decode_nothing(::floe::OperationMode::Idempotent)?;
                 let result = <S as HubAdmin>::status(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
+            }
+            b"totals" => {
+                request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                let result = <S as HubAdmin>::totals(&self.servant, request.current())
                     .await;
                 request
                     .reply(

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use super::registry::{Adapters, Registry};
 use super::{servants, status};
-use crate::contracts::floe::{HubStatus, TopicStatus};
+use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
 use crate::error::HubError;
 use crate::settings::{HubSettings, StoreSettings};
 use crate::store::{Disk, Memory, Store};
@@ -137,6 +137,11 @@ impl HubView {
     /// What is known of the hub and its topics now.
     pub fn status(&self) -> Option<HubStatus> {
         Some(status::of_hub(&*self.0.upgrade()?))
+    }
+
+    /// All topics together, those that were destroyed included.
+    pub fn totals(&self) -> Option<TopicTotals> {
+        Some(status::of_all(&*self.0.upgrade()?))
     }
 
     /// What is known of a topic and its subscribers now; none also if there is none of this name.

@@ -3,6 +3,7 @@
 //! - `hub.rs`: a hub as its user sees it
 //! - `registry.rs`: all topics, and every change to them
 //! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
+//! - `past_topics.rs`: topics that were destroyed
 //! - `status.rs`: what is known of all of it
 //! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
 //! - `delivery/`: how events leave, a file for each mode
@@ -13,6 +14,7 @@ mod delivery;
 mod hub;
 mod link;
 mod one_line;
+mod past_topics;
 mod registry;
 mod servants;
 mod status;

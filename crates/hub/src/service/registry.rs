@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::delivery;
 use super::one_line::OneLine;
+use super::past_topics::{Counts, PastTopics};
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{
@@ -40,6 +41,8 @@ pub(crate) struct Registry {
     started: Instant,
     /// Guards look-ups; held for one, or to show a change.
     directory: RwLock<Directory>,
+    /// Topics that were in the directory.
+    past_topics: PastTopics,
     /// Guards the order of changes, and is held while one is committed.
     changes: Mutex<Changes>,
     has_slow_store: bool,
@@ -100,6 +103,7 @@ impl Registry {
             started: Instant::now(),
             settings,
             directory: RwLock::default(),
+            past_topics: PastTopics::default(),
             has_slow_store: store.is_slow(),
             changes: Mutex::new(Changes {
                 store,
@@ -183,6 +187,13 @@ impl Registry {
         self.read().topics.values().cloned().collect()
     }
 
+    /// All topics, and what happened in those that were destroyed.
+    pub(super) fn topics_and_past(&self) -> (Vec<Arc<Topic>>, Counts) {
+        let directory = self.read();
+        let topics = directory.topics.values().cloned().collect();
+        (topics, self.past_topics.counts())
+    }
+
     /// Creates a topic.
     pub(crate) fn create(self: &Arc<Self>, name: String) -> Result<Arc<Topic>, ChangeError> {
         let mut changes = self.begin_change();
@@ -204,7 +215,12 @@ impl Registry {
         }
         self.apply(&mut changes, &Change::DestroyTopic { topic: name })?;
         topic.set_destroyed();
-        self.write().topics.remove(name);
+        let mut directory = self.write();
+        if let Some(topic) = directory.topics.remove(name) {
+            // In the same moment, so that it is always either here or there.
+            self.past_topics.add(topic);
+        }
+        drop(directory);
         for subscriber in topic.all_subscribers() {
             self.hide_subscriber(topic, &subscriber);
         }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use floe::AdapterCounts;
 
 use super::count::{losses, number};
+use super::past_topics::Counts;
 use super::registry::Registry;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
@@ -32,6 +33,17 @@ pub(super) fn of_hub(registry: &Registry) -> HubStatus {
         connections_refused: counts.iter().map(|counts| number(counts.refused)).sum(),
         topics,
     }
+}
+
+/// All topics together, those that were destroyed included.
+pub(super) fn of_all(registry: &Registry) -> TopicTotals {
+    let (topics, mut all) = registry.topics_and_past();
+    let mut subscribers = 0;
+    for topic in &topics {
+        all += Counts::of(topic);
+        subscribers += topic.subscribers().len();
+    }
+    told(String::new(), subscribers, &all)
 }
 
 /// A topic and its subscribers.
@@ -65,12 +77,17 @@ pub(super) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
 }
 
 fn totals(topic: &Topic) -> TopicTotals {
-    let totals = topic.totals();
+    let (name, subscribers) = (topic.name().to_owned(), topic.subscribers().len());
+    told(name, subscribers, &Counts::of(topic))
+}
+
+fn told(name: String, subscribers: usize, counts: &Counts) -> TopicTotals {
+    let totals = &counts.totals;
     TopicTotals {
-        name: topic.name().to_owned(),
-        subscribers: i32::try_from(topic.subscribers().len()).unwrap_or(i32::MAX),
-        published: number(topic.published()),
-        forwarded: number(topic.forwarded()),
+        name,
+        subscribers: i32::try_from(subscribers).unwrap_or(i32::MAX),
+        published: number(counts.published),
+        forwarded: number(counts.forwarded),
         delivered: number(totals.accounts.delivered),
         lost: losses(totals.accounts.lost),
         queued: number(totals.queued),

@@ -1,5 +1,6 @@
 //! One topic: its subscribers, and what became of its events.
 
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
@@ -49,14 +50,26 @@ pub(crate) struct Totals {
     pub(crate) oldest: Option<Instant>,
 }
 
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.accounts += other.accounts;
+        self.queued += other.queued;
+        self.queued_bytes += other.queued_bytes;
+        self.outstanding += other.outstanding;
+        let both = [self.oldest, other.oldest];
+        self.oldest = both.into_iter().flatten().min();
+    }
+}
+
 impl Totals {
     fn add(&mut self, subscriber: &Snapshot) {
-        self.accounts += subscriber.accounts;
-        self.queued += subscriber.queued;
-        self.queued_bytes += subscriber.queued_bytes;
-        self.outstanding += subscriber.outstanding;
-        let both = [self.oldest, subscriber.oldest];
-        self.oldest = both.into_iter().flatten().min();
+        *self += Self {
+            accounts: subscriber.accounts,
+            queued: subscriber.queued,
+            queued_bytes: subscriber.queued_bytes,
+            outstanding: subscriber.outstanding,
+            oldest: subscriber.oldest,
+        };
     }
 }
 

@@ -36,12 +36,15 @@ pub(super) fn page(hub: &HubView, has_subscribers: bool) -> (&'static str, Strin
 #[derive(Debug)]
 struct Look {
     hub: HubStatus,
+    /// All topics together, those included that are gone.
+    all: TopicTotals,
     subscribers: Vec<(String, SubscriberStatus)>,
 }
 
 impl Look {
     fn at(view: &HubView, has_subscribers: bool) -> Option<Self> {
         let mut hub = view.status()?;
+        let all = view.totals()?;
         let mut subscribers = Vec::new();
         if has_subscribers {
             let names = hub.topics.iter().map(|topic| &topic.name);
@@ -59,7 +62,11 @@ impl Look {
             subscribers = all.take(SUBSCRIBER_MAX).collect();
         }
         bound(&mut hub.topics);
-        Some(Self { hub, subscribers })
+        Some(Self {
+            hub,
+            all,
+            subscribers,
+        })
     }
 }
 
@@ -80,6 +87,7 @@ impl Collector for Look {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut rows = Rows(&mut encoder);
         rows.hub(&self.hub)?;
+        rows.all(&self.all)?;
         rows.topics(&self.hub.topics)?;
         if !self.subscribers.is_empty() {
             rows.subscribers(&self.subscribers)?;
@@ -105,12 +113,21 @@ impl Rows<'_, '_> {
             hub.connections,
         )?;
         let help = "Connections refused, for there were too many";
-        let refused = u64::try_from(hub.connections_refused).unwrap_or(0);
-        let name = "floe_hub_connections_refused";
-        let metric = self
-            .0
-            .encode_descriptor(name, help, None, MetricType::Counter)?;
-        ConstCounter::new(refused).encode(metric)
+        self.counter(
+            "floe_hub_connections_refused",
+            help,
+            hub.connections_refused,
+        )
+    }
+
+    fn all(&mut self, all: &TopicTotals) -> fmt::Result {
+        let help = "Events published, topics that are gone included";
+        self.counter("floe_hub_published", help, all.published)?;
+        let help = "Deliveries, topics that are gone included";
+        self.counter("floe_hub_delivered", help, all.delivered)?;
+        let lost = by_reason(Labels::new(), &all.lost);
+        let help = "Events not delivered, by reason, topics that are gone included";
+        self.counters("floe_hub_lost", help, lost)
     }
 
     fn topics(&mut self, topics: &[TopicTotals]) -> fmt::Result {
@@ -194,6 +211,14 @@ impl Rows<'_, '_> {
             return Ok(());
         };
         self.gauge("process_resident_memory_bytes", "Memory in use", bytes)
+    }
+
+    /// One without labels.
+    fn counter(&mut self, name: &str, help: &str, value: i64) -> fmt::Result {
+        let metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Counter)?;
+        ConstCounter::new(u64::try_from(value).unwrap_or(0)).encode(metric)
     }
 
     /// One without labels.

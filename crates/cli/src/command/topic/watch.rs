@@ -63,12 +63,11 @@ impl Watch {
         communicator: &Communicator,
         output: &Output,
     ) -> Result<(), Failure> {
-        let hub = &self.access.hub;
-        let mut before = hub.status(communicator).await?;
+        let mut before = self.look(communicator).await?;
         let mut left = self.count.unwrap_or(u64::MAX);
         while left > 0 {
             tokio::time::sleep(self.interval.max(INTERVAL_MIN)).await;
-            let now = hub.status(communicator).await?;
+            let now = self.look(communicator).await?;
             self.show(&before, &now, output)?;
             before = now;
             left -= 1;
@@ -76,7 +75,23 @@ impl Watch {
         Ok(())
     }
 
-    fn show(&self, before: &HubStatus, now: &HubStatus, output: &Output) -> Result<(), Failure> {
+    async fn look(&self, communicator: &Communicator) -> Result<Look, Failure> {
+        let hub = &self.access.hub;
+        let status = hub.status(communicator).await?;
+        let all = match self.names.is_empty() {
+            true => hub.totals(communicator).await?,
+            false => None,
+        };
+        let all = all.map(|all| TopicTotals {
+            name: ALL.to_owned(),
+            ..all
+        });
+        Ok(Look { status, all })
+    }
+
+    fn show(&self, before: &Look, now: &Look, output: &Output) -> Result<(), Failure> {
+        let (all_before, all_now) = (&before.all, &now.all);
+        let (before, now) = (&before.status, &now.status);
         let known: HashMap<_, _> = before.topics.iter().map(|it| (&it.name, it)).collect();
         let is_wanted =
             |topic: &&TopicTotals| self.names.is_empty() || self.names.contains(&topic.name);
@@ -92,7 +107,12 @@ impl Watch {
             };
             rows.push(row(topic, rates));
         }
-        let total = row(&total, all_rates);
+        let total = match (all_before, all_now) {
+            (Some(first), Some(all)) => {
+                row(all, Rates::between(first, before.uptime, all, now.uptime))
+            }
+            _ => row(&total, all_rates),
+        };
         if output.format() != Format::Table {
             return output.line(json!({
                 "uptime": now.uptime as f64 / 1e6,
@@ -111,6 +131,14 @@ impl Watch {
     }
 }
 
+/// A look at a hub.
+struct Look {
+    status: HubStatus,
+    /// All topics together, those included that are gone; none if not all are watched, or the hub does
+    /// not tell.
+    all: Option<TopicTotals>,
+}
+
 /// Takes the cursor home, and all that was there away.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
@@ -127,10 +155,12 @@ fn row(topic: &TopicTotals, rates: Option<Rates>) -> Json {
     row
 }
 
+/// What the last row is called. It stands behind all topics, also behind one that is called so.
+const ALL: &str = "(all)";
+
 fn nothing() -> TopicTotals {
-    // It stands behind all topics, also behind one that is called so.
     TopicTotals {
-        name: "(all)".to_owned(),
+        name: ALL.to_owned(),
         ..TopicTotals::default()
     }
 }

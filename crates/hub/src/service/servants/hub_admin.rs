@@ -7,6 +7,7 @@ use floe::{Current, InvokeError};
 
 use crate::contracts::floe::{
     HubAdmin, HubAdminTopicInfoError, HubAdminTopicStatusError, HubStatus, TopicInfo, TopicStatus,
+    TopicTotals,
 };
 use crate::service::registry::Registry;
 use crate::service::status;
@@ -37,6 +38,10 @@ impl HubAdmin for HubAdminServant {
 
     async fn status(&self, _current: &Current) -> Result<HubStatus, InvokeError> {
         Ok(status::of_hub(&self.registry))
+    }
+
+    async fn totals(&self, _current: &Current) -> Result<TopicTotals, InvokeError> {
+        Ok(status::of_all(&self.registry))
     }
 
     async fn topic_status(
