@@ -1,9 +1,8 @@
-//! Turns the contract of the soak into Rust.
+//! Turns the contracts of the soak into Rust.
 
 fn main() {
-    floe_codegen::Build::new()
-        .file("ice/Soak.ice")
-        .blocking()
-        .compile()
-        .unwrap_or_else(|error| error.exit());
+    let build = floe_codegen::Build::new().file("ice/Soak.ice").blocking();
+    build.compile().unwrap_or_else(|error| error.exit());
+    let build = floe_codegen::Build::new().file("ice/Feed.ice");
+    build.compile().unwrap_or_else(|error| error.exit());
 }

@@ -57,7 +57,10 @@ cargo xtask TASK
   fuzz-smoke   runs each fuzz target for two minutes (--seconds N for another time)
   soak         ten minutes of mixed load with random kills, and an audit (--seconds N, --seed N, -o FILE for JSON,
                --mistake KIND to see it fail); a minute of it is a step of `test`
-  memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once
+  soak hub     ten minutes of full load on a hub, with subscribers that come and go (--seconds N, --seed N, -o FILE)
+  soak isolation
+               what subscribers of a hub see of others that are stopped, slow and killed (--rounds N, -o FILE)
+  memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
 
 Single steps of `test`:

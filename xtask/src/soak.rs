@@ -5,9 +5,12 @@ use crate::command::{cargo, succeeds};
 /// Time of the load in the gate, in seconds.
 const SMOKE_SECONDS: &str = "60";
 
-/// The soak, optimised, with these options to it; whether it passed.
+/// The soak, optimised, with these options to it, or another part of it named first; whether it passed.
 pub(crate) fn run(options: &[&str]) -> bool {
-    run_program(&["--release"], "run", options)
+    match options {
+        [role @ ("hub" | "isolation"), options @ ..] => run_program(&["--release"], role, options),
+        options => run_program(&["--release"], "run", options),
+    }
 }
 
 /// A minute of it, in the profile in which the gate has built everything already.
@@ -20,10 +23,11 @@ pub(crate) fn memory(options: &[&str]) -> bool {
     run_program(&["--release"], "memory", options)
 }
 
-/// Builds all programs of the package, for they start one another, and runs the first.
+/// Builds all programs of the package and the hub, for they start one another, and runs the first.
 fn run_program(profile: &[&str], role: &str, options: &[&str]) -> bool {
     let package = ["--package", "floe-soak"];
-    let build = [&["build", "--quiet"], profile, &package, &["--bins"]].concat();
+    let hub = ["--package", "floe-cli"];
+    let build = [&["build", "--quiet"], profile, &package, &hub, &["--bins"]].concat();
     let run = [
         &["run", "--quiet"],
         profile,

@@ -1,3 +1,4 @@
-//! The contract of the soak, as Rust.
+//! The contracts of the soak, as Rust.
 
 floe::include_contract!("Soak");
+floe::include_contract!("Feed");

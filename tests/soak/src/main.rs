@@ -1,25 +1,30 @@
-//! The soak: servers and clients under mixed load, killed and paused at random, and audited afterwards; and
-//! what a server takes of memory.
+//! The soak: servers and clients under mixed load, killed and paused at random, and audited afterwards; a hub
+//! under full load, and beside subscribers that misbehave; and what servers take of memory.
 //!
 //! - `run/`: starts the members, kills them, watches them, audits what they noted
 //! - `server.rs`, `client/`: the members
 //! - `id.rs`, `journal.rs`: what they note
 //! - `mistakes.rs`: what a server does wrong on purpose, to see it found
 //! - `memory/`: memory of a server at rest and in a crowd
+//! - `hub/`: a hub under load, and what its events came to
+//! - `member.rs`, `watch.rs`: a process that takes part; its memory and descriptors over time
 //! - `process.rs`: what the system knows of a process
 //!
 //! `cargo xtask soak` and `cargo xtask memory` run it.
 
 mod client;
 mod contract;
+mod hub;
 mod id;
 mod journal;
+mod member;
 mod memory;
 mod mistakes;
 mod process;
 mod random;
 mod run;
 mod server;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -28,7 +33,7 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "floe-soak",
-    about = "Soak test, and what servers take of memory"
+    about = "Soak tests, and what servers take of memory"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -39,12 +44,18 @@ struct Arguments {
 enum Role {
     /// Servers and clients under load for a while, killed and paused at random
     Run(run::Run),
+    /// A hub under full load for a while, with subscribers that come and go
+    Hub(hub::load::Load),
+    /// A hub with some subscribers that misbehave: what the others see of it
+    Isolation(hub::isolation::Isolation),
     /// What a server takes of memory
     Memory(memory::Memory),
     #[command(hide = true)]
     Server(server::Server),
     #[command(hide = true)]
     Client(client::Client),
+    #[command(hide = true)]
+    Listen(hub::listen::Listen),
     #[command(hide = true)]
     Hold(memory::roles::Hold),
     #[command(hide = true)]
@@ -54,9 +65,12 @@ enum Role {
 fn main() -> ExitCode {
     match Arguments::parse().role {
         Role::Run(run) => run.run(),
+        Role::Hub(load) => load.run(),
+        Role::Isolation(isolation) => isolation.run(),
         Role::Memory(memory) => memory.run(),
         Role::Server(server) => server.run(),
         Role::Client(client) => client.run(),
+        Role::Listen(listen) => listen.run(),
         Role::Hold(hold) => hold.run(),
         Role::Crowd(crowd) => crowd.run(),
     }

@@ -4,7 +4,9 @@
 use std::process::Command;
 
 #[test]
-fn idle_connections_and_a_crowd_of_clients_stay_within_their_bounds() {
+fn idle_connections_a_crowd_of_clients_and_a_hub_stay_within_their_bounds() {
+    // It is found beside the soak.
+    floe_tests::workspace::program("floe");
     let mut memory = Command::new(env!("CARGO_BIN_EXE_floe-soak"));
     let output = memory.arg("memory").output().expect("it starts");
     let figures = String::from_utf8_lossy(&output.stdout);

@@ -1,12 +1,15 @@
-//! What a server takes of memory: idle, with many idle connections, and called by many at once.
+//! What a server takes of memory: idle, with many idle connections, and called by many at once; and what a hub
+//! takes.
 //!
 //! The server is a process of its own, with one adapter over tcp; its peers are others.
 //!
+//! - `hub.rs`: the hub
 //! - `roles.rs`: what those processes do
 //! - `talker.rs`: a process that is told what to do, line by line
 //! - `figure.rs`: a figure and its bound
 
 mod figure;
+mod hub;
 pub(crate) mod roles;
 mod talker;
 
@@ -37,7 +40,7 @@ const ROUNDS: usize = 20;
 /// Descriptors of a process that are not connections of the test.
 const OTHER_DESCRIPTORS: usize = 200;
 
-/// Measures what a server takes of memory, and fails if that is too much.
+/// Measures what a server and a hub take of memory, and fails if that is too much.
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
     /// How many idle connections to make; fewer where the system allows no more descriptors
@@ -46,6 +49,12 @@ pub(crate) struct Memory {
     /// How many clients call at once
     #[arg(long, default_value_t = 1_000)]
     clients: usize,
+    /// How many topics the hub has
+    #[arg(long, default_value_t = 10_000)]
+    topics: usize,
+    /// How many subscribers one of them has
+    #[arg(long, default_value_t = 1_000)]
+    subscribers: usize,
 }
 
 impl Memory {
@@ -55,6 +64,7 @@ impl Memory {
         let mut figures = vec![idle()];
         figures.extend(idle_connections(self.connections.min(most)));
         figures.extend(crowd(self.clients.min(most)));
+        figures.extend(hub::figures(self.topics, self.subscribers));
         figures.iter().for_each(|figure| println!("{figure}"));
         let broken = figures.iter().filter(|figure| !figure.holds()).count();
         match broken {

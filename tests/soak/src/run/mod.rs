@@ -1,9 +1,7 @@
 //! The soak itself: members are started, killed, paused and watched for a while; then all they noted is audited.
 //!
 //! - `stage.rs`: who takes part, and how each is started
-//! - `member.rs`: one process
 //! - `chaos.rs`: kills and pauses at random
-//! - `watch.rs`: memory and descriptors over time
 //! - `audit.rs`: what was promised, held against what was executed
 //! - `report.rs`: the result as a table and as JSON
 //! - `log.rs`: what members log
@@ -11,10 +9,8 @@
 mod audit;
 mod chaos;
 pub(crate) mod log;
-mod member;
 mod report;
 mod stage;
-mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

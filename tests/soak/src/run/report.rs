@@ -7,8 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::audit::Sums;
-use super::watch::Course;
 use crate::id::Kind;
+use crate::watch::Course;
 
 /// Findings that are shown; all are counted.
 const SHOWN_MAX: usize = 20;

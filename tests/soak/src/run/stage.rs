@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use floe_tests::certificates::Certificates;
 use floe_tests::ice::Ice;
 
-use super::member::Member;
 use super::report::Report;
-use super::watch::Watch;
+use crate::member::Member;
 use crate::mistakes::Mistake;
+use crate::watch::Watch;
 
 /// Servers and clients of ours. The first of each lives through the run.
 const SERVER_COUNT: usize = 3;

@@ -25,19 +25,19 @@ struct Sample {
 
 /// All looks at a process.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     samples: Vec<Sample>,
 }
 
 /// What a process was like after the warm-up, and at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Course {
-    pub(super) resident: [u64; 2],
-    pub(super) descriptors: [usize; 2],
+pub(crate) struct Course {
+    pub(crate) resident: [u64; 2],
+    pub(crate) descriptors: [usize; 2],
 }
 
 impl Watch {
-    pub(super) fn sample(&mut self, id: u32, at: Instant) {
+    pub(crate) fn sample(&mut self, id: u32, at: Instant) {
         if let (Some(resident), Some(descriptors)) =
             (process::resident(id), process::descriptors(id))
         {
@@ -50,7 +50,7 @@ impl Watch {
     }
 
     /// The medians of the first and the last quarter of what counts; `None` if that is too little.
-    pub(super) fn course(&self, began: Instant) -> Option<Course> {
+    pub(crate) fn course(&self, began: Instant) -> Option<Course> {
         let last = self.samples.last()?;
         let warm = began + WARM_UP_MIN.max(last.at.saturating_duration_since(began) / 4);
         let counting: Vec<_> = self.samples.iter().filter(|s| s.at >= warm).collect();
@@ -68,7 +68,7 @@ impl Watch {
 
 impl Course {
     /// What grew too much.
-    pub(super) fn problems(&self) -> Vec<String> {
+    pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let [first, last] = self.resident;
         if last > first + RESIDENT_GROWTH_MAX {

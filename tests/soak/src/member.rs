@@ -1,9 +1,10 @@
 //! One process of a member.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,13 +19,14 @@ const READY_PATIENCE: Duration = Duration::from_secs(60);
 const END_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running process. Dropping it kills it.
-pub(super) struct Member {
+pub(crate) struct Member {
     child: Child,
     input: Option<ChildStdin>,
-    lines: Receiver<String>,
+    /// Guards nothing: it lets a member be shared.
+    lines: Mutex<Receiver<String>>,
     is_stopped: bool,
     /// Open descriptors when it was ready.
-    pub(super) descriptors: usize,
+    pub(crate) descriptors: usize,
 }
 
 impl Member {
@@ -32,7 +34,7 @@ impl Member {
     ///
     /// # Errors
     /// It does not become ready.
-    pub(super) fn start(mut command: Command, log: &PathBuf) -> Result<(Self, String), String> {
+    pub(crate) fn start(mut command: Command, log: &Path) -> Result<(Self, String), String> {
         let log = File::create(log).map_err(|error| error.to_string())?;
         command
             .stdin(Stdio::piped())
@@ -49,14 +51,11 @@ impl Member {
         let mut member = Self {
             input: child.stdin.take(),
             child,
-            lines,
+            lines: Mutex::new(lines),
             is_stopped: false,
             descriptors: 0,
         };
-        let line = member
-            .lines
-            .recv_timeout(READY_PATIENCE)
-            .unwrap_or_default();
+        let line = member.line().unwrap_or_default();
         let ready = line
             .strip_prefix("ready")
             .ok_or_else(|| format!("expected `ready` from a member that starts, got `{line}`"))?;
@@ -65,16 +64,27 @@ impl Member {
         Ok((member, proxy))
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
+    /// Says a line to it, and waits for the answer; none if it does not come.
+    pub(crate) fn ask(&mut self, line: &str) -> Option<String> {
+        writeln!(self.input.as_mut()?, "{line}").ok()?;
+        self.line()
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let lines = self.lines.get_mut().expect("nobody panics with it");
+        lines.recv_timeout(READY_PATIENCE).ok()
+    }
+
     /// Stops it until it is resumed.
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.is_stopped = process::signal(self.id(), Signal::STOP).is_ok();
     }
 
-    pub(super) fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         if std::mem::take(&mut self.is_stopped) {
             // It has not been waited for, so it is there, if only as a zombie.
             let _ = process::signal(self.id(), Signal::CONT);
@@ -82,12 +92,12 @@ impl Member {
     }
 
     /// How it ended, if it has.
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
     /// Asks it to end, and waits for nothing.
-    pub(super) fn ask_to_end(&mut self) {
+    pub(crate) fn ask_to_end(&mut self) {
         self.resume();
         self.input = None;
     }
@@ -96,7 +106,7 @@ impl Member {
     ///
     /// # Errors
     /// It fails, or does not end in time.
-    pub(super) fn end(mut self) -> Result<(), String> {
+    pub(crate) fn end(mut self) -> Result<(), String> {
         self.ask_to_end();
         let until = Instant::now() + END_PATIENCE;
         while Instant::now() < until {

@@ -1,0 +1,72 @@
+//! What a hub takes of memory: idle, with many topics, with many subscribers of one.
+
+use std::process::Command;
+
+use floe::{Communicator, Proxy};
+
+use super::figure::Figure;
+use crate::hub::station::{Mode, hub_program, topic, wishes};
+use crate::member::Member;
+use crate::process;
+
+/// Each stays below this many bytes: the idle hub, what topics add, what subscribers add.
+const IDLE_MAX: u64 = 5_000_000;
+const TOPICS_MAX: u64 = 5_000_000;
+const SUBSCRIBERS_MAX: u64 = 3_000_000;
+/// The same for one built without optimisation, whose code is several times as long.
+const IDLE_MAX_DEV: u64 = 20_000_000;
+
+/// Measures a `floe serve` with so many topics and subscribers.
+pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure> {
+    let mut serve = Command::new(hub_program());
+    serve.args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"]);
+    let log = std::env::temp_dir().join(format!("floe-memory-hub-{}.log", std::process::id()));
+    let started = Member::start(serve, &log);
+    let (hub, manager) = started.unwrap_or_else(|error| panic!("the hub: {error}"));
+    let resident = || process::resident(hub.id()).expect("it runs, and the system has /proc");
+    let idle = resident();
+    let runtime = tokio::runtime::Runtime::new().expect("threads");
+    let communicator = Communicator::new();
+    runtime.block_on(make_topics(&communicator, &manager, topic_count));
+    let with_topics = resident();
+    runtime.block_on(subscribe(&communicator, &manager, subscriber_count));
+    let with_subscribers = resident();
+    // It was of use only if the hub had not started.
+    let _ = std::fs::remove_file(log);
+    let limit = if cfg!(debug_assertions) {
+        IDLE_MAX_DEV
+    } else {
+        IDLE_MAX
+    };
+    vec![
+        Figure::bytes("idle hub", idle, limit),
+        Figure::bytes(
+            &format!("hub, what {topic_count} topics add"),
+            with_topics.saturating_sub(idle),
+            TOPICS_MAX,
+        ),
+        Figure::bytes(
+            &format!("hub, what {subscriber_count} subscribers of one topic add"),
+            with_subscribers.saturating_sub(with_topics),
+            SUBSCRIBERS_MAX,
+        ),
+    ]
+}
+
+async fn make_topics(communicator: &Communicator, manager: &str, count: usize) {
+    for number in 0..count {
+        topic(communicator, manager, &format!("topic-{number}")).await;
+    }
+}
+
+/// Subscribes objects; nobody publishes, so that it does not matter where they are.
+async fn subscribe(communicator: &Communicator, manager: &str, count: usize) {
+    let topic = topic(communicator, manager, "crowded").await;
+    for number in 0..count {
+        let text = format!("subscriber-{number}:tcp -h 127.0.0.1 -p 1");
+        let subscriber: Proxy = communicator.proxy(&text).expect("a proxy");
+        let (subscriber, qos) = wishes(&subscriber, Mode::ALL[number % 4], &[]);
+        let subscribed = topic.subscribe_and_get_publisher(&qos, Some(&subscriber));
+        subscribed.await.expect("a new subscriber");
+    }
+}
