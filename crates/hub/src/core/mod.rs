@@ -25,3 +25,6 @@ pub(crate) use names::{
 };
 pub(crate) use qos::{Delivery, Qos, QosError};
 pub(crate) use subscription::{Failure, OverflowNotice, Snapshot, State, Subscription, Turn};
+
+#[cfg(test)]
+mod tests;

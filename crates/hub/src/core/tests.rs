@@ -1,0 +1,421 @@
+//! Topics, subscribers and links in any interleaving of what may happen to them: made of the core alone, and held
+//! against a plain list of what each recipient was meant to get.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use floe::{Decoder, Encoder, EncodingVersion, EventParts, Events, EventsBuilder, OperationMode};
+use proptest::prelude::*;
+
+use super::qos::RetryCount;
+use super::*;
+
+/// Topics at a time; a topic that is destroyed is made again when something is done to it.
+const TOPICS: usize = 3;
+/// Publishers of each.
+const PUBLISHERS: usize = 2;
+/// Recipients of a topic at a time.
+const RECIPIENTS_MAX: usize = 4;
+const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
+const TWOWAY: Delivery = Delivery::Twoway { outstanding_max: 5 };
+
+/// Whose event, and which.
+type Name = (usize, u32);
+
+/// What may happen. Numbers choose among what there is.
+#[derive(Debug, Clone)]
+enum Step {
+    Subscribe {
+        topic: usize,
+        overflow: OverflowPolicy,
+        retry_count: RetryCount,
+    },
+    Link {
+        topic: usize,
+        to: usize,
+        cost: i32,
+    },
+    Leave {
+        topic: usize,
+        recipient: usize,
+    },
+    Destroy {
+        topic: usize,
+    },
+    Publish {
+        topic: usize,
+        publisher: usize,
+        costs: Vec<Option<i32>>,
+    },
+    Take {
+        topic: usize,
+        recipient: usize,
+        events_max: usize,
+    },
+    Deliver {
+        topic: usize,
+        recipient: usize,
+    },
+    Fail {
+        topic: usize,
+        recipient: usize,
+        failure: Failure,
+    },
+    Wait {
+        seconds: u64,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let topic = || 0..TOPICS;
+    let recipient = || 0..RECIPIENTS_MAX;
+    let overflow = prop_oneof![
+        3 => Just(OverflowPolicy::DropOldest),
+        1 => Just(OverflowPolicy::DropNewest),
+        1 => Just(OverflowPolicy::Disconnect),
+    ];
+    let retry_count = prop_oneof![
+        Just(RetryCount::Unlimited),
+        (0..3_u32).prop_map(RetryCount::Limited),
+    ];
+    let failure = prop_oneof![4 => Just(Failure::Soft), 1 => Just(Failure::Hard)];
+    let costs = prop::collection::vec(prop::option::of(0..4_i32), 1..6);
+    prop_oneof![
+        4 => (topic(), overflow, retry_count)
+            .prop_map(|(topic, overflow, retry_count)| Step::Subscribe { topic, overflow, retry_count }),
+        3 => (topic(), topic(), 0..3_i32).prop_map(|(topic, to, cost)| Step::Link { topic, to, cost }),
+        2 => (topic(), recipient()).prop_map(|(topic, recipient)| Step::Leave { topic, recipient }),
+        1 => topic().prop_map(|topic| Step::Destroy { topic }),
+        16 => (topic(), 0..PUBLISHERS, costs)
+            .prop_map(|(topic, publisher, costs)| Step::Publish { topic, publisher, costs }),
+        16 => (topic(), recipient(), 1..8_usize)
+            .prop_map(|(topic, recipient, events_max)| Step::Take { topic, recipient, events_max }),
+        14 => (topic(), recipient()).prop_map(|(topic, recipient)| Step::Deliver { topic, recipient }),
+        3 => (topic(), recipient(), failure)
+            .prop_map(|(topic, recipient, failure)| Step::Fail { topic, recipient, failure }),
+        2 => (1..90_u64).prop_map(|seconds| Step::Wait { seconds }),
+    ]
+}
+
+/// A subscriber or link, and what it should be like.
+struct Recipient {
+    subscription: Subscription<Events>,
+    /// The topic that it leads to, if it is a link, and what it costs.
+    link: Option<(usize, Cost)>,
+    /// What it was meant to get and has not taken, in order; what was lost of it is still there.
+    meant: Vec<Name>,
+    offered: u64,
+    /// What it has taken, and what became of none yet.
+    under_way: Vec<Events>,
+    /// Events that its far end got.
+    delivered: u64,
+    /// The last number that it took of each publisher.
+    last: BTreeMap<usize, u32>,
+}
+
+impl Recipient {
+    fn new(qos: &Qos, overflow: OverflowPolicy, link: Option<(usize, Cost)>) -> Self {
+        let limits = QueueLimits {
+            events: 7,
+            bytes: 10_000,
+            overflow,
+        };
+        Self {
+            subscription: Subscription::new(qos, limits, DISCARD_INTERVAL),
+            link,
+            meant: Vec::new(),
+            offered: 0,
+            under_way: Vec::new(),
+            delivered: 0,
+            last: BTreeMap::new(),
+        }
+    }
+
+    fn offer(&mut self, events: &Events, now: Instant) {
+        let runs: Vec<Events> = match self.link {
+            None => vec![events.clone()],
+            Some((_, cost)) => cost.passing(events).collect(),
+        };
+        for run in runs {
+            let before = self.subscription.snapshot().accounts.offered;
+            self.subscription.handle_events(&run, now);
+            let offered = self.subscription.snapshot().accounts.offered - before;
+            // A subscription that ends within a run is not offered the rest.
+            self.offered += offered;
+            self.meant
+                .extend(names(&run).into_iter().take(offered as usize));
+        }
+    }
+
+    fn take(&mut self, events_max: usize) -> Result<(), TestCaseError> {
+        if self.subscription.turn(1) != Turn::Deliver {
+            return Ok(());
+        }
+        let mut taken = Vec::new();
+        self.subscription.take(events_max, usize::MAX, &mut taken);
+        for name in taken.iter().flat_map(names) {
+            // It is the next of those that were meant for it, but for those that were lost before.
+            let at = self.meant.iter().position(|meant| *meant == name);
+            let at = at.ok_or_else(|| {
+                TestCaseError::fail(format!("{name:?} was not meant for it, or came twice"))
+            })?;
+            self.meant.drain(..=at);
+            let last = self.last.insert(name.0, name.1);
+            prop_assert!(
+                last.is_none_or(|last| last < name.1),
+                "{:?} after {:?}",
+                name,
+                last
+            );
+        }
+        self.under_way.extend(taken);
+        Ok(())
+    }
+
+    fn count_under_way(&self) -> u64 {
+        self.under_way.iter().map(|run| run.len() as u64).sum()
+    }
+
+    fn check(&self) -> Result<(), TestCaseError> {
+        let Snapshot {
+            accounts,
+            queued,
+            outstanding,
+            ..
+        } = self.subscription.snapshot();
+        let lost = accounts.lost;
+        let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
+        prop_assert_eq!(accounts.offered, self.offered);
+        prop_assert_eq!(accounts.delivered, self.delivered);
+        prop_assert_eq!(outstanding, self.count_under_way());
+        prop_assert_eq!(
+            accounts.offered,
+            accounts.delivered + lost + queued + outstanding
+        );
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Topic {
+    recipients: Vec<Recipient>,
+}
+
+/// All topics, and those who have left.
+struct World {
+    topics: [Topic; TOPICS],
+    left: Vec<Recipient>,
+    now: Instant,
+    /// Of each publisher of each topic.
+    published: [u32; TOPICS * PUBLISHERS],
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            topics: std::array::from_fn(|_| Topic::default()),
+            left: Vec::new(),
+            now: Instant::now(),
+            published: [0; TOPICS * PUBLISHERS],
+        }
+    }
+
+    fn recipient(&mut self, topic: usize, recipient: usize) -> Option<&mut Recipient> {
+        self.topics[topic].recipients.get_mut(recipient)
+    }
+
+    fn add(&mut self, topic: usize, recipient: Recipient) {
+        let recipients = &mut self.topics[topic].recipients;
+        if recipients.len() < RECIPIENTS_MAX {
+            recipients.push(recipient);
+        }
+    }
+
+    fn remove(&mut self, topic: usize, recipient: usize) {
+        if recipient < self.topics[topic].recipients.len() {
+            let mut recipient = self.topics[topic].recipients.remove(recipient);
+            recipient.subscription.remove();
+            self.left.push(recipient);
+        }
+    }
+
+    fn act(&mut self, step: Step) -> Result<(), TestCaseError> {
+        let now = self.now;
+        match step {
+            Step::Subscribe {
+                topic,
+                overflow,
+                retry_count,
+            } => {
+                let qos = Qos {
+                    delivery: TWOWAY,
+                    retry_count,
+                    ..Qos::of_link()
+                };
+                self.add(topic, Recipient::new(&qos, overflow, None));
+            }
+            Step::Link { topic, to, cost } => {
+                let is_linked =
+                    |recipient: &Recipient| recipient.link.is_some_and(|(other, _)| other == to);
+                // Over a second way events would come twice, as they should.
+                if to != topic && !self.topics[topic].recipients.iter().any(is_linked) {
+                    let link = Some((to, Cost(cost)));
+                    let drop_oldest = OverflowPolicy::DropOldest;
+                    self.add(topic, Recipient::new(&Qos::of_link(), drop_oldest, link));
+                }
+            }
+            Step::Leave { topic, recipient } => self.remove(topic, recipient),
+            Step::Destroy { topic } => {
+                while !self.topics[topic].recipients.is_empty() {
+                    self.remove(topic, 0);
+                }
+            }
+            Step::Publish {
+                topic,
+                publisher,
+                costs,
+            } => {
+                // Events of one publisher to two topics may overtake one another.
+                let publisher = topic * PUBLISHERS + publisher;
+                let first = self.published[publisher] + 1;
+                let events = run(publisher, first, &costs);
+                self.published[publisher] += costs.len() as u32;
+                let recipients = self.topics[topic].recipients.iter_mut();
+                recipients.for_each(|recipient| recipient.offer(&events, now));
+            }
+            Step::Take {
+                topic,
+                recipient,
+                events_max,
+            } => {
+                if let Some(recipient) = self.recipient(topic, recipient) {
+                    recipient.take(events_max)?;
+                }
+            }
+            Step::Deliver { topic, recipient } => self.deliver(topic, recipient)?,
+            Step::Fail {
+                topic,
+                recipient,
+                failure,
+            } => {
+                if let Some(recipient) = self.recipient(topic, recipient) {
+                    let count = recipient.count_under_way();
+                    recipient.under_way.clear();
+                    recipient.subscription.handle_failed(count, failure, now);
+                }
+            }
+            Step::Wait { seconds } => self.now += Duration::from_secs(seconds),
+        }
+        Ok(())
+    }
+
+    /// Lets all that is under way arrive: of a link, at the subscribers of the other topic.
+    fn deliver(&mut self, topic: usize, recipient: usize) -> Result<(), TestCaseError> {
+        let now = self.now;
+        let Some(recipient) = self.recipient(topic, recipient) else {
+            return Ok(());
+        };
+        let count = recipient.count_under_way();
+        let arrived = std::mem::take(&mut recipient.under_way);
+        recipient.delivered += count;
+        recipient.subscription.handle_delivered(count);
+        let Some((to, cost)) = recipient.link.filter(|_| count > 0) else {
+            return Ok(());
+        };
+        prop_assert!(
+            arrived.iter().all(|run| cost.passing(run).count() == 1),
+            "it lets all pass that it took"
+        );
+        let call = encode_forward(&arrived).expect("short enough");
+        let mut decoder = Decoder::new(&call, EncodingVersion::V1_1);
+        let mut inner = decoder.open_encapsulation().expect("an encapsulation");
+        let events = decode_forward(&mut inner).expect("events").expect("some");
+        prop_assert_eq!(
+            names(&events),
+            arrived.iter().flat_map(names).collect::<Vec<_>>()
+        );
+        let others = self.topics[to].recipients.iter_mut();
+        others
+            .filter(|other| other.link.is_none())
+            .for_each(|other| other.offer(&events, now));
+        Ok(())
+    }
+
+    fn recipients(&self) -> impl Iterator<Item = &Recipient> {
+        let present = self.topics.iter().flat_map(|topic| &topic.recipients);
+        present.chain(&self.left)
+    }
+}
+
+/// Events of a publisher, numbered from this one, which cost so much.
+fn run(publisher: usize, first: u32, costs: &[Option<i32>]) -> Events {
+    let mut events = EventsBuilder::default();
+    for (number, cost) in (first..).zip(costs) {
+        let write = |buffer: &mut Vec<u8>| {
+            let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+            encoder.string(&format!("{publisher} {number}"));
+            encoder.put(&OperationMode::Normal);
+            encoder.size(usize::from(cost.is_some()));
+            if let Some(cost) = cost {
+                encoder.string("cost");
+                encoder.string(&cost.to_string());
+            }
+            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.int(7));
+            encoder.finish().expect("a short event");
+            Ok::<(), floe::DecodeError>(())
+        };
+        events.push_with(write).expect("an event");
+    }
+    events.finish().expect("there are costs")
+}
+
+fn names(events: &Events) -> Vec<Name> {
+    let name = |event: &[u8]| {
+        let head = EventParts::parse(event).expect("an event").head;
+        let mut decoder = Decoder::new(head, EncodingVersion::V1_0);
+        let operation = decoder.str("operation").expect("it was checked");
+        let (publisher, number) = operation.split_once(' ').expect("both");
+        (
+            publisher.parse().expect("a number"),
+            number.parse().expect("a number"),
+        )
+    };
+    events.iter().map(name).collect()
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_order_is_kept_and_every_event_is_in_one_place(
+        steps in prop::collection::vec(step(), 1..250),
+    ) {
+        let mut world = World::new();
+        for step in steps {
+            world.act(step)?;
+            for recipient in world.recipients() {
+                recipient.check()?;
+            }
+        }
+        // In the end all that is queued arrives, and nothing is left over.
+        for round in 0..2 {
+            for topic in 0..TOPICS {
+                for recipient in 0..RECIPIENTS_MAX {
+                    if let Some(recipient) = world.recipient(topic, recipient) {
+                        recipient.take(usize::MAX)?;
+                    }
+                    world.deliver(topic, recipient)?;
+                }
+            }
+            let mut all = world.topics.iter().flat_map(|topic| &topic.recipients);
+            let is_idle = |recipient: &Recipient| {
+                let snapshot = recipient.subscription.snapshot();
+                (snapshot.queued, snapshot.outstanding) == (0, 0)
+            };
+            let are_idle = all.all(is_idle);
+            // What links bring in the first round is taken in the second.
+            prop_assert!(round == 0 || are_idle);
+        }
+        for recipient in world.recipients() {
+            recipient.check()?;
+        }
+    }
+}
