@@ -59,12 +59,14 @@ const BUILT_IN: &[(&str, &str)] = contracts![
     "Ice/Context.ice",
     "Ice/Identity.ice",
     "Ice/Locator.ice",
+    "Ice/Metrics.ice",
     "Ice/OperationMode.ice",
     "Ice/Process.ice",
     "Ice/SliceChecksumDict.ice",
     "Ice/Version.ice",
     "IceStorm/IceStorm.ice",
     "IceStorm/Internal.ice",
+    "IceStorm/Metrics.ice",
 ];
 
 #[cfg(test)]

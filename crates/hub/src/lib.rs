@@ -32,7 +32,7 @@ mod service;
 mod settings;
 mod store;
 
-pub use core::{OverflowPolicy, QueueLimits, WAITING_FACET};
+pub use core::{GroupBy, GroupByError, OverflowPolicy, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
 pub use service::{HUB_ADMIN, Hub, HubView};
-pub use settings::{HubSettings, StoreSettings};
+pub use settings::{AdminSettings, HubSettings, MetricsView, StoreSettings};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::core::QueueLimits;
+use crate::core::{GroupBy, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
 ///
@@ -43,9 +43,73 @@ pub struct HubSettings {
     /// `Duration::MAX` is for ever.
     #[doc(alias = "Discard.Interval")]
     pub discard_interval: Duration,
+    /// Where monitoring programs read metrics. Default: nowhere.
+    #[doc(alias = "Ice.Admin.Endpoints")]
+    pub admin: Option<AdminSettings>,
     /// How long a shutdown waits for the connections of its peers, and then for events that are
     /// queued. Default 2 s.
     pub drain_timeout: Duration,
+}
+
+/// The administrative object of a hub, which gives metrics as IceStorm does: its identity is `INSTANCE/admin`, its
+/// facet `Metrics`, and also `IceBox.Service.SERVICE.Metrics`, as programs know it that read those of an IceStorm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdminSettings {
+    /// Where it listens, such as `tcp -h 127.0.0.1 -p 10003`. Nothing else is there.
+    pub listen: String,
+    /// The category of its identity. Default `IceStorm`.
+    #[doc(alias = "Ice.Admin.InstanceName")]
+    pub instance_name: String,
+    /// What the service is called, as the attribute `service` of metrics says. Default `IceStorm`.
+    pub service_name: String,
+    /// The views by their names. Default: none.
+    #[doc(alias = "IceMX.Metrics")]
+    pub views: BTreeMap<String, MetricsView>,
+}
+
+impl AdminSettings {
+    /// An object that listens there and has no views.
+    pub fn new(listen: impl Into<String>) -> Self {
+        Self {
+            listen: listen.into(),
+            instance_name: "IceStorm".to_owned(),
+            service_name: "IceStorm".to_owned(),
+            views: BTreeMap::new(),
+        }
+    }
+}
+
+/// A view of metrics: which of its maps it has, and how they group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MetricsView {
+    /// How the map `Topic` groups; it is left out if it does not. The attributes are
+    /// [`GroupBy::OF_TOPICS`].
+    pub topics: Option<GroupBy>,
+    /// How the map `Subscriber` groups; it is left out if it does not. The attributes are
+    /// [`GroupBy::OF_SUBSCRIBERS`].
+    pub subscribers: Option<GroupBy>,
+    /// Metrics objects of each map that are kept when nothing is left that they stand for. Default
+    /// 10, as in Ice.
+    #[doc(alias = "RetainDetached")]
+    pub retained_max: usize,
+    /// Whether it measures from the start. Default: yes.
+    #[doc(alias = "Disabled")]
+    pub is_enabled: bool,
+}
+
+impl Default for MetricsView {
+    /// Both maps, each thing by itself.
+    fn default() -> Self {
+        let by_id = |known| GroupBy::parse("id", known).ok();
+        Self {
+            topics: by_id(GroupBy::OF_TOPICS),
+            subscribers: by_id(GroupBy::OF_SUBSCRIBERS),
+            retained_max: 10,
+            is_enabled: true,
+        }
+    }
 }
 
 /// Where topics, subscriptions and links are kept.
@@ -74,6 +138,7 @@ impl Default for HubSettings {
             topic_queue_limits: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
+            admin: None,
             drain_timeout: Duration::from_secs(2),
         }
     }
@@ -90,6 +155,7 @@ impl HubSettings {
             ),
             ("instance_name", self.instance_name != other.instance_name),
             ("store", self.store != other.store),
+            ("admin", self.admin != other.admin),
         ];
         let differing = differences.into_iter().filter(|(_, differs)| *differs);
         differing.map(|(name, _)| name).collect()

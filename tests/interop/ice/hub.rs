@@ -1,5 +1,7 @@
 //! A Floe hub in the place of IceStorm: unmodified Ice 3.7.8 publishers, subscribers and `icestormadmin`.
 
+mod metrics;
+
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};

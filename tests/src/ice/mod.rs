@@ -237,7 +237,15 @@ impl Ice {
     /// # Panics
     /// If it does not become ready.
     pub fn start_storm(&self) -> IceStorm {
-        IceStorm::start()
+        IceStorm::start("")
+    }
+
+    /// The same with further properties, a line each.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_storm_with(&self, properties: &str) -> IceStorm {
+        IceStorm::start(properties)
     }
 }
 

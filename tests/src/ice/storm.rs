@@ -18,19 +18,22 @@ pub struct IceStorm {
 }
 
 impl IceStorm {
-    pub(super) fn start() -> Self {
+    pub(super) fn start(properties: &str) -> Self {
         let database = new_database();
+        let config = database.with_extension("config");
+        let own = fs::read_to_string(folder().join("icestorm.config"));
+        let own = own.expect("the configuration is committed");
+        // What comes last counts.
+        let config_text = format!("{own}\n{properties}");
+        fs::write(&config, config_text).expect("the target folder can be written");
         let mut icebox = Command::new("icebox");
-        icebox.arg(format!(
-            "--Ice.Config={}",
-            folder().join("icestorm.config").display()
-        ));
+        icebox.arg(format!("--Ice.Config={}", config.display()));
         icebox.arg(format!("--IceStorm.LMDB.Path={}", database.display()));
         let mut peer = Peer::start("IceStorm", &mut icebox);
         peer.line_after("IceBox ready");
         // It starts to accept only when it has said where.
         let trace = peer.errors_with("accepting tcp connections");
-        let endpoint = manager_endpoint(&trace).unwrap_or_else(|| {
+        let endpoint = traced_endpoint(&trace, "IceStorm.TopicManager").unwrap_or_else(|| {
             panic!("expected IceStorm's trace to name its endpoint, got:\n{trace}")
         });
         Self {
@@ -45,6 +48,18 @@ impl IceStorm {
         &self.manager
     }
 
+    /// Where one of its adapters listens, such as `Ice.Admin`.
+    ///
+    /// # Panics
+    /// If its trace does not say so.
+    pub fn endpoint_of(&self, adapter: &str) -> String {
+        let trace = self.peer.errors();
+        let endpoint = traced_endpoint(&trace, adapter);
+        endpoint
+            .unwrap_or_else(|| panic!("expected an endpoint of {adapter}, got:\n{trace}"))
+            .to_owned()
+    }
+
     /// The process, to look at its standard error or to kill it.
     pub fn peer(&mut self) -> &mut Peer {
         &mut self.peer
@@ -56,6 +71,7 @@ impl Drop for IceStorm {
         self.peer.kill();
         // A database that cannot be removed harms nobody: its name is not used again.
         let _ = fs::remove_dir_all(&self.database);
+        let _ = fs::remove_file(self.database.with_extension("config"));
     }
 }
 
@@ -69,11 +85,10 @@ fn new_database() -> PathBuf {
 }
 
 /// Finds the endpoint in the network trace: the line below the one that names the adapter.
-fn manager_endpoint(trace: &str) -> Option<&str> {
+fn traced_endpoint<'a>(trace: &'a str, adapter: &str) -> Option<&'a str> {
     let mut lines = trace.lines();
-    lines.find(|line| {
-        line.ends_with("published endpoints for object adapter `IceStorm.TopicManager':")
-    })?;
+    let heading = format!("published endpoints for object adapter `{adapter}':");
+    lines.find(|line| line.ends_with(&heading))?;
     lines.next().map(str::trim)
 }
 
@@ -86,9 +101,12 @@ mod tests {
         let trace = "-- icebox: Network: published endpoints for object adapter `IceStorm.TopicManager':\n   \
                      tcp -h 127.0.0.1 -p 37997 -t 60000\nmore";
         assert_eq!(
-            manager_endpoint(trace),
+            traced_endpoint(trace, "IceStorm.TopicManager"),
             Some("tcp -h 127.0.0.1 -p 37997 -t 60000")
         );
-        assert_eq!(manager_endpoint("nothing of it"), None);
+        assert_eq!(
+            traced_endpoint("nothing of it", "IceStorm.TopicManager"),
+            None
+        );
     }
 }

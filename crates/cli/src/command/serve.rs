@@ -215,6 +215,9 @@ impl Serve {
                 "topics, subscriptions and links end with this process; --data DIR keeps them",
             );
         }
+        if let Some(admin) = hub.admin() {
+            log::say(format_args!("the administrative object is {admin}"));
+        }
         tell_ready(hub, output);
     }
 }

@@ -6,6 +6,7 @@ use floe::{Heartbeats, IdleCheck};
 use floe_hub::{OverflowPolicy, QueueLimits, StoreSettings};
 use toml::de::{DeTable, DeValue};
 
+use super::admin::Admin;
 use super::entry::{Entry, Problem, Value, nearest};
 use super::{Configuration, LEVELS};
 
@@ -17,6 +18,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     };
     let mut problems = Vec::new();
     let mut topics = BTreeMap::new();
+    let mut admin = Admin::default();
     for entry in &entries {
         let applied = match entry.words()[..] {
             ["topic", name, "queue", key] => {
@@ -24,6 +26,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
                 own.push((key.to_owned(), entry));
                 Ok(())
             }
+            ["admin", _] | ["metrics", _, _] => apply_admin(entry, &mut admin),
             _ => apply(entry, configuration),
         };
         problems.extend(applied.err());
@@ -36,6 +39,11 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         }
         configuration.hub.topic_queue_limits.insert(name, limits);
     }
+    admin.service_name = Some(configuration.hub.instance_name.clone());
+    admin
+        .instance_name
+        .get_or_insert_with(|| configuration.hub.instance_name.clone());
+    configuration.hub.admin = admin.finish("admin.listen", &mut problems);
     problems.sort_by_key(|problem| problem.line);
     problems
 }
@@ -81,6 +89,28 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
     Ok(())
 }
 
+fn apply_admin(entry: &Entry, admin: &mut Admin) -> Result<(), Problem> {
+    const GROUP: &str = "attributes to group by, such as \"id\" or \"topic/state\"";
+    let text = || Ok((entry.text(GROUP)?, entry.line));
+    match entry.words()[..] {
+        ["admin", "listen"] => admin.listen = Some(entry.texts(ENDPOINT)?.join(":")),
+        ["admin", "instance"] => admin.instance_name = Some(entry.text("a name")?),
+        ["metrics", view, key] => {
+            let view = admin.view(view, entry.line);
+            match key {
+                "group" => view.group_by = Some(text()?),
+                "topics" => view.topics = Some(text()?),
+                "subscribers" => view.subscribers = Some(text()?),
+                "retained" => view.retained_max = Some(entry.count()?),
+                "enabled" => view.is_disabled = !entry.boolean()?,
+                _ => return Err(unknown(entry)),
+            }
+        }
+        _ => return Err(unknown(entry)),
+    }
+    Ok(())
+}
+
 fn queue(key: &str, entry: &Entry, limits: &mut QueueLimits) -> Result<(), Problem> {
     match key {
         "events" => limits.events = entry.count()?,
@@ -108,7 +138,7 @@ const IDLE_CHECKS: [(&str, IdleCheck); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 28] = [
     "listen",
     "publish-listen",
     "instance",
@@ -135,13 +165,18 @@ const NAMES: [&str; 26] = [
     "tls.cert",
     "tls.key",
     "tls.any-host",
+    "admin.listen",
+    "admin.instance",
 ];
 
 fn unknown(entry: &Entry) -> Problem {
     let name = entry.name();
-    let is_topic = entry.path.first().is_some_and(|first| first == "topic");
+    let is_of = |table: &str| entry.path.first().is_some_and(|first| first == table);
     let help = match nearest(&name, &NAMES) {
-        _ if is_topic => "expected topic.NAME.queue.events, .bytes or .overflow".to_owned(),
+        _ if is_of("metrics") => {
+            "expected metrics.VIEW.group, .topics, .subscribers, .retained or .enabled".to_owned()
+        }
+        _ if is_of("topic") => "expected topic.NAME.queue.events, .bytes or .overflow".to_owned(),
         Some(nearest) => format!("did you mean {nearest}?"),
         None => format!("expected one of {}", NAMES.join(", ")),
     };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use floe_hub::{OverflowPolicy, StoreSettings};
 
 use super::Configuration;
+use super::admin::Admin;
 use super::entry::{Problem, nearest};
 
 /// A line of the file.
@@ -27,15 +28,29 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         return problems;
     };
     let mut storm = Storm::new(&prefix);
+    let mut admin = Admin::default();
+    let mut is_admin_off = false;
     for property in &properties {
         let own = property.name.strip_prefix(&format!("{prefix}."));
         let applied = match own {
             Some(name) => storm.apply(name, property, configuration),
+            None if property.name == "Ice.Admin.Enabled" => property
+                .number(0, "0 or 1")
+                .map(|number| is_admin_off = number == 0),
+            None if is_of_admin(&property.name) => apply_admin(property, &mut admin, configuration),
             None => apply_ice(property, configuration),
         };
         problems.extend(applied.err());
     }
     storm.finish(configuration);
+    if !is_admin_off {
+        let hub = &mut configuration.hub;
+        admin.service_name = Some(prefix);
+        admin
+            .instance_name
+            .get_or_insert_with(|| hub.instance_name.clone());
+        hub.admin = admin.finish("Ice.Admin.Endpoints", &mut problems);
+    }
     problems
 }
 
@@ -172,6 +187,54 @@ fn is_replication(name: &str) -> bool {
         || ["Nodes.", "Node.", "Election.", "Replicated"]
             .iter()
             .any(|prefix| name.starts_with(prefix))
+}
+
+fn is_of_admin(name: &str) -> bool {
+    ["Ice.Admin.Endpoints", "Ice.Admin.InstanceName"].contains(&name) || name.starts_with(METRICS)
+}
+
+const METRICS: &str = "IceMX.Metrics.";
+
+/// The administrative object, and the views of metrics that it gives.
+fn apply_admin(
+    property: &Property,
+    admin: &mut Admin,
+    configuration: &mut Configuration,
+) -> Result<(), Problem> {
+    let Some(name) = property.name.strip_prefix(METRICS) else {
+        match property.name.as_str() {
+            "Ice.Admin.InstanceName" => admin.instance_name = Some(property.value.clone()),
+            _ => admin.listen = Some(property.endpoints()?),
+        }
+        return Ok(());
+    };
+    let (view, key) = name.split_once('.').unwrap_or((name, ""));
+    if key.contains("Accept.") || key.contains("Reject.") {
+        return Err(property.note("a Floe hub leaves nothing out of its metrics: remove the line"));
+    }
+    let view = admin.view(view, property.line);
+    let text = (property.value.clone(), property.line);
+    match key {
+        "GroupBy" => view.group_by = Some(text),
+        "Map.Topic.GroupBy" => view.topics = Some(text),
+        "Map.Subscriber.GroupBy" => view.subscribers = Some(text),
+        "Map.Topic" => _ = view.topics.get_or_insert((String::new(), property.line)),
+        "Map.Subscriber" => {
+            _ = view
+                .subscribers
+                .get_or_insert((String::new(), property.line))
+        }
+        "Disabled" => view.is_disabled = property.number(0, "0 or 1")? > 0,
+        "RetainDetached" => {
+            let count = property.number(0, "a count")?;
+            view.retained_max = Some(usize::try_from(count).unwrap_or(usize::MAX));
+        }
+        _ => {
+            let warning = "ignored: a Floe hub measures its topics and its subscribers";
+            configuration.warnings.push(property.note(warning));
+        }
+    }
+    Ok(())
 }
 
 /// Properties of the runtime that matter to a hub; the others are said to be ignored.

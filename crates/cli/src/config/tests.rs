@@ -191,3 +191,59 @@ fn properties_of_replication_and_unknown_ones_are_refused_with_what_to_do() {
     let expected = "S.Send.Timeout: expected milliseconds, or -1 for none, got \"soon\"";
     assert_eq!(problems[3].1, expected);
 }
+
+#[test]
+fn views_of_metrics_are_read_from_either_file() {
+    let (configuration, problems) = read_toml(
+        "listen = \"tcp\"\ninstance = \"Demo\"\n[admin]\nlisten = \"tcp -p 4\"\n[metrics.All]\ngroup = \"none\"\n\
+         retained = 3\n[metrics.Kind]\nsubscribers = \"mode/state\"\nenabled = false\n",
+    );
+    assert_eq!(problems, []);
+    let from_toml = configuration.hub.admin.expect("it has one");
+    assert_eq!(
+        (from_toml.listen.as_str(), from_toml.instance_name.as_str()),
+        ("tcp -p 4", "Demo")
+    );
+    let kind = &from_toml.views["Kind"];
+    assert!(kind.topics.is_none() && kind.subscribers.is_some() && !kind.is_enabled);
+    assert!(from_toml.views["All"].topics.is_some() && from_toml.views["All"].is_enabled);
+    let (configuration, problems) = read_properties(
+        "Demo.TopicManager.Endpoints=tcp\nDemo.InstanceName=Demo\nIce.Admin.Endpoints=tcp -p 4\n\
+         IceMX.Metrics.All.GroupBy=none\nIceMX.Metrics.All.RetainDetached=3\n\
+         IceMX.Metrics.Kind.Map.Subscriber.GroupBy=mode/state\nIceMX.Metrics.Kind.Disabled=1\n\
+         IceMX.Metrics.All.Map.Thread.GroupBy=id\n",
+    );
+    assert_eq!(problems, []);
+    let admin = configuration.hub.admin.expect("it has one");
+    assert_eq!(admin.views, from_toml.views);
+    let warnings = told(configuration.warnings);
+    let expected = "IceMX.Metrics.All.Map.Thread.GroupBy: ignored: a Floe hub measures its topics and its subscribers";
+    assert_eq!(warnings, [(8, expected.to_owned())]);
+}
+
+#[test]
+fn a_view_that_cannot_be_is_told_with_what_to_do() {
+    let of_properties = |text: &str| {
+        let text = format!("S.TopicManager.Endpoints=tcp\n{text}");
+        read_properties(&text).1
+    };
+    let unread = "the view \"V\" cannot be read: add Ice.Admin.Endpoints".to_owned();
+    assert_eq!(of_properties("IceMX.Metrics.V.GroupBy=id\n"), [(2, unread)]);
+    let admin = "Ice.Admin.Endpoints=tcp\n";
+    let problems = of_properties(&format!("{admin}IceMX.Metrics.V.Map.Topic.GroupBy=state\n"));
+    let unknown =
+        "group: expected attributes (id, parent, none, topic, service), got \"state\"".to_owned();
+    assert_eq!(problems, [(3, unknown)]);
+    let problems = of_properties(&format!("{admin}IceMX.Metrics.V.Reject.id=x\n"));
+    assert!(
+        problems[0]
+            .1
+            .contains("leaves nothing out of its metrics: remove the line")
+    );
+    let off = read_properties(
+        "S.TopicManager.Endpoints=tcp\nIce.Admin.Enabled=0\nIce.Admin.Endpoints=tcp\n",
+    );
+    assert_eq!((off.0.hub.admin, off.1), (None, Vec::new()));
+    let (_, problems) = read_toml("[admin]\nlisten = \"tcp\"\n[metrics.V]\ngruop = \"id\"\n");
+    assert!(problems[0].1.contains("expected metrics.VIEW.group"));
+}

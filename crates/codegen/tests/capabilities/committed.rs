@@ -41,6 +41,16 @@ fn module_floe_of_the_hub_is_what_its_contract_says() {
     assert_committed("crates/hub/src/contracts/floe.rs", &text);
 }
 
+#[test]
+fn module_ice_mx_of_the_hub_is_what_the_contracts_say() {
+    let contracts = ["Ice/Metrics.ice", "IceStorm/Metrics.ice"];
+    let contracts = contracts.map(|name| Path::new(BUILT_IN_DIR).join(name));
+    let compilation = compiled(&contracts);
+    let options = RustOptions::new().root_module("::IceMX");
+    let text = generate_rust(&compilation.model, &options).unwrap();
+    assert_committed("crates/hub/src/contracts/ice_mx.rs", &text);
+}
+
 fn assert_module(module: &str, contracts: &[&str], target: &str) {
     let contracts: Vec<PathBuf> = contracts
         .iter()

@@ -6,11 +6,13 @@
 //! - `accounts.rs`: what became of events
 //! - `qos.rs`: what a subscriber asks for
 //! - `link.rs`: links between topics: what passes, and how it is written
+//! - `metrics/`: what a view of metrics keeps
 //! - `names.rs`: which object an identity names
 
 mod accounts;
 mod limits;
 mod link;
+mod metrics;
 mod names;
 mod qos;
 mod queue;
@@ -19,6 +21,8 @@ mod subscription;
 pub(crate) use accounts::{Accounts, Losses};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
+pub use metrics::{GroupBy, GroupByError};
+pub(crate) use metrics::{Map, Row, Thing};
 pub(crate) use names::{
     ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,

@@ -9,7 +9,7 @@ use super::registry::{Adapters, Registry};
 use super::{servants, status};
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
 use crate::error::HubError;
-use crate::settings::{HubSettings, StoreSettings};
+use crate::settings::{AdminSettings, HubSettings, StoreSettings};
 use crate::store::{Disk, Memory, Store};
 
 /// A running event service.
@@ -20,6 +20,8 @@ pub struct Hub {
     adapter: Adapter,
     /// Where publisher objects are, if not there.
     publish_adapter: Option<Adapter>,
+    /// Where its administrative object is.
+    admin_adapter: Option<Adapter>,
     registry: Arc<Registry>,
 }
 
@@ -43,11 +45,16 @@ impl Hub {
             Some(listen) => Some(communicator.adapter(listen).await?),
             None => None,
         };
+        let admin_adapter = match &settings.admin {
+            Some(admin) => Some(communicator.adapter(&admin.listen).await?),
+            None => None,
+        };
         let registry = Registry::open(settings, store, stored, communicator);
         // Dropped if what follows fails.
         let hub = Self {
             adapter,
             publish_adapter,
+            admin_adapter,
             registry,
         };
         hub.registry.set_adapters(Adapters {
@@ -57,6 +64,10 @@ impl Hub {
         servants::register(&hub.adapter, &hub.registry)?;
         if let Some(adapter) = &hub.publish_adapter {
             servants::register_publishers(adapter, &hub.registry)?;
+            adapter.activate();
+        }
+        if let Some((adapter, settings)) = hub.admin_adapter.as_ref().zip(hub.admin_settings()) {
+            servants::register_admin(adapter, &hub.registry, settings)?;
             adapter.activate();
         }
         hub.adapter.activate();
@@ -75,6 +86,17 @@ impl Hub {
         let endpoints = self.publish_adapter.as_ref()?.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         Some(texts.join(":"))
+    }
+
+    /// The proxy of its administrative object, as text, if it has one; its facet `Metrics` gives metrics.
+    pub fn admin(&self) -> Option<String> {
+        let (adapter, settings) = self.admin_adapter.as_ref().zip(self.admin_settings())?;
+        let identity = Identity::with_category("admin", &settings.instance_name);
+        Some(adapter.proxy(identity).to_string())
+    }
+
+    fn admin_settings(&self) -> Option<&AdminSettings> {
+        self.registry.settings().admin.as_ref()
     }
 
     /// A view of what is known of it, for whoever looks now and then.
@@ -118,14 +140,18 @@ impl Hub {
         }
     }
 
-    /// Both at a time: the peers of one do not wait for those of the other.
+    /// All at a time: the peers of one do not wait for those of another.
     async fn destroy_adapters(&self) {
-        let publish = async {
-            if let Some(adapter) = &self.publish_adapter {
+        let destroy = async |adapter: &Option<Adapter>| {
+            if let Some(adapter) = adapter {
                 adapter.destroy().await;
             }
         };
-        tokio::join!(self.adapter.destroy(), publish);
+        tokio::join!(
+            self.adapter.destroy(),
+            destroy(&self.publish_adapter),
+            destroy(&self.admin_adapter)
+        );
     }
 }
 
@@ -166,15 +192,20 @@ impl Drop for Hub {
             servants::unregister_publishers(adapter, &self.registry);
             adapter.deactivate();
         }
+        if let (Some(adapter), Some(settings)) = (&self.admin_adapter, self.admin_settings()) {
+            adapter.remove_all_facets(&Identity::with_category("admin", &settings.instance_name));
+            adapter.deactivate();
+        }
         self.registry.end();
         if let Ok(runtime) = Handle::try_current() {
-            for adapter in [Some(&self.adapter), self.publish_adapter.as_ref()] {
-                let adapter = adapter.cloned();
-                runtime.spawn(async move {
-                    if let Some(adapter) = adapter {
-                        adapter.destroy().await;
-                    }
-                });
+            let adapters = [
+                Some(&self.adapter),
+                self.publish_adapter.as_ref(),
+                self.admin_adapter.as_ref(),
+            ];
+            for adapter in adapters.into_iter().flatten() {
+                let adapter = adapter.clone();
+                runtime.spawn(async move { adapter.destroy().await });
             }
         }
     }

@@ -4,7 +4,7 @@
 //! - `registry.rs`: all topics, and every change to them
 //! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
 //! - `past_topics.rs`: topics that were destroyed
-//! - `status.rs`: what is known of all of it
+//! - `status.rs`: what is known of all of it; `metrics.rs`: the same as IceStorm measures it
 //! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
 //! - `delivery/`: how events leave, a file for each mode
 //! - `servants/`: the objects that peers invoke
@@ -13,6 +13,7 @@ mod count;
 mod delivery;
 mod hub;
 mod link;
+mod metrics;
 mod one_line;
 mod past_topics;
 mod registry;

@@ -5,10 +5,12 @@
 //! - `link_receiver.rs`: receiving ends of links
 //! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
 //! - `hub_admin.rs`: the hub's own
+//! - `metrics_admin.rs`: metrics, on an adapter of its own
 
 mod finder;
 mod hub_admin;
 mod link_receiver;
+mod metrics_admin;
 mod objects;
 mod publisher;
 mod topic;
@@ -16,13 +18,17 @@ mod topic_manager;
 
 use std::sync::Arc;
 
-use crate::contracts::floe::HubAdminDispatcher;
 use floe::contracts::ice_storm::FinderDispatcher;
-use floe::{Adapter, AdapterError};
+use floe::{Adapter, AdapterError, Identity};
 
+use super::metrics::Metrics;
 use super::registry::Registry;
+use crate::contracts::floe::HubAdminDispatcher;
+use crate::contracts::ice_mx::MetricsAdminDispatcher;
+use crate::settings::AdminSettings;
 use finder::FinderServant;
 use hub_admin::HubAdminServant;
+use metrics_admin::MetricsAdminServant;
 use objects::{Objects, Reach};
 
 /// Registers all servants of a hub.
@@ -43,6 +49,22 @@ pub(super) fn register_publishers(
 ) -> Result<(), AdapterError> {
     let category = &registry.settings().instance_name;
     adapter.add_default(category, Objects::new(registry, Reach::Publishers))?;
+    Ok(())
+}
+
+/// Registers the administrative object on an adapter where there is nothing else.
+pub(super) fn register_admin(
+    adapter: &Adapter,
+    registry: &Arc<Registry>,
+    settings: &AdminSettings,
+) -> Result<(), AdapterError> {
+    let identity = Identity::with_category("admin", &settings.instance_name);
+    let servant = MetricsAdminServant::new(Metrics::new(registry, settings));
+    let servant = Arc::new(MetricsAdminDispatcher::new(servant));
+    let of_service = format!("IceBox.Service.{}.Metrics", settings.service_name);
+    for facet in ["Metrics", &of_service] {
+        adapter.add_facet(identity.clone(), facet, servant.clone())?;
+    }
     Ok(())
 }
 

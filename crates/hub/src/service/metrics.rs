@@ -1,0 +1,268 @@
+//! The views of metrics of a hub: topics and subscribers as IceStorm measures them.
+//!
+//! They are measured when somebody looks. What comes and goes between two looks is not seen.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use floe::{Identity, InvocationMode, Proxy};
+
+use super::registry::Registry;
+use super::subscriber::Subscriber;
+use super::topic::Topic;
+use crate::core::{Map, Row, State, Thing, receiver_name};
+use crate::settings::{AdminSettings, MetricsView};
+
+/// The views of a hub.
+pub(super) struct Metrics {
+    registry: Arc<Registry>,
+    service_name: Arc<str>,
+    views: Mutex<BTreeMap<String, View>>,
+}
+
+/// A view, and what it measures if it is enabled.
+struct View {
+    settings: MetricsView,
+    maps: Option<Maps>,
+}
+
+struct Maps {
+    topics: Option<Map<TopicThing>>,
+    subscribers: Option<Map<SubscriberThing>>,
+}
+
+/// What was measured, by map.
+pub(super) struct Look {
+    /// `published` and `forwarded` count.
+    pub(super) topics: Option<Vec<Row>>,
+    /// `delivered` counts; `queued` and `outstanding` are amounts.
+    pub(super) subscribers: Option<Vec<Row>>,
+}
+
+/// There is no such view.
+pub(super) struct NoSuchView;
+
+impl Metrics {
+    pub(super) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
+        let view = |(name, settings): (&String, &MetricsView)| {
+            let view = View {
+                settings: settings.clone(),
+                // Nothing has been counted yet but what a store brought back, so nothing is left out.
+                maps: settings.is_enabled.then(|| Maps::new(settings, Vec::new())),
+            };
+            (name.clone(), view)
+        };
+        Self {
+            registry: registry.clone(),
+            service_name: settings.service_name.as_str().into(),
+            views: Mutex::new(settings.views.iter().map(view).collect()),
+        }
+    }
+
+    /// The names of views that measure, and of those that do not.
+    pub(super) fn names(&self) -> (Vec<String>, Vec<String>) {
+        let views = self.lock();
+        let names_of = |is_enabled: bool| {
+            let named = views
+                .iter()
+                .filter(|(_, view)| view.maps.is_some() == is_enabled);
+            named.map(|(name, _)| name.clone()).collect()
+        };
+        (names_of(true), names_of(false))
+    }
+
+    /// Lets a view measure from now on.
+    pub(super) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
+        let topics = self.topics();
+        let mut views = self.lock();
+        let view = views.get_mut(name).ok_or(NoSuchView)?;
+        if view.maps.is_none() {
+            view.maps = Some(Maps::new(&view.settings, topics));
+        }
+        Ok(())
+    }
+
+    /// Lets a view measure no more, and forget.
+    pub(super) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
+        let mut views = self.lock();
+        views.get_mut(name).ok_or(NoSuchView)?.maps = None;
+        Ok(())
+    }
+
+    /// What a view has measured; nothing if it is disabled.
+    pub(super) fn look(&self, name: &str) -> Result<Look, NoSuchView> {
+        let topics = self.topics();
+        let mut views = self.lock();
+        let view = views.get_mut(name).ok_or(NoSuchView)?;
+        let now = Instant::now();
+        let Some(maps) = &mut view.maps else {
+            return Ok(Look {
+                topics: None,
+                subscribers: None,
+            });
+        };
+        let subscribers = maps.subscribers.as_mut();
+        let subscribers = subscribers.map(|map| map.look(subscribers_of(&topics), now));
+        let topics = maps.topics.as_mut().map(|map| map.look(topics, now));
+        Ok(Look {
+            topics,
+            subscribers,
+        })
+    }
+
+    fn topics(&self) -> Vec<TopicThing> {
+        let thing = |topic: Arc<Topic>| TopicThing {
+            topic,
+            registry: self.registry.clone(),
+            service_name: self.service_name.clone(),
+        };
+        self.registry.topics().into_iter().map(thing).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, View>> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Maps {
+    /// Maps that do not count what these have counted.
+    fn new(settings: &MetricsView, topics: Vec<TopicThing>) -> Self {
+        let (now, retained_max) = (Instant::now(), settings.retained_max);
+        let subscribers = settings.subscribers.clone();
+        let subscribers =
+            subscribers.map(|by| Map::new(by, retained_max, subscribers_of(&topics), now));
+        let by = settings.topics.clone();
+        Self {
+            topics: by.map(|by| Map::new(by, retained_max, topics, now)),
+            subscribers,
+        }
+    }
+}
+
+fn subscribers_of(topics: &[TopicThing]) -> Vec<SubscriberThing> {
+    let of_topic = |topic: &TopicThing| {
+        let topic = topic.clone();
+        let subscribers = topic.topic.subscribers().into_iter();
+        subscribers.map(move |subscriber| SubscriberThing {
+            subscriber,
+            topic: topic.clone(),
+        })
+    };
+    topics.iter().flat_map(of_topic).collect()
+}
+
+/// A topic as it is measured.
+#[derive(Clone)]
+struct TopicThing {
+    topic: Arc<Topic>,
+    registry: Arc<Registry>,
+    service_name: Arc<str>,
+}
+
+impl Thing for TopicThing {
+    fn number(&self) -> usize {
+        Arc::as_ptr(&self.topic) as usize
+    }
+
+    fn counts(&self) -> [u64; 2] {
+        [self.topic.published(), self.topic.forwarded()]
+    }
+
+    fn amounts(&self) -> [u64; 2] {
+        [0, 0]
+    }
+
+    fn attribute(&self, name: &str) -> String {
+        match name {
+            "id" | "topic" => self.topic.name().to_owned(),
+            _ => self.service_name.to_string(),
+        }
+    }
+}
+
+/// A subscriber or a link as it is measured.
+struct SubscriberThing {
+    subscriber: Arc<Subscriber>,
+    topic: TopicThing,
+}
+
+impl Thing for SubscriberThing {
+    fn number(&self) -> usize {
+        Arc::as_ptr(&self.subscriber) as usize
+    }
+
+    fn counts(&self) -> [u64; 2] {
+        [self.subscriber.snapshot().accounts.delivered, 0]
+    }
+
+    fn amounts(&self) -> [u64; 2] {
+        let snapshot = self.subscriber.snapshot();
+        [snapshot.queued, snapshot.outstanding]
+    }
+
+    fn attribute(&self, name: &str) -> String {
+        let proxy = self.proxy();
+        let reference = proxy.reference();
+        match name {
+            "id" | "proxy" => proxy.to_string(),
+            "parent" | "topic" => self.topic.topic.name().to_owned(),
+            "service" => self.topic.service_name.to_string(),
+            "identity" => reference.identity.to_string(),
+            "facet" => reference.facet.clone(),
+            "encoding" => reference.encoding.to_string(),
+            "mode" => mode(reference.mode).to_owned(),
+            "link" => self
+                .link()
+                .map(|topic| topic.to_string())
+                .unwrap_or_default(),
+            "state" => state(self.subscriber.snapshot().state).to_owned(),
+            _ => {
+                let key = name.strip_prefix("qos.").unwrap_or_default();
+                let wishes = self.subscriber.qos_text();
+                wishes.get(key).cloned().unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl SubscriberThing {
+    /// Where its events go. A link within the hub has no such proxy; it is told as if it had.
+    fn proxy(&self) -> Proxy {
+        let registry = &self.topic.registry;
+        let within = self.subscriber.link().and_then(|link| link.name_here());
+        match within.zip(registry.adapters()) {
+            Some((name, adapters)) => {
+                let adapter = adapters.publish.as_ref().unwrap_or(&adapters.main);
+                let category = &registry.settings().instance_name;
+                adapter.proxy(Identity::with_category(receiver_name(name), category))
+            }
+            None => self.subscriber.proxy().clone(),
+        }
+    }
+
+    /// The topic that it leads to, if it is a link.
+    fn link(&self) -> Option<Proxy> {
+        let link = self.subscriber.link()?;
+        let adapters = self.topic.registry.adapters()?;
+        Some(link.topic_from(&adapters.main))
+    }
+}
+
+fn mode(mode: InvocationMode) -> &'static str {
+    match mode {
+        InvocationMode::Twoway => "twoway",
+        InvocationMode::Oneway => "oneway",
+        InvocationMode::BatchOneway => "batch-oneway",
+        InvocationMode::Datagram => "datagram",
+        InvocationMode::BatchDatagram => "batch-datagram",
+    }
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::Online => "online",
+        State::Offline => "offline",
+        State::Failed | State::Gone => "error",
+    }
+}
