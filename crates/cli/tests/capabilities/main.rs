@@ -18,6 +18,8 @@ mod serve;
 mod slice;
 mod slice_tools;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod topic;
 mod transports;
 mod usage;

@@ -1,0 +1,110 @@
+//! What people see who run the command on a terminal: a pseudo terminal, so that it takes it for one.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Child, Stdio};
+use std::thread::JoinHandle;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::command::{floe, slice_file};
+use crate::hub::Hub;
+
+/// A command whose standard output is a terminal of 24 lines, 100 characters each.
+struct OnTerminal {
+    child: Child,
+    seen: JoinHandle<String>,
+}
+
+impl OnTerminal {
+    fn start(arguments: &[&str]) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+        let screen = openpt(flags).expect("the system has pseudo terminals");
+        grantpt(&screen).expect("it is ours");
+        unlockpt(&screen).expect("it is ours");
+        let size = Winsize {
+            ws_row: 24,
+            ws_col: 100,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&screen, size).expect("a terminal has a size");
+        let name = ptsname(&screen, Vec::new()).expect("it has a name");
+        let name = std::ffi::OsStr::from_bytes(name.as_bytes());
+        let terminal = OpenOptions::new().read(true).write(true).open(name);
+        let mut command = floe();
+        command.args(arguments).env("TERM", "xterm");
+        command.stdout(Stdio::from(terminal.expect("it can be opened")));
+        let child = command.spawn().expect("the command is there");
+        // The command keeps the terminal open on the other side.
+        drop(command);
+        let seen = std::thread::spawn(move || read_to_end(screen));
+        Self { child, seen }
+    }
+
+    /// All that was written until it ended, and how that was.
+    fn end(mut self) -> (String, Option<i32>) {
+        let status = self.child.wait().expect("a child can be waited for");
+        (self.seen.join().expect("no panic"), status.code())
+    }
+}
+
+/// What is written to a terminal until nobody has it open any more, which is an error and not an end.
+fn read_to_end(screen: OwnedFd) -> String {
+    let (mut screen, mut seen, mut buffer) = (File::from(screen), Vec::new(), [0; 4096]);
+    while let Ok(count @ 1..) = screen.read(&mut buffer) {
+        seen.extend_from_slice(&buffer[..count]);
+    }
+    String::from_utf8(seen).expect("it is text")
+}
+
+/// Takes the cursor home and all away that was there.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+#[test]
+fn watch_draws_its_table_anew_on_a_terminal() {
+    let hub = Hub::start();
+    let file = slice_file("terminal.ice", "module M { interface I { void f(); } }");
+    for topic in ["alarms", "news"] {
+        hub.run(&["topic", "create", topic]).ended(0);
+    }
+    let publish = ["pub", "news", "f", "--slice", &file, "-n", "3"];
+    hub.run(&publish).ended(0);
+    let watch = ["topic", "watch", "-n", "3", "--interval", "50ms"];
+    let watching = OnTerminal::start(&[&watch[..], &["--hub", &hub.manager]].concat());
+    let (seen, code) = watching.end();
+    assert_eq!(code, Some(0), "{seen}");
+    let screens: Vec<&str> = seen.split(CLEAR).collect();
+    assert_eq!((screens.len(), screens[0]), (4, ""), "{seen:?}");
+    for screen in &screens[1..] {
+        let lines: Vec<&str> = screen.trim_end().lines().collect();
+        let first_words = lines
+            .iter()
+            .map(|line| line.split(' ').next().unwrap_or_default());
+        let expected = ["NAME", "alarms", "news", "(all)"];
+        assert_eq!(first_words.collect::<Vec<_>>(), expected, "{screen:?}");
+        // Published, and lost: the last two columns.
+        assert!(lines[2].trim_end().ends_with(" 3     0"), "{screen:?}");
+    }
+}
+
+#[test]
+fn where_the_cursor_cannot_be_moved_tables_follow_one_another() {
+    let hub = Hub::start();
+    let watch = [
+        "topic",
+        "watch",
+        "-n",
+        "2",
+        "--interval",
+        "50ms",
+        "-o",
+        "table",
+    ];
+    let ran = hub.run(&watch).ended(0);
+    assert!(!ran.stdout.contains('\x1b'), "{ran:?}");
+    assert_eq!(ran.stdout.matches("NAME").count(), 2, "{ran:?}");
+}
