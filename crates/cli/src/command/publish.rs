@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use floe::{Communicator, Context, EncodingVersion, InvokeError, Outcome, Proxy, TypedProxy};
+use floe::{
+    Communicator, Connection, Context, EncodingVersion, InvokeError, Outcome, Proxy, TypedProxy,
+};
 use floe_dynamic::{Contract, Operation};
 use serde_json::{Value as Json, json};
 
@@ -345,7 +347,7 @@ fn event_of(
 struct Sending<'a> {
     arguments: &'a Publish,
     publisher: Proxy,
-    window: Window<Result<Option<Outcome>, InvokeError>>,
+    window: Window<Result<Option<Outcome>, InvokeError>, Connection>,
     /// Those that were handed over.
     begun: u64,
     /// Those that the hub has accepted, or the transport where nobody answers.
@@ -376,13 +378,18 @@ impl<'a> Sending<'a> {
     /// Begins to send an event, once there is room for it.
     async fn send(&mut self, event: Event) -> Result<(), Failure> {
         let is_answered = !self.arguments.oneway && !self.arguments.batch;
-        // The first one makes the connection: others could overtake it meanwhile.
-        let len_max = match is_answered && self.published > 0 {
-            true => Window::<()>::len_max(event.parameters.len()),
+        let len_max = match is_answered {
+            true => window::len_max(event.parameters.len()),
             false => 1,
         };
-        while self.window.len() >= len_max {
+        let mut connection = self.publisher.ice_cached_connection();
+        while !self.window.has_room(connection.as_ref(), len_max) {
             self.settle().await?;
+            connection = self.publisher.ice_cached_connection();
+        }
+        if connection.is_none() {
+            let made = self.publisher.ice_connection().await;
+            connection = made.map_err(|error| self.arguments.hub.unanswered(error.into()))?;
         }
         let publisher = match event.context.is_empty() {
             true => self.publisher.clone(),
@@ -398,7 +405,7 @@ impl<'a> Sending<'a> {
             let (name, mode) = (operation.name(), operation.mode());
             publisher.invoke(name, mode, &parameters).await
         };
-        self.window.start(sent).await;
+        self.window.start(connection, sent).await;
         if !is_answered {
             self.settle().await?;
         }
