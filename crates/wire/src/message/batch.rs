@@ -2,7 +2,7 @@
 
 use super::header::{begin_message, end_message};
 use super::request::Fields;
-use super::row::{Checked, Next, Row};
+use super::row::{AlikeEvent, Checked, Next, Row};
 use super::{
     HEADER_LEN, IncomingRequest, Message, MessageType, RequestHead, RequestHeader, RequestId,
     Target,
@@ -227,6 +227,12 @@ impl IncomingBatch {
     #[inline]
     pub fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
         self.row.next_over(request)
+    }
+
+    /// Takes the next request as an event, if it begins as the one that was taken last.
+    #[inline]
+    pub fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
+        self.row.next_alike()
     }
 }
 

@@ -40,7 +40,14 @@ impl Target {
         end_message(buffer, start)
     }
 
+    /// Number of its bytes.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Appends it as it stands in a batch.
+    #[inline]
     pub(super) fn write_event_body(&self, buffer: &mut Vec<u8>, event: &[u8]) {
         buffer.extend_from_slice(&self.bytes);
         buffer.extend_from_slice(event);

@@ -7,6 +7,7 @@
 mod batch;
 mod context;
 mod error;
+mod event_batches;
 mod head;
 mod header;
 mod incoming;
@@ -21,6 +22,7 @@ mod system_exception;
 pub use batch::{BatchWriter, IncomingBatch};
 pub use context::Context;
 pub use error::ProtocolError;
+pub use event_batches::EventBatches;
 pub use head::{RequestHead, Target};
 pub use header::{
     CLOSE_CONNECTION, HEADER_LEN, Header, MESSAGE_SIZE_MAX_DEFAULT, MessageType,
@@ -31,6 +33,6 @@ pub use known::KnownHead;
 pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};
 pub use request::{IncomingRequest, RequestHeader, RequestId};
-pub use row::Next;
+pub use row::{AlikeEvent, Next};
 pub use run::IncomingRun;
 pub use system_exception::{RequestFailed, SystemException};

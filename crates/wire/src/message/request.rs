@@ -399,8 +399,9 @@ impl Fields {
         Some(start + self.parameters.start as usize + len)
     }
 
+    /// Whether a body at `start` begins as this one, up to the parameters.
     #[inline]
-    fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {
+    pub(super) fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {
         let body = bytes.get(start..);
         body.is_some_and(|body| body.starts_with(self.head(bytes)))
     }
@@ -430,6 +431,18 @@ impl Fields {
         (self.id, self.compression) = (other.id, other.compression);
         (self.start, self.encoding) = (other.start, other.encoding);
         self.parameters.end = other.parameters.end;
+    }
+
+    /// Where operation, mode, context and parameters stand.
+    #[inline]
+    pub(super) fn event(&self) -> Range<usize> {
+        self.start as usize + self.event_start as usize..self.end()
+    }
+
+    /// Encoding of the parameters.
+    #[inline]
+    pub(super) fn encoding(&self) -> EncodingVersion {
+        self.encoding
     }
 
     /// Where the body starts.

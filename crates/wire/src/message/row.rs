@@ -4,6 +4,7 @@
 //! is checked once; those that begin with the same bytes say the same.
 
 use std::fmt;
+use std::ops::Range;
 
 use bytes::Bytes;
 
@@ -82,6 +83,25 @@ impl Row {
         Next::Other
     }
 
+    /// Takes the next request as an event, if it begins as the one that was taken last.
+    #[inline]
+    pub(super) fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
+        let before = self.known.as_ref()?;
+        self.taken_start?;
+        let start = self.position + self.gap;
+        if self.alike_count == 0 && !before.begins_alike(&self.bytes, start) {
+            return None;
+        }
+        self.advance()?;
+        let known = self.known.as_ref()?;
+        Some(AlikeEvent {
+            message: &self.bytes,
+            range: known.event(),
+            id: known.id,
+            encoding: known.encoding(),
+        })
+    }
+
     /// Makes the next request the known one; whether it begins as that before.
     #[inline]
     fn advance(&mut self) -> Option<bool> {
@@ -115,6 +135,40 @@ pub enum Next {
     Alike,
     /// Any other.
     Other,
+}
+
+/// A request as an event: one that begins as the request before it, and so is to the same object.
+#[derive(Debug)]
+pub struct AlikeEvent<'a> {
+    message: &'a Bytes,
+    range: Range<usize>,
+    id: RequestId,
+    encoding: EncodingVersion,
+}
+
+impl AlikeEvent<'_> {
+    /// See [`IncomingRequest::event_bytes`].
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.message[self.range.clone()]
+    }
+
+    /// See [`IncomingRequest::event`].
+    pub fn to_bytes(&self) -> Bytes {
+        self.message.slice(self.range.clone())
+    }
+
+    /// Number of the request on its connection.
+    #[inline]
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// Encoding of the parameters, which a reply must use too.
+    #[inline]
+    pub fn encoding(&self) -> EncodingVersion {
+        self.encoding
+    }
 }
 
 impl fmt::Debug for Row {

@@ -4,7 +4,7 @@ use bytes::BytesMut;
 
 use super::header::TYPE_POSITION;
 use super::known::KnownHead;
-use super::row::{Checked, FRAMING_LEN, Next, Row, framing, parse};
+use super::row::{AlikeEvent, Checked, FRAMING_LEN, Next, Row, framing, parse};
 use super::{HEADER_LEN, Header, IncomingRequest, MessageType};
 use crate::compression::Compression;
 
@@ -61,6 +61,16 @@ impl IncomingRun {
             self.twoway_count -= 1;
         }
         next
+    }
+
+    /// Takes the next request as an event, if it begins as the one that was taken last.
+    #[inline]
+    pub fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
+        let next = self.row.next_alike()?;
+        if !next.id().is_oneway() {
+            self.twoway_count -= 1;
+        }
+        Some(next)
     }
 }
 
@@ -194,6 +204,40 @@ mod tests {
         }
         assert_eq!(run.next_over(&mut over), Next::End);
         assert_eq!((alike_count, run.twoway_count()), (3, 0));
+    }
+
+    #[test]
+    fn events_that_begin_alike_are_those_that_would_have_been_taken_one_by_one() {
+        let messages = [
+            request(0, "a", b""),
+            request(7, "a", b"longer"),
+            request(0, "b", b"p"),
+            request(0, "b", b"q"),
+            request(9, "b", b""),
+            request(0, "a", b""),
+        ];
+        let mut input = BytesMut::from(&messages.concat()[..]);
+        let mut run = IncomingRun::split(&mut input, SIZE_MAX).expect("there are six");
+        assert!(run.next_alike().is_none(), "as which?");
+        let mut one_by_one = run.clone();
+        let mut alike = Vec::new();
+        while let Some(request) = run.next() {
+            assert_eq!(one_by_one.next().unwrap().event(), request.event());
+            while let Some(event) = run.next_alike() {
+                let expected = one_by_one.next().unwrap();
+                assert_eq!(expected.event(), event.to_bytes());
+                assert_eq!(expected.event(), event.bytes());
+                assert_eq!(expected.target_bytes(), request.target_bytes());
+                assert_eq!(
+                    (expected.id(), expected.encoding()),
+                    (event.id(), event.encoding())
+                );
+                alike.push(expected.id().0);
+            }
+            assert_eq!(run.twoway_count(), one_by_one.twoway_count());
+        }
+        assert!(one_by_one.next().is_none());
+        assert_eq!(alike, [7, 0, 9]);
     }
 
     #[test]

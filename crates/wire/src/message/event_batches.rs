@@ -1,0 +1,123 @@
+//! Events to one object in batches, written straight to where they leave from.
+
+use super::header::{begin_message, end_message};
+use super::{HEADER_LEN, MessageType, Target};
+use crate::encoding::EncodeError;
+
+/// Writes events to one target as BatchRequest messages, one behind the other.
+///
+/// ```text
+/// | header | count | target event | target event | .. | header | count | ..
+/// ```
+///
+/// What was written is whole messages only after [`EventBatches::finish`].
+#[derive(Debug)]
+pub struct EventBatches<'a> {
+    target: &'a Target,
+    buffer: &'a mut Vec<u8>,
+    len_max: usize,
+    /// Where the message starts that is being written.
+    start: usize,
+    /// Its requests.
+    count: i32,
+}
+
+impl<'a> EventBatches<'a> {
+    /// Begins at the end of `buffer`. A message gets no longer than `len_max` bytes, unless a single
+    /// event is longer.
+    pub fn new(target: &'a Target, buffer: &'a mut Vec<u8>, len_max: usize) -> Self {
+        Self {
+            target,
+            start: buffer.len(),
+            buffer,
+            // Longer ones have no size.
+            len_max: len_max.min(i32::MAX as usize),
+            count: 0,
+        }
+    }
+
+    /// Makes room for this many events that have so many bytes together.
+    pub fn reserve(&mut self, count: usize, byte_len: usize) {
+        let targets_len = count.saturating_mul(self.target.len());
+        self.buffer
+            .reserve(targets_len.saturating_add(byte_len) + REQUESTS_START);
+    }
+
+    /// Adds an event, as [`IncomingRequest::event_bytes`](super::IncomingRequest::event_bytes) gives it.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a message gets longer than its size can say.
+    #[inline]
+    pub fn push(&mut self, event: &[u8]) -> Result<(), EncodeError> {
+        let len = self.buffer.len() - self.start + self.target.len() + event.len();
+        if self.count > 0 && len > self.len_max {
+            self.end()?;
+        }
+        if self.count == 0 {
+            self.start = begin_message(self.buffer, MessageType::BatchRequest);
+            self.buffer.extend_from_slice(&[0; 4]);
+        }
+        self.target.write_event_body(self.buffer, event);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Ends the last message.
+    ///
+    /// # Errors
+    /// As [`EventBatches::push`].
+    pub fn finish(mut self) -> Result<(), EncodeError> {
+        match self.count {
+            0 => Ok(()),
+            _ => self.end(),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), EncodeError> {
+        let at = self.start + HEADER_LEN;
+        self.buffer[at..at + 4].copy_from_slice(&self.count.to_le_bytes());
+        self.count = 0;
+        end_message(self.buffer, self.start)
+    }
+}
+
+/// Header and count.
+const REQUESTS_START: usize = HEADER_LEN + 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::BatchWriter;
+    use crate::reference::Identity;
+
+    #[test]
+    fn the_messages_are_those_of_the_batch_writer() {
+        let target = Target::new(&Identity::new("subscriber"), "");
+        let events: Vec<Vec<u8>> = (0..100)
+            .map(|at| vec![at; usize::from(at) % 7 + 1])
+            .collect();
+        for len_max in [0, 30, 60, 61, 62, 500, usize::MAX] {
+            let (mut writer, mut expected) = (BatchWriter::default(), b"before".to_vec());
+            for event in &events {
+                let full = writer.push_event(&target, event, len_max).unwrap();
+                expected.extend(full.unwrap_or_default());
+            }
+            expected.extend(writer.finish().unwrap());
+            let mut buffer = b"before".to_vec();
+            let mut batches = EventBatches::new(&target, &mut buffer, len_max);
+            batches.reserve(events.len(), 1);
+            events.iter().for_each(|event| batches.push(event).unwrap());
+            batches.finish().unwrap();
+            assert_eq!(buffer, expected, "{len_max}");
+        }
+    }
+
+    #[test]
+    fn no_event_is_no_message() {
+        let target = Target::new(&Identity::new("s"), "");
+        let mut buffer = Vec::new();
+        let batches = EventBatches::new(&target, &mut buffer, 100);
+        batches.finish().unwrap();
+        assert!(buffer.is_empty());
+    }
+}
