@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use floe_wire::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
-use floe_wire::message::{IncomingRequest, OperationMode};
+use floe_wire::message::{AlikeEvent, IncomingRequest, OperationMode};
 
 /// Operation, mode, context and parameters of a request, as they stood on the wire.
 ///
@@ -19,6 +19,12 @@ impl Event {
     pub(crate) fn new(request: &IncomingRequest) -> Self {
         Self {
             bytes: request.event(),
+        }
+    }
+
+    pub(crate) fn of_alike(event: &AlikeEvent<'_>) -> Self {
+        Self {
+            bytes: event.to_bytes(),
         }
     }
 
@@ -151,8 +157,11 @@ impl Events {
 
     /// Each event: its operation, mode, context and parameters, in the protocol's order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let range = |at| self.end(at)..self.end(at + 1);
-        self.range.clone().map(move |at| &self.bytes[range(at)])
+        let mut start = self.end(self.range.start);
+        self.range.clone().map(move |at| {
+            let end = self.end(at + 1);
+            &self.bytes[std::mem::replace(&mut start, end)..end]
+        })
     }
 
     /// Each event, as a value of its own that shares the memory.

@@ -59,7 +59,7 @@ mod transport;
 pub use adapter::{
     Adapter, AdapterCounts, AdapterSettings, Cookie, Current, DispatchFuture, DispatchPlace,
     Dispatcher, EventSink, IntoIdentity, LocateFuture, Located, OperationError, Request, Response,
-    ServantLocator, dispatch_fn,
+    ServantLocator, Taking, dispatch_fn,
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};
@@ -67,7 +67,7 @@ pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit::ImplicitContext;
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
-pub use proxy::{OperationInfo, Proxy, TypedProxy};
+pub use proxy::{Forwarding, OperationInfo, Proxy, TypedProxy};
 pub use settings::{EndpointSelection, Settings};
 pub use signals::Signals;
 #[cfg(feature = "tls")]

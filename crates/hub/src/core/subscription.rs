@@ -212,7 +212,7 @@ impl<R: Run> Subscription<R> {
         if self.state == State::Gone || self.is_draining && self.queue.len() == 0 {
             return Turn::End;
         }
-        if self.queue.bytes() < bytes_min {
+        if !self.is_due(bytes_min) {
             self.wake_at = Some(bytes_min);
             return Turn::Park;
         }
@@ -392,9 +392,12 @@ impl<R: Run> Subscription<R> {
     }
 
     fn wake_at_bytes(&mut self) -> bool {
-        self.wake_at
-            .is_some_and(|bytes| self.queue.bytes() >= bytes)
-            && self.wake()
+        self.wake_at.is_some_and(|bytes| self.is_due(bytes)) && self.wake()
+    }
+
+    /// Whether it is time to deliver: there are so many bytes, or the queue is half full.
+    fn is_due(&self, bytes_min: usize) -> bool {
+        self.queue.bytes() >= bytes_min || !self.queue.is_half_empty(&self.limits)
     }
 
     /// Whether the delivery is parked; it is woken once.

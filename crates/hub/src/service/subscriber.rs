@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use floe::{
     Events, Identity, InvocationMode, InvokeError, LocalError, Proxy, SystemException, TypedProxy,
@@ -29,12 +31,17 @@ pub(crate) struct Subscriber {
     link: Option<Box<Link>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
-    /// Guards queue, state and accounts. Held for a few moves, never across a wait.
-    subscription: Mutex<Subscription<Events>>,
-    /// Rung when the subscription says so; only its delivery task listens.
-    bell: Notify,
+    /// Guards queue, state and accounts, and who is to be woken. Held for a few moves, never across a
+    /// wait.
+    shared: Mutex<Shared>,
     /// Where publishers stand that wait for room.
     door: Door,
+}
+
+struct Shared {
+    subscription: Subscription<Events>,
+    /// The delivery task while it waits for events: woken when the subscription says so.
+    delivery: Option<Waker>,
 }
 
 /// Where publishers wait, one behind the other: the first for room, the others for the first.
@@ -65,8 +72,10 @@ impl Subscriber {
             link: None,
             qos_text,
             qos,
-            subscription: Mutex::new(subscription),
-            bell: Notify::new(),
+            shared: Mutex::new(Shared {
+                subscription,
+                delivery: None,
+            }),
             door: Door::default(),
         }
     }
@@ -85,7 +94,11 @@ impl Subscriber {
     /// Holds to other settings from now on. The send timeout is that of when it subscribed.
     pub(super) fn reconfigure(&self, settings: &HubSettings) {
         let limits = self.qos.limits_within(settings.limits_of(&self.topic));
-        self.lock().reconfigure(limits, settings.discard_interval);
+        let mut shared = self.lock();
+        shared
+            .subscription
+            .reconfigure(limits, settings.discard_interval);
+        drop(shared);
         // Whoever waits for room looks again: there may be more, or it is not waited for any longer.
         self.door.bell.notify_one();
     }
@@ -134,18 +147,27 @@ impl Subscriber {
     }
 
     fn queue(&self, events: &Events, now: Instant) {
-        let (must_wake, notice) = {
-            let mut subscription = self.lock();
-            let must_wake = subscription.handle_events(events, now);
-            (must_wake, subscription.poll_notice())
-        };
-        self.ring_if(must_wake);
-        self.tell(notice);
+        self.change(|subscription| (subscription.handle_events(events, now), ()));
     }
 
     /// Whether publishers that ask for it wait while there is no room.
-    pub(crate) fn is_waited_for(&self) -> bool {
-        self.lock().is_waited_for()
+    fn is_waited_for(&self) -> bool {
+        self.lock().subscription.is_waited_for()
+    }
+
+    /// Queues events as far as there is no publisher to wait; those that must wait come back, and
+    /// some of them may be queued by the time that [`Subscriber::publish_waiting`] is called with them.
+    pub(crate) fn publish_or_wait(&self, events: &Events, now: Instant) -> Option<Events> {
+        if !self.is_waited_for() {
+            self.publish(events, now);
+            return None;
+        }
+        // Over a link with a cost only parts pass: seldom enough to go the long way.
+        let is_plain = self.link().is_none();
+        match self.door.first.try_lock() {
+            Ok(_first) if is_plain => self.offer(events.clone()),
+            _ => Some(events.clone()),
+        }
     }
 
     /// Queues events, and waits while there is no room if that is the policy of the subscription.
@@ -175,64 +197,54 @@ impl Subscriber {
 
     /// Queues the events for which there is room; the others come back.
     fn offer(&self, events: Events) -> Option<Events> {
-        let (must_wake, rest, notice) = {
-            let mut subscription = self.lock();
-            let (must_wake, rest) = subscription.offer(events, Instant::now());
-            (must_wake, rest, subscription.poll_notice())
-        };
-        self.ring_if(must_wake);
-        self.tell(notice);
-        rest
+        self.change(|subscription| subscription.offer(events, Instant::now()))
     }
 
     /// Ends the subscription: what is queued is lost.
     pub(crate) fn remove(&self) {
-        let must_wake = self.lock().remove();
-        self.ring_if(must_wake);
+        self.change(|subscription| (subscription.remove(), ()));
         self.door.bell.notify_one();
     }
 
     /// Takes no more events; what is queued is still delivered.
     pub(crate) fn drain(&self) {
-        let must_wake = self.lock().drain();
-        self.ring_if(must_wake);
+        self.change(|subscription| (subscription.drain(), ()));
         self.door.bell.notify_one();
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        self.lock().state() == State::Gone
+        self.lock().subscription.state() == State::Gone
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.lock().snapshot()
+        self.lock().subscription.snapshot()
     }
 
     /// Waits until at least this many bytes are queued; false if the delivery ends instead. May be
     /// cancelled.
     pub(super) async fn wait_for_bytes(&self, bytes_min: usize) -> bool {
-        loop {
-            let turn = self.lock().turn(bytes_min);
-            match turn {
-                Turn::Deliver => return true,
-                Turn::End => return false,
-                Turn::Park => self.woken().await,
+        poll_fn(|context| self.poll_bytes(context, bytes_min)).await
+    }
+
+    /// The same as a poll. There is one delivery, so that the waker of the last poll is woken.
+    pub(super) fn poll_bytes(&self, context: &mut Context<'_>, bytes_min: usize) -> Poll<bool> {
+        let mut shared = self.lock();
+        match shared.subscription.turn(bytes_min) {
+            Turn::Deliver => Poll::Ready(true),
+            Turn::End => Poll::Ready(false),
+            Turn::Park => {
+                let known = shared.delivery.as_ref();
+                if !known.is_some_and(|known| known.will_wake(context.waker())) {
+                    shared.delivery = Some(context.waker().clone());
+                }
+                Poll::Pending
             }
         }
     }
 
-    /// What the delivery does next; takes events if it delivers, and tells of those that were lost
-    /// before them.
-    pub(super) async fn next_turn(
-        &self,
-        events_max: usize,
-        bytes_max: usize,
-        taken: &mut Vec<Events>,
-    ) -> Turn {
-        let turn = self.lock().turn(1);
-        if turn == Turn::Deliver {
-            self.take(events_max, bytes_max, taken).await;
-        }
-        turn
+    /// How long the answer to an event may take.
+    pub(super) fn send_timeout(&self) -> Option<Duration> {
+        self.proxy.timeout()
     }
 
     /// Takes what is queued, within limits; how many events. The subscriber is told of those that were
@@ -244,40 +256,39 @@ impl Subscriber {
         taken: &mut Vec<Events>,
     ) -> usize {
         let known = taken.len();
-        let (gap, is_roomy, notice) = {
-            let mut subscription = self.lock();
+        let (gap, is_roomy) = self.change(|subscription| {
             let gap = subscription.take(events_max, bytes_max, taken);
             let is_roomy = subscription.is_waited_for() && subscription.is_roomy();
-            (gap, is_roomy, subscription.poll_notice())
-        };
+            (false, (gap, is_roomy))
+        });
         if is_roomy {
             self.door.bell.notify_one();
         }
-        self.tell(notice);
         if let Some(count) = gap {
             self.tell_lost(count).await;
         }
         taken[known..].iter().map(Events::len).sum()
     }
 
-    /// Waits for the bell. May be cancelled.
-    pub(super) async fn woken(&self) {
-        self.bell.notified().await;
-    }
-
     /// Says what became of events that the delivery took.
     pub(super) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
-        let count = count as u64;
-        let Err(error) = result else {
-            return self.lock().handle_delivered(count);
-        };
-        let (before, after, notice) = {
-            let mut subscription = self.lock();
+        match result {
+            Ok(_) => self.settle_delivered(count),
+            Err(error) => self.settle_failed(count, error),
+        }
+    }
+
+    /// The same of events that reached the subscriber.
+    pub(super) fn settle_delivered(&self, count: usize) {
+        self.lock().subscription.handle_delivered(count as u64);
+    }
+
+    fn settle_failed(&self, count: usize, error: InvokeError) {
+        let (before, after) = self.change(|subscription| {
             let before = subscription.state();
-            subscription.handle_failed(count, failure(&error), Instant::now());
-            (before, subscription.state(), subscription.poll_notice())
-        };
-        self.tell(notice);
+            subscription.handle_failed(count as u64, failure(&error), Instant::now());
+            (false, (before, subscription.state()))
+        });
         self.door.bell.notify_one();
         let (name, error) = (self.log_name(), OneLine(error));
         match after {
@@ -341,17 +352,25 @@ impl Subscriber {
         }
     }
 
-    fn ring_if(&self, must_wake: bool) {
-        if must_wake {
-            self.bell.notify_one();
+    /// Changes the subscription, wakes the delivery if the change says so, and tells people what is
+    /// worth it.
+    fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> (bool, T)) -> T {
+        let (changed, delivery, notice) = {
+            let mut shared = self.lock();
+            let (must_wake, changed) = change(&mut shared.subscription);
+            let delivery = shared.delivery.take_if(|_| must_wake);
+            (changed, delivery, shared.subscription.poll_notice())
+        };
+        if let Some(delivery) = delivery {
+            delivery.wake();
         }
+        self.tell(notice);
+        changed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Subscription<Events>> {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
         // Its methods move events between counters: none is left half way by a panic.
-        self.subscription
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,11 +1,13 @@
 //! One topic: its subscribers, and what became of its events.
 
+use std::future::poll_fn;
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::task::Poll;
 use std::time::Instant;
 
-use floe::{Event, EventSink, Events, Identity};
+use floe::{Event, EventSink, Events, Identity, Taking};
 
 use super::subscriber::Subscriber;
 use crate::core::{Accounts, Snapshot};
@@ -107,21 +109,36 @@ impl Topic {
         }
     }
 
-    /// The same, waiting where the policy of a subscription is to wait for room. Nobody else waits for
-    /// that: the others have the events at once.
-    pub(crate) async fn publish_waiting(&self, events: &Events) {
+    /// The same, waiting where the policy of a subscription is to wait for room: then there is something
+    /// left to wait for. Nobody else waits for that: the others have the events at once.
+    pub(crate) fn publish_waiting(
+        &self,
+        events: &Events,
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
         self.count(events);
         let mut slow = Vec::new();
         let now = Instant::now();
         for subscriber in self.read().iter() {
-            match subscriber.is_waited_for() {
-                true => slow.push(subscriber.clone()),
-                false => subscriber.publish(events, now),
+            if let Some(rest) = subscriber.publish_or_wait(events, now) {
+                slow.push((subscriber.clone(), rest));
             }
         }
-        for subscriber in slow {
-            subscriber.publish_waiting(events.clone()).await;
+        if slow.is_empty() {
+            return None;
         }
+        // All at a time: each has its place in the order of every queue from the first poll on.
+        let waits = slow.into_iter().map(|(subscriber, rest)| {
+            let wait = async move { subscriber.publish_waiting(rest).await };
+            Box::pin(wait)
+        });
+        let mut waits: Vec<_> = waits.collect();
+        Some(poll_fn(move |context| {
+            waits.retain_mut(|wait| wait.as_mut().poll(context).is_pending());
+            match waits.is_empty() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        }))
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not into those of
@@ -261,8 +278,19 @@ impl Topic {
 
 /// Publisher objects hand over what came together.
 impl EventSink for Topic {
-    fn take(&self, events: Events) {
+    fn take(self: Arc<Self>, events: Events) -> Option<Taking> {
         self.publish(&events);
+        None
+    }
+}
+
+/// A topic for publishers that wait for room.
+pub(super) struct WaitingTopic(pub(super) Arc<Topic>);
+
+impl EventSink for WaitingTopic {
+    fn take(self: Arc<Self>, events: Events) -> Option<Taking> {
+        let waiting = self.0.publish_waiting(&events)?;
+        Some(Box::pin(waiting))
     }
 }
 

@@ -83,6 +83,39 @@ async fn a_publisher_that_asked_waits_for_room_and_nothing_is_lost() {
     assert_eq!(info.lost, Losses::default());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batches_of_a_publisher_that_waits_come_in_their_order_and_nothing_is_lost() {
+    const BATCHES: usize = 20;
+    const EVENTS: usize = 30;
+    let wishes = [
+        ("floe.overflow", "block"),
+        ("floe.queueEvents", "10"),
+        ("reliability", "ordered"),
+    ];
+    let mut stuck = Stuck::with_qos(&wishes).await;
+    let waiting = stuck.publisher.ice_facet(WAITING_FACET).ice_batch_oneway();
+    let mut expected = Vec::new();
+    for batch in 0..BATCHES {
+        for _ in 0..EVENTS {
+            publish(&waiting, &format!("e{batch}")).await;
+            expected.push(format!("e{batch}"));
+        }
+        soon(waiting.flush_batch()).await.unwrap();
+    }
+    let full = |info: &floe_hub::contracts::floe::TopicInfo| {
+        let subscriber = &info.subscribers[0];
+        info.published == expected.len() as i64 && subscriber.queued + subscriber.outstanding == 10
+    };
+    let info = stuck.world.info_when("t", full).await;
+    assert_eq!(info.lost, Losses::default());
+    stuck.inbox.open();
+    assert_eq!(stuck.inbox.operations(expected.len()).await, expected);
+    let delivered =
+        |info: &floe_hub::contracts::floe::TopicInfo| info.delivered == expected.len() as i64;
+    let info = stuck.world.info_when("t", delivered).await;
+    assert_eq!(info.lost, Losses::default());
+}
+
 #[tokio::test]
 async fn a_waiting_publisher_keeps_neither_other_subscribers_nor_other_publishers_waiting() {
     let wishes = [("floe.overflow", "block"), ("floe.queueEvents", "1")];

@@ -45,10 +45,15 @@ pub trait Dispatcher: Send + Sync + 'static {
 
 /// Takes requests to an object as events, without looking into them.
 pub trait EventSink: Send + Sync + 'static {
-    /// Takes events in the order in which they came. It must not wait: what follows on the
-    /// connection, and the answers to these, wait for it.
-    fn take(&self, events: Events);
+    /// Takes events in the order in which they came. It must not block: what follows on the
+    /// connection waits for it. Where there is no room for them yet it gives a future, which is
+    /// polled once before the next events are handed over, and is done when all are taken; until
+    /// then they are not answered, and count as a dispatch of their connection.
+    fn take(self: Arc<Self>, events: Events) -> Option<Taking>;
 }
+
+/// Events on their way into a sink that has no room for them yet.
+pub type Taking = Pin<Box<dyn Future<Output = ()> + Send + 'static>>;
 
 /// A servant may be shared, for example with whoever looks at what it counted.
 impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {

@@ -28,7 +28,7 @@ use tokio::time::timeout;
 
 pub(crate) use dispatch::Parts;
 pub use dispatch::{
-    Current, DispatchFuture, Dispatcher, EventSink, Request, Response, dispatch_fn,
+    Current, DispatchFuture, Dispatcher, EventSink, Request, Response, Taking, dispatch_fn,
 };
 pub use into_identity::IntoIdentity;
 pub use limits::{AdapterCounts, AdapterSettings};

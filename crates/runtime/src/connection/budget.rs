@@ -110,6 +110,12 @@ impl Budget {
             _adapter: self.adapter_permit.take(),
         }
     }
+
+    /// The same for so many bytes of which it was not known that they would go on: as much as is left.
+    pub(super) fn permit_late(&mut self, len: usize) -> Permit {
+        let left = u32::try_from(self.own.available_permits()).unwrap_or(u32::MAX);
+        self.permit(self.share_of(len).min(left))
+    }
 }
 
 /// What bounds the dispatches of a connection: permits, as many as [`budget_len`] says.

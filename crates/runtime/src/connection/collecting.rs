@@ -1,14 +1,17 @@
 //! Requests that are events: those to one object that follow each other are handed over together.
 
 use std::any::Any;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use floe_wire::encoding::EncodingVersion;
-use floe_wire::message::{IncomingRequest, RequestId, reply};
+use floe_wire::message::{AlikeEvent, IncomingRequest, RequestId, reply};
 
-use crate::adapter::EventSink;
-use crate::event::{Event, EventsBuilder};
+use crate::adapter::{EventSink, Taking};
+use crate::event::{Event, Events, EventsBuilder};
 
 /// Bytes of events that are collected before they are handed over.
 const COLLECTED_MAX: usize = 64 * 1024;
@@ -20,8 +23,29 @@ pub(super) struct Collecting {
     /// Identity and facet of its object, as they stand on the wire.
     target: Vec<u8>,
     events: EventsBuilder,
-    /// Those that are answered, and in which encoding.
-    asked: Vec<(RequestId, EncodingVersion)>,
+    /// What stands before these: a long event, and what came before it.
+    runs: Vec<Events>,
+    /// Those that are answered.
+    asked: Vec<Asked>,
+}
+
+/// An event that is answered, and in which encoding.
+type Asked = (RequestId, EncodingVersion);
+
+/// What is left of events that were handed over.
+pub(super) enum HandedOver {
+    /// Replies, so many.
+    Replies(usize),
+    /// They wait for room.
+    Waiting(Waiting),
+}
+
+/// Events that wait for room in their sink.
+pub(super) struct Waiting {
+    taking: Vec<Guarded>,
+    asked: Vec<Asked>,
+    /// How long they are together, in bytes.
+    pub(super) byte_len: usize,
 }
 
 impl Collecting {
@@ -42,58 +66,113 @@ impl Collecting {
     /// Adds an event; whether it is time to hand over what is collected.
     #[inline]
     pub(super) fn add(&mut self, request: &IncomingRequest) -> bool {
-        let event = request.event_bytes();
+        let asked = (request.id(), request.encoding());
+        self.add_bytes(request.event_bytes(), asked, || Event::new(request))
+    }
+
+    /// The same of an event to the same object as the last one.
+    #[inline]
+    pub(super) fn add_alike(&mut self, event: &AlikeEvent<'_>) -> bool {
+        let asked = (event.id(), event.encoding());
+        self.add_bytes(event.bytes(), asked, || Event::of_alike(event))
+    }
+
+    #[inline]
+    fn add_bytes(&mut self, bytes: &[u8], asked: Asked, whole: impl FnOnce() -> Event) -> bool {
+        if !asked.0.is_oneway() {
+            self.asked.push(asked);
+        }
         // A long event is not copied: it keeps the buffer that it was read into, which is then at
         // most a few times as long.
-        if event.len() > COLLECTED_MAX || !self.events.push(event) {
-            self.deliver();
-            if let Some(sink) = &self.sink {
-                guarded(|| sink.take(Event::new(request).into()));
-            }
-        }
-        if !request.id().is_oneway() {
-            self.asked.push((request.id(), request.encoding()));
+        if bytes.len() > COLLECTED_MAX || !self.events.push(bytes) {
+            self.runs.extend(self.events.finish());
+            self.runs.push(whole().into());
+            return true;
         }
         self.events.byte_len() >= COLLECTED_MAX
     }
 
-    /// Hands over what is collected, and appends the replies; how many there are.
-    pub(super) fn hand_over(&mut self, replies: &mut Vec<u8>) -> usize {
-        self.deliver();
-        let count = self.asked.len();
-        for (id, encoding) in self.asked.drain(..) {
-            // Nothing has always an encoding.
-            let _ = reply::write_returned(replies, id, encoding, |_| ());
+    /// Hands over what is collected, and appends the replies, unless it has to wait.
+    pub(super) fn hand_over(&mut self, replies: &mut Vec<u8>) -> HandedOver {
+        self.runs.extend(self.events.finish());
+        let mut waiting: Option<Waiting> = None;
+        for run in self.runs.drain(..) {
+            let Some(sink) = self.sink.clone() else { break };
+            let byte_len = run.byte_len();
+            if let Some(taking) = begin(sink, run) {
+                let waiting = waiting.get_or_insert_with(|| Waiting {
+                    taking: Vec::new(),
+                    asked: std::mem::take(&mut self.asked),
+                    byte_len: 0,
+                });
+                waiting.taking.push(taking);
+                waiting.byte_len += byte_len;
+            }
         }
-        count
+        match waiting {
+            Some(waiting) => HandedOver::Waiting(waiting),
+            None => HandedOver::Replies(append_replies(replies, self.asked.drain(..))),
+        }
     }
 
     /// Whether nothing is left to hand over or to answer.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.events.byte_len() == 0 && self.asked.is_empty()
+        self.events.byte_len() == 0 && self.runs.is_empty() && self.asked.is_empty()
     }
 
     /// Forgets the sink: it may be another one the next time.
     pub(super) fn forget(&mut self) {
         self.sink = None;
     }
+}
 
-    fn deliver(&mut self) {
-        if let Some(events) = self.events.finish()
-            && let Some(sink) = &self.sink
-        {
-            guarded(|| sink.take(events));
+impl Waiting {
+    /// Waits until all events are taken, and appends the replies; how many there are.
+    pub(super) async fn wait(self, replies: &mut Vec<u8>) -> usize {
+        for taking in self.taking {
+            taking.await;
         }
+        append_replies(replies, self.asked.into_iter())
+    }
+}
+
+fn append_replies(replies: &mut Vec<u8>, asked: impl ExactSizeIterator<Item = Asked>) -> usize {
+    let count = asked.len();
+    for (id, encoding) in asked {
+        // Nothing has always an encoding.
+        let _ = reply::write_returned(replies, id, encoding, |_| ());
+    }
+    count
+}
+
+/// Hands events to a sink; what is left to wait for. It has its place in the order of those who wait.
+fn begin(sink: Arc<dyn EventSink>, events: Events) -> Option<Guarded> {
+    let taking = guarded(|| sink.take(events)).flatten()?;
+    let mut taking = Guarded(taking);
+    let polled = Pin::new(&mut taking).poll(&mut Context::from_waker(Waker::noop()));
+    polled.is_pending().then_some(taking)
+}
+
+/// What a sink does with events while they wait for room.
+struct Guarded(Taking);
+
+impl Future for Guarded {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        guarded(|| self.0.as_mut().poll(context)).unwrap_or(Poll::Ready(()))
     }
 }
 
 /// A panic of a sink is an error of its own, and not the end of the connection.
-fn guarded(take: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(take)) {
-        let reason = reason(&*panic);
+fn guarded<T>(take: impl FnOnce() -> T) -> Option<T> {
+    let taken = catch_unwind(AssertUnwindSafe(take));
+    if let Err(panic) = &taken {
+        let reason = reason(&**panic);
         tracing::error!("a servant panicked, and events that it was given are lost: {reason}");
     }
+    taken.ok()
 }
 
 /// What a panic says.

@@ -4,19 +4,20 @@
 //! replies of one read leave in one write. What a request is made of comes back with its response and
 //! becomes the next request, so that what is common to the requests of a read is not counted for each.
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use floe_wire::message::{
-    IncomingBatch, IncomingRequest, IncomingRun, Next, RequestFailed, SystemException,
+    AlikeEvent, IncomingBatch, IncomingRequest, IncomingRun, Next, RequestFailed, SystemException,
 };
 
 use super::Connection;
 use super::budget::Budget;
-use super::collecting::Collecting;
+use super::collecting::{Collecting, HandedOver, Waiting};
 use super::found::Found;
-use super::lasting::{finish, finish_batch, panicked};
+use super::lasting::{finish, finish_batch, finish_events, panicked};
 use super::replying::encode_exception;
 use super::spare::{self, Spare};
 use crate::adapter::{AdapterCore, DispatchPlace, Origin, Parts, Request, Response};
@@ -44,12 +45,17 @@ pub(super) struct Dispatching {
     collecting: Collecting,
     place: DispatchPlace,
     budget: Budget,
+    /// Whether replies to events wait to be written.
+    has_answered_events: bool,
 }
 
 /// Requests that arrived together, to be dispatched one after another.
 trait Requests: Iterator<Item = IncomingRequest> {
     /// Makes `request` the next one.
     fn next_over(&mut self, request: &mut IncomingRequest) -> Next;
+
+    /// Takes the next one as an event, if it begins as the one that was taken last.
+    fn next_alike(&mut self) -> Option<AlikeEvent<'_>>;
 }
 
 /// Why the requests of a batch are dispatched no further.
@@ -66,11 +72,21 @@ impl Requests for IncomingRun {
     fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
         self.next_over(request)
     }
+
+    #[inline]
+    fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
+        self.next_alike()
+    }
 }
 
 impl Requests for IncomingBatch {
     fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
         self.next_over(request)
+    }
+
+    #[inline]
+    fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
+        self.next_alike()
     }
 }
 
@@ -87,6 +103,7 @@ impl Dispatching {
             found: Found::default(),
             collecting: Collecting::default(),
             place: DispatchPlace::default(),
+            has_answered_events: false,
         }
     }
 
@@ -129,10 +146,12 @@ impl Dispatching {
     }
 
     /// Dispatches a request of a run.
-    fn dispatch(&mut self, parts: Box<Parts>, share: u32, run: &IncomingRun) {
+    fn dispatch(&mut self, parts: Box<Parts>, share: u32, run: &mut IncomingRun) {
         let Some(polled) = self.begin(parts) else {
-            return;
+            return self.collect_alike(run);
         };
+        // Shared from here on: `last` of what may be changed would be the iterator's.
+        let run = &*run;
         match polled {
             Poll::Ready(Ok(response)) => self.reply(response),
             Poll::Ready(Err(exception)) => self.reply_exception(run.last(), |_| exception),
@@ -191,6 +210,7 @@ impl Dispatching {
                 return Stop::Waiting(parts);
             }
             let Some(polled) = self.begin(parts) else {
+                self.collect_alike(batch);
                 continue;
             };
             match polled {
@@ -206,6 +226,11 @@ impl Dispatching {
         if let Some(spare) = &mut self.spare {
             // Who has the reply may see it go.
             spare.servant = None;
+        }
+        self.hand_over();
+        if std::mem::take(&mut self.has_answered_events) {
+            // Whoever was given the events sends them on before their publishers send the next.
+            let_others_run().await;
         }
         // Before all that can be done later, for somebody waits for them.
         let has_room = self.send_replies();
@@ -322,12 +347,36 @@ impl Dispatching {
         }
     }
 
-    /// Hands the events over that were collected.
+    /// Collects the requests that follow an event as long as they begin as it did.
+    #[inline]
+    fn collect_alike(&mut self, requests: &mut impl Requests) {
+        while let Some(event) = requests.next_alike() {
+            if self.collecting.add_alike(&event) {
+                self.hand_over();
+            }
+        }
+    }
+
+    /// Hands the events over that were collected. Those that wait for room go on in a task.
     #[inline]
     fn hand_over(&mut self) {
-        if !self.collecting.is_empty() {
-            self.reply_count += self.collecting.hand_over(&mut self.replies);
+        if self.collecting.is_empty() {
+            return;
         }
+        match self.collecting.hand_over(&mut self.replies) {
+            HandedOver::Replies(0) => {}
+            HandedOver::Replies(count) => {
+                self.reply_count += count;
+                self.has_answered_events = true;
+            }
+            HandedOver::Waiting(waiting) => self.wait_for_sink(waiting),
+        }
+    }
+
+    fn wait_for_sink(&mut self, waiting: Waiting) {
+        let permit = self.budget.permit_late(waiting.byte_len);
+        let finish = finish_events(self.connection.clone(), waiting, permit);
+        self.connection.tasks.spawn(finish);
     }
 
     /// Writes the replies collected so far. A peer that does not read its replies is not read from,
@@ -429,4 +478,18 @@ impl Connection {
         let communicator = adapter.communicator()?;
         Some((adapter, communicator))
     }
+}
+
+/// Lets those tasks run that are ready.
+async fn let_others_run() {
+    let mut have_run = false;
+    // Not tokio's: that asks the system for more that is ready first.
+    poll_fn(|context| {
+        if std::mem::replace(&mut have_run, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

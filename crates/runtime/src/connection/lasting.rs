@@ -9,7 +9,7 @@ use floe_wire::message::{IncomingBatch, IncomingRequest, SystemException};
 
 use super::Connection;
 use super::budget::Permit;
-use super::collecting::reason;
+use super::collecting::{Waiting, reason};
 use super::replying::encode_reply;
 use crate::adapter::{DispatchPlace, Dispatcher, Origin, Request, Response};
 
@@ -43,6 +43,16 @@ pub(super) async fn finish_batch(
         if begin_alone(&connection, request, sender.clone(), &mut place).is_some() {
             let _ = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
         }
+    }
+}
+
+/// Waits until events are taken, and sends the replies.
+pub(super) async fn finish_events(connection: Arc<Connection>, waiting: Waiting, _permit: Permit) {
+    let mut replies = Vec::new();
+    let count = waiting.wait(&mut replies).await;
+    if count > 0 {
+        connection.wait_for_reply_room().await;
+        connection.send_replies(&mut replies, count);
     }
 }
 

@@ -66,6 +66,45 @@ impl Connection {
         Ok(reply.send_request(None, &write)?.then_some(reply))
     }
 
+    /// Sends so many twoway requests in one write if there is room for them; `None`, and nothing is
+    /// sent, if there is none. `write` appends the request with this number among them.
+    pub(crate) fn requests_at_once(
+        self: &Arc<Self>,
+        count: usize,
+        write: impl Fn(&mut Vec<u8>, RequestId, usize) -> Result<(), EncodeError>,
+    ) -> Result<Option<Vec<Reply>>, Failure> {
+        self.check_reader().map_err(|error| Failure {
+            error,
+            perhaps_dispatched: false,
+        })?;
+        let mut replies: Vec<_> = (0..count).map(|_| Reply::new(self.clone())).collect();
+        let sent = self.try_append(Haste::AtOnce, &mut |machine, output| {
+            let whole_len = output.len();
+            for (at, reply) in replies.iter_mut().enumerate() {
+                let start = (output.len() - whole_len) as u64;
+                let id = machine
+                    .next_id()
+                    .map_err(|NotActive| Unwritten::NotActive)?;
+                write(output, id, at).map_err(Unwritten::Encode)?;
+                if let Some(slot) = &reply.slot {
+                    machine.expect_reply(id, slot.clone());
+                }
+                (reply.id, reply.start) = (Some(id), start);
+            }
+            Ok(())
+        });
+        match sent {
+            Ok(sent) => {
+                replies
+                    .iter_mut()
+                    .for_each(|reply| reply.start += sent.start);
+                Ok(Some(replies))
+            }
+            Err(Refusal::Full) => Ok(None),
+            Err(Refusal::Failed(failure)) => Err(failure),
+        }
+    }
+
     /// Sends messages that get no reply: they are on their way when they are in the output.
     pub(crate) async fn send(
         self: &Arc<Self>,

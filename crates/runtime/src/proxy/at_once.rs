@@ -102,7 +102,7 @@ impl Proxy {
     }
 
     /// The connection that an invocation would take, if that needs no thought.
-    fn known_connection(&self) -> Option<Arc<Connection>> {
+    pub(super) fn known_connection(&self) -> Option<Arc<Connection>> {
         let options = &self.inner.options;
         let is_cached =
             options.is_connection_cached && self.inner.is_remote.load(Ordering::Relaxed);

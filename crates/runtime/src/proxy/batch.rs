@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use floe_wire::encoding::{EncodeError, Encoder};
-use floe_wire::message::{BatchWriter, RequestHead};
+use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
 
 use super::attempt::Until;
 use super::invoke::check_datagram;
@@ -109,6 +109,28 @@ impl Proxy {
 
     /// Sends events in batches of their own, apart from what is collected.
     pub(super) async fn forward_batch(&self, events: &[Events]) -> Result<(), InvokeError> {
+        if self.reference().mode.is_datagram() {
+            return self.forward_datagrams(events).await;
+        }
+        let count = events.iter().map(Events::len).sum();
+        let byte_len = events.iter().map(Events::byte_len).sum();
+        let write = |buffer: &mut Vec<u8>| {
+            let len_max = self.batch_size_max();
+            let mut batches = EventBatches::new(self.target(), buffer, len_max);
+            batches.reserve(count, byte_len);
+            for run in events {
+                run.iter().try_for_each(|event| batches.push(event))?;
+            }
+            batches.finish()
+        };
+        match count {
+            0 => Ok(()),
+            _ => self.post_batches(count, write).await,
+        }
+    }
+
+    /// The same where each batch is a datagram.
+    async fn forward_datagrams(&self, events: &[Events]) -> Result<(), InvokeError> {
         let target = self.target();
         let len_max = self.batch_size_max();
         let mut batch = BatchWriter::default();
@@ -165,6 +187,15 @@ impl Proxy {
             buffer.extend_from_slice(&message);
             Ok(())
         };
+        self.post_batches(count, write).await
+    }
+
+    /// Sends batches with so many requests together.
+    async fn post_batches(
+        &self,
+        count: usize,
+        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), InvokeError> {
         let lost = |source| LocalError::BatchLost {
             count,
             source: Box::new(source),

@@ -283,7 +283,7 @@ fn encode(
 }
 
 /// A system exception is an error, any other outcome is not.
-fn returned(outcome: Outcome) -> Result<Option<Outcome>, InvokeError> {
+pub(super) fn returned(outcome: Outcome) -> Result<Option<Outcome>, InvokeError> {
     match outcome {
         Outcome::System(exception) => Err(exception.into()),
         outcome => Ok(Some(outcome)),

@@ -17,6 +17,7 @@ pub(crate) mod batch;
 mod call;
 mod collocated;
 mod compress;
+mod forwarding;
 mod invoke;
 mod options;
 mod route;
@@ -33,6 +34,7 @@ use floe_wire::message::{Context, Target};
 use floe_wire::reference::Reference;
 
 pub use call::OperationInfo;
+pub use forwarding::Forwarding;
 pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;

@@ -293,7 +293,7 @@ fn draining_delivers_what_waits_and_takes_nothing_new() {
 #[test]
 fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
     let now = Instant::now();
-    let mut subscription = subscription(RetryCount::Limited(0));
+    let mut subscription = long_subscription();
     assert!(
         !subscription.handle_events(&event(0), now),
         "it is not parked"
@@ -308,6 +308,28 @@ fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
         !subscription.handle_events(&event(3), now),
         "it is woken already"
     );
+}
+
+#[test]
+fn a_queue_that_is_half_full_is_worth_a_delivery_however_short_it_is() {
+    let now = Instant::now();
+    let mut subscription = long_subscription();
+    assert_eq!(subscription.turn(1_000), Turn::Park);
+    assert!(!subscription.handle_events(&events(0..4), now));
+    assert_eq!(subscription.turn(1_000), Turn::Park, "just half of it");
+    assert!(subscription.handle_events(&event(4), now));
+    assert_eq!(subscription.turn(1_000), Turn::Deliver);
+}
+
+/// One in which 8 events may wait.
+fn long_subscription() -> Subscription<Numbered> {
+    let limits = QueueLimits {
+        events: 8,
+        bytes: 1_000,
+        overflow: OverflowPolicy::DropOldest,
+    };
+    let qos = qos(TWOWAY, RetryCount::Limited(0));
+    Subscription::new(&qos, limits, DISCARD_INTERVAL)
 }
 
 #[test]

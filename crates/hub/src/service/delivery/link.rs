@@ -2,7 +2,7 @@
 
 use floe::{Events, InvokeError, OperationMode, RequestFailed, SystemException};
 
-use crate::core::{Turn, encode_forward};
+use crate::core::encode_forward;
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 
@@ -13,19 +13,13 @@ const CALL_BYTES_MAX: usize = 256 * 1024;
 /// Delivers until the link ends.
 pub(super) async fn run(link: &Subscriber, registry: &Registry) {
     let mut events = Vec::new();
-    loop {
-        let turn = link.next_turn(usize::MAX, CALL_BYTES_MAX, &mut events);
-        match turn.await {
-            Turn::End => return,
-            Turn::Park => link.woken().await,
-            Turn::Deliver => {
-                // Boxed: it is 2 kB long, which an idle link need not hold.
-                let result = Box::pin(forward(link, registry, &events)).await;
-                let count = events.drain(..).map(|run| run.len()).sum();
-                link.settle(count, result);
-                tokio::task::consume_budget().await;
-            }
-        }
+    while link.wait_for_bytes(1).await {
+        let count = link.take(usize::MAX, CALL_BYTES_MAX, &mut events).await;
+        // Boxed: it is 2 kB long, which an idle link need not hold.
+        let result = Box::pin(forward(link, registry, &events)).await;
+        events.clear();
+        link.settle(count, result);
+        tokio::task::consume_budget().await;
     }
 }
 

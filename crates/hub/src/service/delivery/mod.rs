@@ -4,13 +4,13 @@
 //! - `batch.rs`: collected for a while
 //! - `twoway.rs`: a few at a time, each answered
 //! - `link.rs`: to another topic, all that is queued in one call
-//! - `in_flight.rs`: the answers that a task waits for
+//! - `unanswered.rs`: the answers that it waits for
 
 mod batch;
-mod in_flight;
 mod link;
 mod oneway;
 mod twoway;
+mod unanswered;
 
 use std::pin::Pin;
 

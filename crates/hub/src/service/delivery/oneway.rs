@@ -1,6 +1,5 @@
 //! Delivery without answers: all that is queued leaves in one write.
 
-use crate::core::Turn;
 use crate::service::subscriber::Subscriber;
 
 /// Bytes in one write: enough that the system call hardly counts, few enough that a failure loses
@@ -12,19 +11,14 @@ const WRITE_EVENTS_MAX: usize = 1024;
 /// Delivers until the subscription ends.
 pub(super) async fn run(subscriber: &Subscriber) {
     let mut events = Vec::new();
-    loop {
-        let turn = subscriber.next_turn(WRITE_EVENTS_MAX, WRITE_BYTES_MAX, &mut events);
-        match turn.await {
-            Turn::End => return,
-            Turn::Park => subscriber.woken().await,
-            Turn::Deliver => {
-                // Boxed: it is 2 kB long, which an idle subscriber need not hold.
-                let result = Box::pin(subscriber.proxy().forward_all(&events)).await;
-                let count = events.drain(..).map(|run| run.len()).sum();
-                subscriber.settle(count, result);
-                // A write that never waits must not keep other tasks from running.
-                tokio::task::consume_budget().await;
-            }
-        }
+    while subscriber.wait_for_bytes(1).await {
+        let taking = subscriber.take(WRITE_EVENTS_MAX, WRITE_BYTES_MAX, &mut events);
+        let count = taking.await;
+        // Boxed: it is 2 kB long, which an idle subscriber need not hold.
+        let result = Box::pin(subscriber.proxy().forward_all(&events)).await;
+        events.clear();
+        subscriber.settle(count, result);
+        // A write that never waits must not keep other tasks from running.
+        tokio::task::consume_budget().await;
     }
 }

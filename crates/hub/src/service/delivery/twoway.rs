@@ -1,60 +1,93 @@
 //! Delivery with answers: a few requests at a time.
 
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
 use floe::{Event, InvokeError, Outcome};
 
-use super::in_flight::InFlight;
-use crate::core::Turn;
+use super::unanswered::Unanswered;
 use crate::service::subscriber::Subscriber;
 
 /// Delivers until the subscription ends; answers that are outstanding then are waited for.
 pub(super) async fn run(subscriber: &Subscriber, outstanding_max: usize) {
-    let deliver = |event: Event| {
-        let proxy = subscriber.proxy().clone();
-        async move { proxy.forward(&event).await }
+    let mut delivering = Delivering {
+        subscriber,
+        outstanding_max,
+        unanswered: Unanswered::new(subscriber),
+        has_ended: false,
     };
-    let mut in_flight = InFlight::new();
-    let mut events = Vec::new();
-    loop {
-        // What is under way finds its connection first: events started meanwhile could overtake it.
-        let is_reconnecting = in_flight.len() > 0 && !subscriber.proxy().is_connected();
-        let room = if is_reconnecting {
-            0
-        } else {
-            outstanding_max - in_flight.len()
-        };
-        if room > 0 {
-            match subscriber.next_turn(room, usize::MAX, &mut events).await {
-                Turn::Deliver => {
-                    if let Err(error) = connect(subscriber, in_flight.len()).await {
-                        for _ in events.drain(..).flat_map(|run| 0..run.len()) {
-                            subscriber.settle(1, Err::<Option<Outcome>, _>(error.clone()));
-                        }
-                    }
-                    for run in events.drain(..) {
-                        run.each().for_each(|event| in_flight.start(deliver(event)));
-                    }
-                    // Until there is no room or nothing queued: only a parked delivery is woken.
-                    continue;
-                }
-                Turn::Park => {}
-                Turn::End => break,
-            }
+    let (mut runs, mut events) = (Vec::new(), Vec::new());
+    while poll_fn(|context| delivering.poll_events(context)).await {
+        subscriber
+            .take(delivering.room(), usize::MAX, &mut runs)
+            .await;
+        for run in runs.drain(..) {
+            events.extend(run.each());
         }
-        tokio::select! {
-            result = in_flight.next(), if in_flight.len() > 0 => subscriber.settle(1, result),
-            () = subscriber.woken(), if in_flight.len() < outstanding_max => {}
-        }
-    }
-    while in_flight.len() > 0 {
-        let result = in_flight.next().await;
-        subscriber.settle(1, result);
+        delivering.start(&mut events).await;
     }
 }
 
-/// Connects before the first of several events is sent, so that they leave in their order.
-async fn connect(subscriber: &Subscriber, in_flight: usize) -> Result<(), InvokeError> {
-    if in_flight > 0 || subscriber.proxy().is_connected() {
-        return Ok(());
+struct Delivering<'a> {
+    subscriber: &'a Subscriber,
+    outstanding_max: usize,
+    unanswered: Unanswered<'a>,
+    /// Whether there will be no more events.
+    has_ended: bool,
+}
+
+impl Delivering<'_> {
+    /// Events that may be sent now.
+    fn room(&self) -> usize {
+        self.outstanding_max.saturating_sub(self.unanswered.len())
     }
-    subscriber.proxy().connect().await
+
+    /// Takes answers, until there are events and room for them; false if there will be no more, and
+    /// all are answered.
+    fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        self.unanswered.poll(context);
+        if !self.has_ended && self.may_send() {
+            match self.subscriber.poll_bytes(context, 1) {
+                Poll::Ready(true) => return Poll::Ready(true),
+                Poll::Ready(false) => self.has_ended = true,
+                Poll::Pending => {}
+            }
+        }
+        match self.has_ended && self.unanswered.len() == 0 {
+            true => Poll::Ready(false),
+            false => Poll::Pending,
+        }
+    }
+
+    fn may_send(&self) -> bool {
+        // What is under way finds its connection first: events sent meanwhile could overtake it.
+        let is_reconnecting = self.unanswered.len() > 0 && !self.subscriber.proxy().is_connected();
+        self.room() > 0 && !is_reconnecting
+    }
+
+    /// Sends events in their order, and leaves none.
+    async fn start(&mut self, events: &mut Vec<Event>) {
+        if self.unanswered.send(events) {
+            return;
+        }
+        // Connects before the first of several is sent, so that they leave in their order.
+        if let Err(error) = self.connect().await {
+            for _ in events.drain(..) {
+                let failed: Result<Option<Outcome>, _> = Err(error.clone());
+                self.subscriber.settle(1, failed);
+            }
+        }
+        if !self.unanswered.send(events) {
+            self.unanswered.send_later(events);
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(), InvokeError> {
+        let proxy = self.subscriber.proxy();
+        if self.unanswered.len() > 0 || proxy.is_connected() {
+            return Ok(());
+        }
+        // Boxed: it is long, and seldom needed.
+        Box::pin(proxy.connect()).await
+    }
 }

@@ -14,6 +14,7 @@ use super::topic_manager::TopicManagerServant;
 use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
 use crate::core::WAITING_FACET;
 use crate::service::registry::{Object, Registry};
+use crate::service::topic::WaitingTopic;
 
 /// All objects of the hub but the finder.
 pub(super) struct Objects {
@@ -56,8 +57,12 @@ impl Objects {
 
 impl Dispatcher for Objects {
     fn event_sink(&self, current: &Current) -> Option<Arc<dyn EventSink>> {
-        match self.find(current.name()) {
-            Some(Object::Publisher(topic)) if current.facet().is_empty() => Some(topic),
+        let Some(Object::Publisher(topic)) = self.find(current.name()) else {
+            return None;
+        };
+        match current.facet() {
+            "" => Some(topic),
+            WAITING_FACET => Some(Arc::new(WaitingTopic(topic))),
             _ => None,
         }
     }

@@ -22,7 +22,9 @@ pub(super) async fn publish_waiting(
     request: Request,
     topic: Arc<Topic>,
 ) -> Result<Response, SystemException> {
-    topic.publish_waiting(&to_queue(request.event())).await;
+    if let Some(waiting) = topic.publish_waiting(&to_queue(request.event())) {
+        waiting.await;
+    }
     request.returned_nothing()
 }
 
