@@ -3,12 +3,16 @@
 //! A change runs under one lock: it is checked, committed to the store, and then shown. Look-ups
 //! never wait for it.
 //!
+//! - `registry/directory.rs`: which object has which name
 //! - `registry/links.rs`: links between topics
+//! - `registry/ending.rs`: deliveries, and how they end
 
+mod directory;
+mod ending;
 mod links;
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -16,7 +20,9 @@ use floe::{Adapter, Communicator, Identity, Proxy};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::delivery;
+use directory::Directory;
+pub(crate) use directory::Object;
+
 use super::one_line::OneLine;
 use super::past_topics::{Counts, PastTopics};
 use super::subscriber::Subscriber;
@@ -27,7 +33,7 @@ use crate::core::{
 };
 use crate::error::{ChangeError, StoreError};
 use crate::settings::HubSettings;
-use crate::store::{Change, Closed, Store, StoredRecipient, StoredSubscription, StoredTopic};
+use crate::store::{Change, Store, StoredRecipient, StoredSubscription, StoredTopic};
 
 /// The topics of a hub.
 pub(crate) struct Registry {
@@ -66,27 +72,6 @@ struct Changes {
     store: Box<dyn Store>,
     /// Dead subscribers that could not be removed: it is tried again with the next change.
     unremoved: Vec<(Arc<Topic>, Arc<Subscriber>)>,
-}
-
-#[derive(Default)]
-struct Directory {
-    topics: HashMap<String, Arc<Topic>>,
-    /// By the name of the object whose events go to one subscriber alone.
-    subscriber_publishers: HashMap<String, Arc<Subscriber>>,
-}
-
-/// An object of the hub.
-pub(crate) enum Object {
-    /// The topic manager.
-    TopicManager,
-    /// A topic.
-    Topic(Arc<Topic>),
-    /// The publisher object of a topic.
-    Publisher(Arc<Topic>),
-    /// The object that takes what links bring to a topic.
-    LinkReceiver(Arc<Topic>),
-    /// The publisher object of one subscriber.
-    SubscriberPublisher(Arc<Subscriber>),
 }
 
 impl Registry {
@@ -294,58 +279,6 @@ impl Registry {
         }
     }
 
-    /// Delivers what is queued, takes nothing more, and ends all deliveries.
-    pub(crate) async fn drain(&self) {
-        let recipients: Vec<_> = self.topics().iter().flat_map(|t| t.recipients()).collect();
-        let lost_before: Vec<_> = recipients.iter().map(|s| s.snapshot().lost()).collect();
-        let limit = self.live_settings().drain_timeout;
-        let drained = tokio::time::timeout(limit, async {
-            let within = recipients.iter().filter(|s| s.is_link_within());
-            within.for_each(|link| link.drain());
-            end(&self.links_within).await;
-            recipients.iter().for_each(|subscriber| subscriber.drain());
-            end(&self.deliveries).await;
-        });
-        if drained.await.is_err() {
-            self.abort.cancel();
-            end(&self.links_within).await;
-            end(&self.deliveries).await;
-        }
-        for (subscriber, lost_before) in recipients.iter().zip(lost_before) {
-            report_lost(subscriber, lost_before);
-        }
-    }
-
-    /// Ends all deliveries at once, and closes the store.
-    pub(crate) fn end(&self) {
-        self.abort.cancel();
-        *self.lock_changes() = Changes {
-            store: Box::new(Closed),
-            unremoved: Vec::new(),
-        };
-    }
-
-    async fn deliver(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
-        tokio::select! {
-            () = delivery::run(&subscriber, &self) => {}
-            () = self.abort.cancelled() => return,
-        }
-        // At a shutdown the subscription lives on in the store.
-        if subscriber.is_gone() {
-            self.handle_end(topic, subscriber).await;
-        }
-    }
-
-    /// The delivery of a subscriber has ended, because it failed for good or was removed.
-    async fn handle_end(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
-        self.change(move |registry| {
-            let mut changes = registry.begin_change();
-            changes.unremoved.push((topic, subscriber));
-            registry.remove_dead(&mut changes);
-        })
-        .await;
-    }
-
     /// Begins a change: there is no other while the result lives. What could not be removed
     /// earlier is removed first.
     fn begin_change(&self) -> MutexGuard<'_, Changes> {
@@ -536,44 +469,6 @@ impl Registry {
         // A change that panicked was not committed, or is committed and not shown: the next start
         // shows it.
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Directory {
-    fn find(&self, name: ObjectName<'_>) -> Option<Object> {
-        match name {
-            ObjectName::TopicManager => Some(Object::TopicManager),
-            ObjectName::Topic(name) => self.topics.get(name).cloned().map(Object::Topic),
-            ObjectName::Publisher(name) => self.topics.get(name).cloned().map(Object::Publisher),
-            ObjectName::LinkReceiver(name) => {
-                self.topics.get(name).cloned().map(Object::LinkReceiver)
-            }
-            ObjectName::SubscriberPublisher(name) => {
-                let subscriber = self.subscriber_publishers.get(name).cloned();
-                subscriber.map(Object::SubscriberPublisher)
-            }
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        ObjectName::candidates(name).any(|candidate| self.find(candidate).is_some())
-    }
-}
-
-/// Waits for tasks, of which there are no more to come.
-async fn end(tasks: &TaskTracker) {
-    tasks.close();
-    tasks.wait().await;
-}
-
-/// Says how many events a shutdown has lost: those that could not be delivered, and those that
-/// came too late.
-fn report_lost(subscriber: &Subscriber, lost_before: u64) {
-    let end = subscriber.snapshot();
-    let count = end.queued + end.outstanding + end.lost() - lost_before;
-    if count > 0 {
-        let name = subscriber.log_name();
-        tracing::warn!("lost at shutdown: {count} events for {name}");
     }
 }
 
