@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
@@ -79,6 +80,19 @@ pub(crate) async fn end(communicator: &Communicator, result: &Result<Exit, Failu
 /// If the system has no threads left.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     built(Builder::new_multi_thread())
+}
+
+/// The same with this many threads.
+///
+/// # Errors
+/// If the system has no threads left.
+pub(crate) fn runtime_of_threads(count: NonZeroUsize) -> Result<Runtime, Failure> {
+    if count.get() == 1 {
+        return runtime_of_one_thread();
+    }
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(count.get());
+    built(builder)
 }
 
 /// A runtime in which no request is handed from one thread to another.

@@ -8,6 +8,7 @@ mod metrics;
 mod reload;
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -83,6 +84,11 @@ pub(crate) struct Serve {
     #[arg(long, requires = "metrics")]
     metrics_subscribers: bool,
 
+    /// How many threads work, up to 64: one is the fastest as long as its core has time to spare;
+    /// encryption and compression may need more
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = threads)]
+    threads: NonZeroUsize,
+
     #[command(flatten)]
     offer: OfferArgument,
 }
@@ -94,7 +100,7 @@ impl Serve {
             log::set_level(level);
         }
         self.warn(&configuration);
-        peer::runtime()?.block_on(async {
+        peer::runtime_of_threads(self.threads)?.block_on(async {
             let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
@@ -221,6 +227,16 @@ impl Serve {
         tell_ready(hub, output);
     }
 }
+
+/// A number of threads, from 1 to [`THREADS_MAX`].
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let count = text.parse().ok();
+    let count = count.filter(|count: &NonZeroUsize| count.get() <= THREADS_MAX);
+    count.ok_or_else(|| format!("expected a number from 1 to {THREADS_MAX}"))
+}
+
+/// More threads than that only get into each other's way.
+const THREADS_MAX: usize = 64;
 
 async fn start(communicator: &Communicator, configuration: &Configuration) -> Result<Hub, Failure> {
     let hub = Hub::start(communicator, configuration.hub.clone()).await;
