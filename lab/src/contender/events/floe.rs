@@ -61,6 +61,9 @@ fn serve() -> Result<(), Failure> {
 const QUEUE_EVENTS: &str = "4000000000";
 const QUEUE_BYTES: &str = "1000000000000";
 
+/// Where publishers wait for room: of the hub, which the lab cannot use.
+const WAITING_FACET: &str = "floe.wait";
+
 fn topic(communicator: &Communicator, manager: &str) -> Result<TopicProxy, Failure> {
     let manager: TopicManagerProxy = communicator.proxy(manager)?;
     let topic = manager.create_or_retrieve(TOPIC).wait()?;
@@ -71,6 +74,8 @@ fn publish(case: Case, effort: Effort, address: &str, index: usize) -> Result<()
     let communicator = Communicator::new();
     let publisher = topic(&communicator, address)?.get_publisher().wait()?;
     let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
+    // Subscribers ask that publishers wait rather than that events are lost; so do these.
+    let publisher = publisher.ice_facet(WAITING_FACET);
     let twoway = TickerProxy::from_proxy(publisher);
     let batch = twoway.ice_batch_oneway();
     publish_all(case, effort, index, |numbers| {
