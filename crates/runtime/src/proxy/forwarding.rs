@@ -48,7 +48,7 @@ impl Future for Forwarding {
     type Output = Result<Option<Outcome>, InvokeError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let reply = ready!(Pin::new(&mut self.reply).poll(context))?;
+        let reply = ready!(Pin::new(&mut self.reply).poll(context)).map_err(|failure| *failure)?;
         let outcome = reply.into_outcome().map_err(InvokeError::BadReply)?;
         Poll::Ready(returned(outcome))
     }

@@ -217,7 +217,8 @@ mod tests {
             request(0, "a", b""),
         ];
         let mut input = BytesMut::from(&messages.concat()[..]);
-        let mut run = IncomingRun::split(&mut input, SIZE_MAX).expect("there are six");
+        let mut run = IncomingRun::split(&mut input, SIZE_MAX, &mut KnownHead::default())
+            .expect("there are six");
         assert!(run.next_alike().is_none(), "as which?");
         let mut one_by_one = run.clone();
         let mut alike = Vec::new();
