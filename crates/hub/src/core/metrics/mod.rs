@@ -52,6 +52,7 @@ struct Known<T> {
 #[derive(Debug, Default)]
 struct Group {
     total: u64,
+    current: u64,
     /// Of those that are gone.
     counts: [u64; 2],
     lifetime: Duration,
@@ -130,6 +131,7 @@ impl<T: Thing> Map<T> {
         let id = self.group_by.id(&thing);
         let group = self.groups.entry(id.clone()).or_default();
         group.total += 1;
+        group.current += 1;
         group.emptied = None;
         let known = Known {
             group: id,
@@ -144,13 +146,13 @@ impl<T: Thing> Map<T> {
         let Some(known) = self.known.remove(&number) else {
             return;
         };
-        let is_last = !self.known.values().any(|other| other.group == known.group);
         let Some(group) = self.groups.get_mut(&known.group) else {
             return;
         };
         add(&mut group.counts, known.counts());
         group.lifetime += now.saturating_duration_since(known.since);
-        if is_last {
+        group.current -= 1;
+        if group.current == 0 {
             self.emptied += 1;
             group.emptied = Some(self.emptied);
         }
@@ -173,6 +175,7 @@ impl<T: Thing> Map<T> {
             let row = Row {
                 id: id.clone(),
                 total: group.total,
+                current: group.current,
                 lifetime: group.lifetime,
                 counts: group.counts,
                 ..Row::default()
@@ -181,7 +184,6 @@ impl<T: Thing> Map<T> {
         }
         for known in self.known.values() {
             if let Some(row) = rows.get_mut(known.group.as_str()) {
-                row.current += 1;
                 add(&mut row.counts, known.counts());
                 add(&mut row.amounts, known.thing.amounts());
             }
