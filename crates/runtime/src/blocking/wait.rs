@@ -41,7 +41,7 @@ fn wait<F: Future>(mut future: Pin<&mut F>) -> F::Output {
         let (polled, due) = with_due(waker, || future.as_mut().poll(&mut context));
         match polled {
             Poll::Ready(output) => return output,
-            Poll::Pending => sleep(sleeper, due.unwrap_or_default()),
+            Poll::Pending => sleep(sleeper, due),
         }
     }
 }
@@ -78,8 +78,11 @@ fn sleep(sleeper: &Arc<Sleeper>, due: Due) {
 const OWN_COUNT: usize = 2;
 
 /// What a pending future waits for.
-#[derive(Default)]
 struct Due {
+    /// How many waits of this thread this one is within, itself included.
+    depth: usize,
+    /// Identifies the waker that the thread was called with.
+    waker: usize,
     /// The connection whose replies it waits for.
     connection: Option<Arc<Connection>>,
     /// Replies of it that wake this thread directly.
@@ -89,71 +92,76 @@ struct Due {
     deadline: Option<Instant>,
 }
 
+impl Due {
+    const NONE: Self = Self {
+        depth: 0,
+        waker: 0,
+        connection: None,
+        reply_count: 0,
+        is_mixed: false,
+        deadline: None,
+    };
+}
+
+impl Default for Due {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 thread_local! {
-    /// How many waits of this thread, one within another, are polling right now.
-    static DEPTH: Cell<usize> = const { Cell::new(0) };
-    /// Identifies the waker that the innermost polls with.
-    static WAKER: Cell<usize> = const { Cell::new(0) };
-    /// Whether something is due of the innermost: for what is ready at once nothing else is touched.
-    static IS_DUE: Cell<bool> = const { Cell::new(false) };
-    static DUE: RefCell<Due> = RefCell::default();
+    /// What the innermost wait that polls has collected; without one, its depth is 0.
+    static DUE: RefCell<Due> = const { RefCell::new(Due::NONE) };
     static SPARE: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs a poll, and tells what it left due, if anything.
-fn with_due<T>(waker: &Waker, poll: impl FnOnce() -> T) -> (T, Option<Due>) {
-    /// Puts back what an outer wait has collected, also when the poll panics.
-    struct Restore {
-        waker: usize,
-        due: Option<Due>,
-    }
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            DEPTH.set(DEPTH.get() - 1);
-            WAKER.set(self.waker);
-            // Something is left of the poll only if it panicked.
-            take_due();
-            if let Some(due) = self.due.take() {
-                IS_DUE.set(true);
-                DUE.set(due);
-            }
+/// Runs a poll, and tells what it left due.
+fn with_due<T>(waker: &Waker, poll: impl FnOnce() -> T) -> (T, Due) {
+    /// What an outer wait has collected; it is put back also when the poll panics.
+    struct Outer(Option<Due>);
+    impl Outer {
+        /// Puts it back; what was collected in its place.
+        fn put_back(&mut self) -> Due {
+            self.0
+                .take()
+                .map(|due| DUE.replace(due))
+                .unwrap_or_default()
         }
     }
-    let _outer = Restore {
-        due: take_due(),
-        waker: WAKER.replace(waker.data() as usize),
-    };
-    DEPTH.set(DEPTH.get() + 1);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            self.put_back();
+        }
+    }
+    let mut outer = Outer(Some(DUE.with_borrow_mut(|due| {
+        let inner = Due {
+            depth: due.depth + 1,
+            waker: waker.data() as usize,
+            ..Due::default()
+        };
+        std::mem::replace(due, inner)
+    })));
     let output = poll();
-    (output, take_due())
-}
-
-fn take_due() -> Option<Due> {
-    IS_DUE.replace(false).then(|| DUE.take())
-}
-
-/// Changes what is due of the innermost wait; `None` if the thread waits for nothing.
-fn change_due<T>(change: impl FnOnce(&mut Due) -> T) -> Option<T> {
-    (DEPTH.get() > 0).then(|| {
-        IS_DUE.set(true);
-        DUE.with_borrow_mut(change)
-    })
+    (output, outer.put_back())
 }
 
 /// How many waits of this thread, one within another, are polling right now.
 pub(crate) fn wait_depth() -> usize {
-    DEPTH.get()
+    DUE.with_borrow(|due| due.depth)
 }
 
 /// Whether a future is polled directly by a thread that waits for it.
 pub(crate) fn is_waiting(waker: &Waker) -> bool {
-    DEPTH.get() > 0 && WAKER.get() == waker.data() as usize
+    DUE.with_borrow(|due| due.depth > 0 && due.waker == waker.data() as usize)
 }
 
 /// A future waits for a reply; whether a thread waits for it that will see to the reading.
 pub(crate) fn wait_for_reply(connection: &Arc<Connection>, waker: &Waker) -> bool {
-    let is_direct = is_waiting(waker);
-    let is_same = change_due(|due| {
+    DUE.with_borrow_mut(|due| {
+        if due.depth == 0 {
+            return false;
+        }
+        let is_direct = due.waker == waker.data() as usize;
         let is_same = match &due.connection {
             Some(known) => Arc::ptr_eq(known, connection),
             None => {
@@ -164,15 +172,16 @@ pub(crate) fn wait_for_reply(connection: &Arc<Connection>, waker: &Waker) -> boo
         due.reply_count += usize::from(is_direct && is_same);
         due.is_mixed |= !is_direct || !is_same;
         is_same
-    });
-    is_same.unwrap_or(false)
+    })
 }
 
 /// A future that is polled directly wants to be polled again at this time.
 pub(crate) fn wait_until(deadline: Instant) {
-    change_due(|due| {
-        let earliest = due.deadline.map_or(deadline, |known| known.min(deadline));
-        due.deadline = Some(earliest);
+    DUE.with_borrow_mut(|due| {
+        if due.depth > 0 {
+            let earliest = due.deadline.map_or(deadline, |known| known.min(deadline));
+            due.deadline = Some(earliest);
+        }
     });
 }
 
