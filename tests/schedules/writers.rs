@@ -1,6 +1,7 @@
 //! Senders that share one output: whoever has appended something writes it, unless somebody is
 //! writing already.
 
+use bytes::Buf;
 use shuttle::rand::{Rng, thread_rng};
 
 use crate::output::{Batch, Output};
@@ -36,7 +37,7 @@ impl Connection {
         let start = shared.output.end();
         shared.appended.push((start, sender, number));
         let message = [sender, number, sender, number];
-        shared.output.pending().extend_from_slice(&message);
+        shared.output.bytes().extend_from_slice(&message);
         let batch = shared.output.take();
         drop(shared);
         if let Some(batch) = batch {
@@ -47,11 +48,9 @@ impl Connection {
     /// Source: `write` in `crates/runtime/src/connection/writing.rs`.
     fn write(&self, mut batch: Batch) {
         loop {
-            let count = thread_rng().gen_range(1..=batch.rest().len());
-            self.transport
-                .lock()
-                .unwrap()
-                .extend(&batch.rest()[..count]);
+            let chunk = batch.rest().chunk();
+            let count = thread_rng().gen_range(1..=chunk.len());
+            self.transport.lock().unwrap().extend(&chunk[..count]);
             let is_done = batch.advance(count);
             let mut shared = self.shared.lock().unwrap();
             shared.output.progress(count);

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use floe_wire::encoding::{
-    DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionFormat,
+    Buffer, DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionFormat,
 };
 use floe_wire::message::{
     Context, IncomingRequest, OperationMode, Outcome, RequestFailed, RequestId, SystemException,
@@ -115,7 +115,7 @@ pub struct Response {
 pub(crate) struct Parts {
     pub(crate) current: Current,
     /// Where the reply is encoded.
-    pub(crate) buffer: Vec<u8>,
+    pub(crate) buffer: Buffer,
     /// Who answered.
     pub(crate) servant: Option<Arc<dyn Dispatcher>>,
 }
@@ -218,7 +218,7 @@ impl Parts {
     pub(crate) fn new(request: IncomingRequest, origin: Arc<Origin>) -> Box<Self> {
         Box::new(Self {
             current: Current { request, origin },
-            buffer: Vec::new(),
+            buffer: Buffer::default(),
             servant: None,
         })
     }
@@ -406,7 +406,7 @@ impl Request {
 
     fn write(
         mut self,
-        write: impl FnOnce(&mut Vec<u8>, RequestId) -> Result<(), floe_wire::EncodeError>,
+        write: impl FnOnce(&mut Buffer, RequestId) -> Result<(), floe_wire::EncodeError>,
     ) -> Result<Response, SystemException> {
         let Parts {
             current, buffer, ..
@@ -437,7 +437,7 @@ impl Request {
 impl Response {
     /// Whether the servant threw a user exception. Of a oneway request nothing is known.
     pub fn is_user_exception(&self) -> bool {
-        reply::is_user_exception(&self.parts.buffer)
+        reply::is_user_exception(self.parts.buffer.bytes())
     }
 
     /// The same, with the servant that gave it: generated dispatchers hand themselves back, so that

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use floe_wire::compression::{Compression, Compressor, StreamCompressor};
 use floe_wire::connection::NotActive;
+use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, RequestId};
 use floe_wire::reference::Endpoint;
 
@@ -33,7 +34,8 @@ impl Connection {
 
     /// Appends messages that `compressor` has compressed to the output, of which `buffer` is the
     /// end. With a stream they are compressed only now: what leaves first must be in it first.
-    pub(crate) fn append(&self, compressor: &Compressor, buffer: &mut Vec<u8>, messages: &[u8]) {
+    pub(crate) fn append(&self, compressor: &Compressor, buffer: &mut Buffer, messages: &[u8]) {
+        let buffer = buffer.bytes_mut();
         let start = buffer.len();
         buffer.extend_from_slice(messages);
         if compressor.compression == Compression::ZstdStream {
@@ -42,7 +44,7 @@ impl Connection {
     }
 
     /// Compresses the reply to a request if its caller takes that.
-    pub(super) fn compress_reply(&self, request: &IncomingRequest, reply: &mut Vec<u8>) {
+    pub(super) fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
         let Some(compression) = request.reply_compression() else {
             return;
         };
@@ -51,7 +53,7 @@ impl Connection {
             level: self.settings.compression_level,
             len_min: self.settings.compress_len_min,
         };
-        compressor.compress(reply, 0);
+        compressor.compress(reply.join(), 0);
         if compression == Compression::ZstdStream {
             self.compressing.is_wanted.store(true, Ordering::Relaxed);
         }
@@ -59,10 +61,10 @@ impl Connection {
 
     /// Compresses those of the replies that are to be in the stream, just before they get into the
     /// output.
-    pub(super) fn compress_stream(&self, replies: &mut Vec<u8>) {
+    pub(super) fn compress_stream(&self, replies: &mut Buffer) {
         if self.compressing.is_wanted.load(Ordering::Relaxed) {
             let len_min = self.settings.compress_len_min;
-            self.stream().compress(replies, 0, len_min);
+            self.stream().compress(replies.join(), 0, len_min);
         }
     }
 

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use floe_wire::encoding::Buffer;
 use floe_wire::message::{
     AlikeEvent, IncomingBatch, IncomingRequest, IncomingRun, Next, RequestFailed, SystemException,
 };
@@ -27,13 +28,13 @@ use crate::communicator::Communicator;
 const REPLIES_MAX: usize = 64 * 1024;
 thread_local! {
     /// What dispatching needs, of connections that wait.
-    static SPARE: Spare<(Vec<u8>, Vec<u8>, DispatchPlace)> = const { Spare::new(Vec::new()) };
+    static SPARE: Spare<(Buffer, Buffer, DispatchPlace)> = const { Spare::new(Vec::new()) };
 }
 
 /// The dispatching of one connection.
 pub(super) struct Dispatching {
     connection: Arc<Connection>,
-    replies: Vec<u8>,
+    replies: Buffer,
     reply_count: usize,
     /// What the next request is made of: it came back with the last response.
     spare: Option<Box<Parts>>,
@@ -95,7 +96,7 @@ impl Dispatching {
         Self {
             budget: Budget::of(&connection),
             connection,
-            replies: Vec::new(),
+            replies: Buffer::default(),
             reply_count: 0,
             spare: None,
             is_equipped: false,
@@ -363,7 +364,7 @@ impl Dispatching {
         if self.collecting.is_empty() {
             return;
         }
-        match self.collecting.hand_over(&mut self.replies) {
+        match self.collecting.hand_over(self.replies.bytes_mut()) {
             HandedOver::Replies(0) => {}
             HandedOver::Replies(count) => {
                 self.reply_count += count;
@@ -452,7 +453,7 @@ impl Dispatching {
         }
     }
 
-    fn append_reply(&mut self, reply: &mut Vec<u8>) {
+    fn append_reply(&mut self, reply: &mut Buffer) {
         self.reply_count += 1;
         if self.replies.is_empty() {
             std::mem::swap(&mut self.replies, reply);

@@ -249,14 +249,14 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
 /// Waits for what comes; only for a while with the buffer of a long message.
 #[cfg(unix)]
 fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
-    if reading.has_long() {
-        let read = socket.receive_until(reading.room(), Instant::now() + KEPT_TIME);
-        if !matches!(&read, Err(error) if is_transient(error)) {
-            return read;
-        }
+    let has_long = reading.has_long();
+    // A limit stays while long messages come one after another, since to change it is a system call.
+    let limit = (has_long || reading.is_in_long()).then_some(KEPT_TIME);
+    let read = socket.receive_within(reading.room(), limit);
+    if has_long && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
         reading.drop_long();
     }
-    socket.receive(reading.room())
+    read
 }
 
 /// How long a thread that waits keeps the buffer of a long message.

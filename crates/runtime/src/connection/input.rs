@@ -10,6 +10,8 @@ use super::spare::{self, Spare};
 /// Read bytes and the room behind them are neighbours in one allocation, of which messages are cut
 /// off at the front without a copy. The room is initialised once and not for each read. A long
 /// message is read into a buffer of its own, which serves again when nobody holds the message.
+/// After a long message the next read goes there at once, as far as that one went: long messages come
+/// one after another, and are mostly alike.
 /// While nothing is expected, the thread keeps the room, and one long buffer, for whoever reads next.
 #[derive(Debug, Default)]
 pub(super) struct Input {
@@ -22,6 +24,10 @@ pub(super) struct Input {
     long: Option<Long>,
     /// The buffer of the last long message; empty if it is not worth keeping.
     kept: Bytes,
+    /// A buffer of which nothing is used yet, while the next message is expected to be long.
+    ahead: Option<BytesMut>,
+    /// Length of that message: that of the last one, if it was long, else 0.
+    expected: usize,
 }
 
 /// A message on its way into its buffer.
@@ -85,6 +91,12 @@ impl Input {
     /// arrives. One with some room left is used as it is, for a new one would have to be allocated as
     /// long as anybody holds a part of the old one.
     pub(super) fn room(&mut self, size_max: usize) -> &mut [u8] {
+        if self.long.is_none() && self.bytes.is_empty() && self.look_ahead() {
+            return self
+                .ahead
+                .as_mut()
+                .map_or(&mut [], |ahead| &mut ahead[..self.expected]);
+        }
         if self.long.is_none() {
             let header = self.bytes.first_chunk::<HEADER_LEN>();
             // A bad one ends the connection as soon as it is split off.
@@ -101,10 +113,13 @@ impl Input {
     }
 
     /// Takes `count` bytes of the room as read.
-    pub(super) fn filled(&mut self, count: usize) {
+    pub(super) fn filled(&mut self, count: usize, size_max: usize) {
         if let Some(long) = &mut self.long {
             long.filled += count;
             return;
+        }
+        if let Some(ahead) = self.ahead.take() {
+            return self.filled_ahead(ahead, count, size_max);
         }
         let read_len = self.read_len.max(READ_LEN_MIN);
         self.is_full = count == self.room.len();
@@ -114,6 +129,44 @@ impl Input {
         let read = self.room.split_to(count);
         // They are neighbours, so this copies nothing.
         self.bytes.unsplit(read);
+    }
+
+    /// Whether the next read goes into the buffer of the last long message: if it is to be expected, and
+    /// nobody holds that.
+    fn look_ahead(&mut self) -> bool {
+        if self.expected > 0 && self.ahead.is_none() {
+            let kept = self.take_kept();
+            match kept.try_into_mut() {
+                Ok(kept) if kept.len() >= self.expected => self.ahead = Some(kept),
+                Ok(kept) => self.kept = kept.freeze(),
+                Err(kept) => self.kept = kept,
+            }
+        }
+        self.ahead.is_some()
+    }
+
+    /// Bytes were read into the buffer of the last long message: they are the next one, or, if it is not
+    /// long or there is more behind it, go to where such are read.
+    fn filled_ahead(&mut self, buffer: BytesMut, count: usize, size_max: usize) {
+        let header = buffer[..count].first_chunk::<HEADER_LEN>();
+        match header.and_then(|header| Header::decode(header, size_max).ok()) {
+            Some(header) if header.size >= LONG_MIN.max(count) => {
+                self.long = Some(Long {
+                    header,
+                    buffer,
+                    filled: count,
+                });
+            }
+            _ => {
+                self.expected = 0;
+                if self.room.len() < count {
+                    self.make_room(count);
+                }
+                self.room[..count].copy_from_slice(&buffer[..count]);
+                self.kept = buffer.freeze();
+                self.filled(count, size_max);
+            }
+        }
     }
 
     fn make_room_for(&mut self, missing: usize) {
@@ -142,6 +195,9 @@ impl Input {
 
     /// Gives a long buffer away.
     pub(super) fn rest_long(&mut self) {
+        if let Some(ahead) = self.ahead.take() {
+            self.kept = ahead.freeze();
+        }
         if self.has_long() {
             spare::put_back_last(&LONG, std::mem::take(&mut self.kept));
         }
@@ -149,12 +205,19 @@ impl Input {
 
     /// Whether it keeps a long buffer.
     pub(super) fn has_long(&self) -> bool {
-        !self.kept.is_empty()
+        !self.kept.is_empty() || self.ahead.is_some()
+    }
+
+    /// Whether a long message is on its way.
+    #[cfg(unix)]
+    pub(super) fn is_in_long(&self) -> bool {
+        self.long.is_some()
     }
 
     /// Keeps no long buffer, and lets this thread keep none: nothing has come for a while.
     pub(super) fn drop_long(&mut self) {
         self.kept = Bytes::new();
+        self.ahead = None;
         spare::take(&LONG);
     }
 
@@ -187,10 +250,7 @@ impl Input {
 
     /// The buffer of the last long message, here or on this thread, if nobody holds it and it is not far too long.
     fn kept_for(&mut self, size: usize) -> BytesMut {
-        let kept = match self.has_long() {
-            true => std::mem::take(&mut self.kept),
-            false => spare::take(&LONG).unwrap_or_default(),
-        };
+        let kept = self.take_kept();
         if kept.len() / 4 > size {
             return BytesMut::new();
         }
@@ -199,10 +259,19 @@ impl Input {
             .unwrap_or_else(|held| BytesMut::zeroed(held.len().min(size)))
     }
 
+    fn take_kept(&mut self) -> Bytes {
+        match self.kept.is_empty() {
+            false => std::mem::take(&mut self.kept),
+            true => spare::take(&LONG).unwrap_or_default(),
+        }
+    }
+
     fn finish(&mut self, long: Long) -> Message {
         let buffer = long.buffer.freeze();
         let bytes = buffer.slice(..long.header.size);
-        if buffer.len() <= KEPT_MAX {
+        self.expected = 0;
+        if buffer.len() <= KEPT_MAX && buffer.len() / 4 <= long.header.size {
+            self.expected = long.header.size;
             self.kept = buffer;
         }
         Message {
@@ -232,7 +301,7 @@ mod tests {
     fn read(input: &mut Input, bytes: &[u8]) {
         let room = input.room(SIZE_MAX);
         room[..bytes.len()].copy_from_slice(bytes);
-        input.filled(bytes.len());
+        input.filled(bytes.len(), SIZE_MAX);
     }
 
     /// A message of this many bytes, all but its header being `fill`.
@@ -322,7 +391,7 @@ mod tests {
         let mut input = Input::default();
         for _ in 0..20 {
             let len = input.room(SIZE_MAX).len();
-            input.filled(len);
+            input.filled(len, SIZE_MAX);
             input.bytes.clear();
         }
         assert_eq!(input.room(SIZE_MAX).len(), READ_LEN_MAX);
@@ -353,7 +422,11 @@ mod tests {
         let mut input = Input::default();
         read_all(&mut input, &message(900_000, 1));
         let start = next(&mut input).unwrap().bytes.as_ptr();
-        assert_eq!(read_all(&mut input, &message(800_000, 2)), 2);
+        assert_eq!(
+            read_all(&mut input, &message(800_000, 2)),
+            1,
+            "it is expected"
+        );
         let held = next(&mut input).unwrap();
         assert_eq!(held.bytes.as_ptr(), start);
         read_all(&mut input, &message(800_000, 3));
@@ -392,6 +465,61 @@ mod tests {
         next(&mut input).unwrap();
         read_all(&mut input, &message(100_000, 1));
         next(&mut input).unwrap();
+        assert_eq!(input.kept.len(), 0);
+        read_all(&mut input, &message(100_000, 1));
+        next(&mut input).unwrap();
         assert_eq!(input.kept.len(), 100_000);
+    }
+
+    /// Reads bytes in as many pieces as there are; the messages in them.
+    fn messages(input: &mut Input, pieces: &[&[u8]]) -> Vec<Bytes> {
+        let mut messages = Vec::new();
+        for piece in pieces {
+            let mut rest = *piece;
+            while !rest.is_empty() {
+                let count = input.room(SIZE_MAX).len().min(rest.len());
+                read(input, &rest[..count]);
+                rest = &rest[count..];
+                while let Some(message) = next(input) {
+                    messages.push(message.bytes);
+                }
+            }
+        }
+        messages
+    }
+
+    #[test]
+    fn what_follows_a_long_message_may_be_anything() {
+        let [long, longer] = [message(100_000, 1), message(200_000, 2)];
+        let [shorter, short] = [message(40_000, 3), message(20, 4)];
+        for next in [&long, &longer, &shorter, &short] {
+            for last in [&long, &longer, &shorter, &short] {
+                let all = [&long[..], next, last, &long, &short].concat();
+                let expected = [&long, next, last, &long, &short].map(|it| Bytes::from(it.clone()));
+                for step in [5, 13, 14, 19, 50_000, 150_000, all.len()] {
+                    let mut input = Input::default();
+                    let pieces: Vec<_> = all.chunks(step).collect();
+                    assert_eq!(messages(&mut input, &pieces), expected, "by {step}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_held_is_not_read_over() {
+        let mut input = Input::default();
+        let held = messages(&mut input, &[&message(100_000, 1)]);
+        let others = messages(&mut input, &[&message(100_000, 2), &message(100_000, 3)]);
+        assert_eq!(held, [message(100_000, 1)]);
+        assert_eq!(others, [message(100_000, 2), message(100_000, 3)]);
+    }
+
+    #[test]
+    fn a_bad_header_in_the_place_of_a_long_message_is_seen() {
+        let mut input = Input::default();
+        messages(&mut input, &[&message(100_000, 1)]);
+        read(&mut input, &message(SIZE_MAX + 1, 2)[..50_000]);
+        assert!(input.split(SIZE_MAX).is_err());
+        messages(&mut input, &[]);
     }
 }

@@ -176,7 +176,7 @@ impl Connection {
             }
         };
         let mut output = Output::default();
-        let machine = Machine::new(role, output.pending());
+        let machine = Machine::new(role, output.bytes());
         let shared = Shared {
             machine,
             output,
@@ -295,7 +295,7 @@ impl Connection {
                 return false;
             }
             self.is_active.store(false, Ordering::Relaxed);
-            machine.close(output.pending());
+            machine.close(output.bytes());
         }
         self.flush();
         // What the peer still owes, and its end of the stream, are waited for.

@@ -1,5 +1,8 @@
 //! Bytes that wait to be written, and whose turn it is to write them.
 
+use bytes::Buf;
+use floe_wire::encoding::Buffer;
+
 /// The output of a connection: a buffer that grows while another one is being written.
 ///
 /// ```text
@@ -7,13 +10,13 @@
 ///                writing --put_back, more pending--> writing
 /// ```
 ///
-/// Positions count all bytes that were ever appended. What stands before [`Output::taken`] may have
+/// Positions count all bytes that were ever appended, those that others share included. What stands before [`Output::taken`] may have
 /// reached the peer, what stands before [`Output::written`] is with the transport.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    pending: Vec<u8>,
+    pending: Buffer,
     /// An empty buffer, kept for its allocation.
-    spare: Vec<u8>,
+    spare: Buffer,
     is_writing: bool,
     /// Position up to which bytes have been given to a writer.
     taken: u64,
@@ -27,8 +30,7 @@ pub(super) struct Output {
 /// Bytes that are being written.
 #[derive(Debug)]
 pub(super) struct Batch {
-    bytes: Vec<u8>,
-    written: usize,
+    buffer: Buffer,
 }
 
 impl Output {
@@ -39,8 +41,13 @@ impl Output {
     const SPARE_MAX_USED: usize = 16 * 1024 * 1024;
 
     /// The buffer to append whole messages to.
-    pub(super) fn pending(&mut self) -> &mut Vec<u8> {
+    pub(super) fn pending(&mut self) -> &mut Buffer {
         &mut self.pending
+    }
+
+    /// The bytes of it, to append messages that are short.
+    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+        self.pending.bytes_mut()
     }
 
     /// Bytes that nobody writes yet.
@@ -49,7 +56,7 @@ impl Output {
     }
 
     /// Appends replies, without a copy if nothing is pending; `replies` is left empty.
-    pub(super) fn append_replies(&mut self, replies: &mut Vec<u8>) {
+    pub(super) fn append_replies(&mut self, replies: &mut Buffer) {
         self.pending_replies += replies.len();
         if self.pending.is_empty() {
             std::mem::swap(&mut self.pending, replies);
@@ -101,7 +108,7 @@ impl Output {
     /// Ends the writing of a batch whose bytes were all counted; gives the next one if more has come.
     pub(super) fn put_back(&mut self, batch: Batch) -> Option<Batch> {
         self.batch_replies = 0;
-        self.keep(batch.bytes);
+        self.keep(batch.buffer);
         if self.pending.is_empty() {
             self.is_writing = false;
             return None;
@@ -111,9 +118,10 @@ impl Output {
 
     /// Keeps a buffer whose bytes were written, if it is worth it. The one that was used last is used
     /// next: it is in the processor's cache.
-    fn keep(&mut self, mut buffer: Vec<u8>) {
-        let capacity = buffer.capacity();
-        let is_well_used = capacity <= Self::SPARE_MAX_USED && buffer.len() >= capacity / 4;
+    fn keep(&mut self, mut buffer: Buffer) {
+        let bytes = buffer.bytes_mut();
+        let capacity = bytes.capacity();
+        let is_well_used = capacity <= Self::SPARE_MAX_USED && bytes.len() >= capacity / 4;
         if capacity > Self::SPARE_MAX && !is_well_used {
             return;
         }
@@ -134,59 +142,59 @@ impl Output {
     /// Keeps no buffers: nothing was written for a while.
     pub(super) fn rest(&mut self) {
         if self.pending.is_empty() {
-            self.pending = Vec::new();
+            self.pending = Buffer::default();
         }
-        self.spare = Vec::new();
+        self.spare = Buffer::default();
     }
 
     fn next_batch(&mut self) -> Batch {
         let spare = std::mem::take(&mut self.spare);
-        let bytes = std::mem::replace(&mut self.pending, spare);
-        self.taken += bytes.len() as u64;
+        let buffer = std::mem::replace(&mut self.pending, spare);
+        self.taken += buffer.len() as u64;
         self.batch_replies = std::mem::take(&mut self.pending_replies);
-        Batch { bytes, written: 0 }
+        Batch { buffer }
     }
 }
 
 impl Batch {
     /// What is still to be written.
-    pub(super) fn rest(&self) -> &[u8] {
-        &self.bytes[self.written..]
+    pub(super) fn rest(&self) -> &Buffer {
+        &self.buffer
     }
 
-    /// Counts bytes as written; whether all are.
+    /// Counts bytes as written, and lets go of those that others share; whether all are.
     pub(super) fn advance(&mut self, count: usize) -> bool {
-        self.written += count;
-        self.written >= self.bytes.len()
+        self.buffer.advance(count);
+        self.buffer.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Output;
+    use super::*;
 
     #[test]
     fn what_comes_while_one_batch_is_written_goes_into_the_next() {
         let mut output = Output::default();
-        output.pending().extend(b"one");
+        output.bytes().extend(b"one");
         let mut batch = output.take().expect("something is pending");
-        output.pending().extend(b"two");
+        output.bytes().extend(b"two");
         assert!(output.take().is_none(), "one writer at a time");
         assert_eq!((output.len(), output.taken(), output.end()), (6, 3, 6));
 
         assert!(!batch.advance(2));
         output.progress(2);
-        assert_eq!((batch.rest(), output.len()), (&b"e"[..], 4));
+        assert_eq!((batch.rest().chunk(), output.len()), (&b"e"[..], 4));
         assert!(batch.advance(1));
         output.progress(1);
         let batch = output.put_back(batch).expect("more has come");
-        assert_eq!((batch.rest(), output.written()), (&b"two"[..], 3));
+        assert_eq!((batch.rest().chunk(), output.written()), (&b"two"[..], 3));
     }
 
     #[test]
     fn an_output_that_is_written_is_idle() {
         let mut output = Output::default();
-        output.pending().extend(b"one");
+        output.bytes().extend(b"one");
         let batch = output.take().expect("something is pending");
         output.progress(3);
         assert!(output.put_back(batch).is_none());
@@ -196,11 +204,15 @@ mod tests {
 
     /// Writes so many bytes; the buffers that are kept afterwards, in bytes.
     fn kept_after(output: &mut Output, len: usize) -> usize {
-        output.pending().resize(len, 0);
+        output.bytes().resize(len, 0);
         let batch = output.take().expect("something is pending");
         output.progress(len);
         assert!(output.put_back(batch).is_none());
-        output.pending.capacity() + output.spare.capacity()
+        kept(output)
+    }
+
+    fn kept(output: &mut Output) -> usize {
+        output.bytes().capacity() + output.spare.bytes_mut().capacity()
     }
 
     #[test]
@@ -217,24 +229,31 @@ mod tests {
     fn one_that_rests_keeps_what_is_pending_and_nothing_else() {
         let mut output = Output::default();
         assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
-        output.pending().extend(b"message");
+        output.bytes().extend(b"message");
         output.rest();
-        assert_eq!(output.take().expect("it is pending").rest(), b"message");
+        let batch = output.take().expect("it is pending");
+        assert_eq!(batch.rest().chunk(), b"message");
 
         let mut output = Output::default();
         kept_after(&mut output, 60_000);
         output.rest();
-        assert_eq!(output.pending.capacity() + output.spare.capacity(), 0);
+        assert_eq!(kept(&mut output), 0);
+    }
+
+    fn replies(bytes: &[u8]) -> Buffer {
+        let mut replies = Buffer::default();
+        replies.bytes_mut().extend(bytes);
+        replies
     }
 
     #[test]
     fn replies_are_counted_until_they_are_written() {
         let mut output = Output::default();
-        output.pending().extend(b"request");
-        output.append_replies(&mut b"reply".to_vec());
+        output.bytes().extend(b"request");
+        output.append_replies(&mut replies(b"reply"));
         assert_eq!(output.replies_len(), 5);
         let batch = output.take().expect("something is pending");
-        output.append_replies(&mut b"more".to_vec());
+        output.append_replies(&mut replies(b"more"));
         assert_eq!(output.replies_len(), 9);
         output.progress(12);
         output.put_back(batch).expect("more has come");
@@ -244,10 +263,10 @@ mod tests {
     #[test]
     fn what_was_never_taken_surely_stayed_here() {
         let mut output = Output::default();
-        output.pending().extend(b"left");
+        output.bytes().extend(b"left");
         let _batch = output.take();
         let start = output.end();
-        output.pending().extend(b"stayed");
+        output.bytes().extend(b"stayed");
         assert_eq!(output.clear(), 6);
         assert!(start >= output.taken());
     }

@@ -178,7 +178,7 @@ impl Connection {
             }
             shared
                 .output
-                .pending()
+                .bytes()
                 .extend_from_slice(&VALIDATE_CONNECTION);
         }
         self.flush();

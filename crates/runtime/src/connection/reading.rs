@@ -121,6 +121,12 @@ impl Reading {
         self.input.has_long()
     }
 
+    /// Whether it reads a long message.
+    #[cfg(unix)]
+    pub(super) fn is_in_long(&self) -> bool {
+        self.input.is_in_long()
+    }
+
     /// Keeps no such buffer any longer.
     #[cfg(unix)]
     pub(super) fn drop_long(&mut self) {
@@ -133,7 +139,7 @@ impl Reading {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
                 self.connection.pulse.mark_handling();
-                self.input.filled(count);
+                self.input.filled(count, self.connection.settings.message_size_max);
                 let end = match self.take_messages() {
                     // To a client that is nearly always all: replies, and they are given.
                     Ok(false) => None,
@@ -227,7 +233,7 @@ impl Reading {
                 machine, output, ..
             } = &mut *shared;
             let input = self.input.bytes();
-            if let Some(reply) = machine.take_reply(input, limit, output.pending()) {
+            if let Some(reply) = machine.take_reply(input, limit, output.bytes()) {
                 kit.replies.push(reply);
                 continue;
             }
@@ -248,7 +254,7 @@ impl Reading {
             let Shared {
                 machine, output, ..
             } = &mut *shared;
-            match machine.handle_message(message, output.pending())? {
+            match machine.handle_message(message, output.bytes())? {
                 Event::Reply(slot, reply) => kit.replies.push((slot, reply)),
                 Event::Nothing => {}
                 event => kit.event = Some(event),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
 use super::{Connection, Shared};
@@ -12,7 +13,7 @@ impl Connection {
     /// afterwards, and may have another allocation. Whether there is room for more.
     pub(super) fn send_replies(
         self: &Arc<Self>,
-        replies: &mut Vec<u8>,
+        replies: &mut Buffer,
         twoway_count: usize,
     ) -> bool {
         let mut shared = self.lock();
@@ -26,7 +27,7 @@ impl Connection {
         self.compress_stream(replies);
         output.append_replies(replies);
         for _ in 0..twoway_count {
-            machine.handle_dispatched(output.pending());
+            machine.handle_dispatched(output.bytes());
         }
         let has_room = output.replies_len() <= self.settings.output_limit;
         let batch = output.take();
@@ -50,16 +51,16 @@ impl Connection {
 pub(crate) fn encode_reply(
     request: &IncomingRequest,
     result: Result<Response, SystemException>,
-) -> Vec<u8> {
+) -> Buffer {
     match result {
         Ok(response) => response.into_parts().buffer,
         Err(exception) => encode_exception(request, exception),
     }
 }
 
-pub(super) fn encode_exception(request: &IncomingRequest, exception: SystemException) -> Vec<u8> {
+pub(super) fn encode_exception(request: &IncomingRequest, exception: SystemException) -> Buffer {
     let exception = exception.with_target(&request.target());
-    let mut buffer = Vec::new();
+    let mut buffer = Buffer::default();
     let written = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
     if let Err(error) = written {
         let exception = SystemException::UnknownLocalException(error.to_string());

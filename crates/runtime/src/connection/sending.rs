@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use floe_wire::connection::{Connection as Machine, NotActive};
-use floe_wire::encoding::EncodeError;
+use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
 use super::burst::Haste;
@@ -43,7 +43,7 @@ impl Connection {
     pub(crate) async fn request(
         self: Arc<Self>,
         reserved: Option<RequestId>,
-        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<IncomingReply, Failure> {
         let mut reply = Reply::new(self);
         let limit = reply.connection.settings.output_limit;
@@ -60,7 +60,7 @@ impl Connection {
     #[inline]
     pub(crate) fn request_at_once(
         self: Arc<Self>,
-        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Option<Reply>, Failure> {
         let mut reply = Reply::new(self);
         Ok(reply.send_request(None, &write)?.then_some(reply))
@@ -108,7 +108,7 @@ impl Connection {
     /// Sends messages that get no reply: they are on their way when they are in the output.
     pub(crate) async fn send(
         self: &Arc<Self>,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), Failure> {
         let sent = self.append_messages(Haste::Oneway, &write).await?;
         self.check_tried(&sent)
@@ -118,7 +118,7 @@ impl Connection {
     #[inline]
     pub(crate) fn send_at_once(
         self: &Arc<Self>,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<bool, Failure> {
         match self.try_append(Haste::Oneway, &mut append_messages(&write)) {
             Ok(sent) => self.check_tried(&sent).map(|()| true),
@@ -143,7 +143,7 @@ impl Connection {
     /// Sends messages that get no reply, and waits until the transport has them.
     pub(crate) async fn send_written(
         self: &Arc<Self>,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), Failure> {
         let sent = self.append_messages(Haste::AtOnce, &write).await?;
         self.wait_for_output(|shared| shared.output.written() >= sent.end)
@@ -155,7 +155,7 @@ impl Connection {
     async fn append_messages(
         self: &Arc<Self>,
         haste: Haste,
-        write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<Appended<()>, Failure> {
         self.append_with_room(haste, append_messages(write)).await
     }
@@ -165,7 +165,7 @@ impl Connection {
     async fn append_with_room<T>(
         self: &Arc<Self>,
         haste: Haste,
-        mut append: impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
+        mut append: impl FnMut(&mut Machine<Arc<Slot>>, &mut Buffer) -> Result<T, Unwritten>,
     ) -> Result<Appended<T>, Failure> {
         let limit = self.settings.output_limit;
         loop {
@@ -183,7 +183,7 @@ impl Connection {
     fn try_append<T>(
         self: &Arc<Self>,
         haste: Haste,
-        append: &mut impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<T, Unwritten>,
+        append: &mut impl FnMut(&mut Machine<Arc<Slot>>, &mut Buffer) -> Result<T, Unwritten>,
     ) -> Result<Appended<T>, Refusal> {
         let mut shared = self.lock();
         let Shared {
@@ -193,7 +193,7 @@ impl Connection {
             return Err(Refusal::Full);
         }
         let start = output.end();
-        let whole_len = output.pending().len();
+        let whole_len = output.bytes().len();
         let result = catch_unwind(AssertUnwindSafe(|| append(machine, output.pending())));
         if !matches!(result, Ok(Ok(_))) {
             // A message that was not written whole would break all that follow.
@@ -246,8 +246,8 @@ impl Connection {
 
 /// Appends messages to the output of a connection that takes them.
 fn append_messages(
-    write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
-) -> impl FnMut(&mut Machine<Arc<Slot>>, &mut Vec<u8>) -> Result<(), Unwritten> {
+    write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+) -> impl FnMut(&mut Machine<Arc<Slot>>, &mut Buffer) -> Result<(), Unwritten> {
     move |machine, output| {
         if !machine.is_active() {
             return Err(Unwritten::NotActive);
@@ -282,7 +282,7 @@ impl Reply {
     fn send_request(
         &mut self,
         reserved: Option<RequestId>,
-        write: &impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+        write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<bool, Failure> {
         self.connection.check_reader().map_err(|error| Failure {
             error,
@@ -345,7 +345,7 @@ impl Drop for Reply {
             let Shared {
                 machine, output, ..
             } = &mut *shared;
-            machine.cancel(id, output.pending());
+            machine.cancel(id, output.bytes());
             drop(shared);
             self.connection.flush();
         }

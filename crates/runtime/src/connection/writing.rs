@@ -1,12 +1,18 @@
 //! Writing: whoever has appended something writes it, unless somebody is writing already. Only when
 //! the transport is full does a task take over.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::Arc;
+
+use bytes::Buf;
+use floe_wire::encoding::Buffer;
 
 use super::output::Batch;
 use super::{Connection, Shared};
 use crate::error::LocalError;
+
+/// Slices that are given to the transport at once; a write seldom takes as many.
+const SLICES_MAX: usize = 16;
 
 impl Connection {
     /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
@@ -21,7 +27,7 @@ impl Connection {
     pub(super) fn write(self: &Arc<Self>, mut batch: Batch) {
         self.pulse.mark_written();
         loop {
-            match self.writer.try_write(batch.rest()) {
+            match self.try_write(batch.rest()) {
                 Ok(0) => return self.lose(&io::ErrorKind::WriteZero.into()),
                 Ok(count) => match self.written(batch, count) {
                     Some(next) => batch = next,
@@ -39,12 +45,22 @@ impl Connection {
         }
     }
 
+    /// Writes some bytes, those that others share from where they are.
+    fn try_write(&self, bytes: &Buffer) -> io::Result<usize> {
+        if !bytes.has_pieces() {
+            return self.writer.try_write(bytes.chunk());
+        }
+        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        let count = bytes.chunks_vectored(&mut slices);
+        self.writer.try_write_vectored(&slices[..count])
+    }
+
     /// Writes what a full transport did not take, and all that comes meanwhile.
     async fn write_rest(self: Arc<Self>, mut batch: Batch) {
         while !self.lock().machine.is_closed() {
             let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
             let written = match ready.await {
-                Ok(()) => self.writer.try_write(batch.rest()),
+                Ok(()) => self.try_write(batch.rest()),
                 Err(error) => Err(error),
             };
             match written {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use floe_wire::encoding::{EncodeError, Encoder};
+use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::{OperationMode, RequestId};
 use floe_wire::reference::InvocationMode;
 
@@ -52,7 +52,7 @@ impl Proxy {
         connection.set_polling(self.polling());
         let context = self.sent_context();
         let header = self.header(operation, mode, &context);
-        let write = |buffer: &mut Vec<u8>, id| header.write_with(buffer, id, encapsulation);
+        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
         match connection.request_at_once(write) {
             Ok(Some(reply)) => Begun::Sent(reply),
             Ok(None) => Begun::Not(None),
@@ -89,7 +89,7 @@ impl Proxy {
         }
     }
 
-    fn post_at_once(&self, write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>) -> AtOnce {
+    fn post_at_once(&self, write: impl Fn(&mut Buffer) -> Result<(), EncodeError>) -> AtOnce {
         let connection = match self.known_connection() {
             Some(connection) if self.compressor(&connection).is_none() => connection,
             _ => return AtOnce::Not(None),

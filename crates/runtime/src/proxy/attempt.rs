@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use floe_wire::encoding::EncodeError;
+use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -127,7 +127,7 @@ impl Proxy {
     pub(super) async fn exchange(
         &self,
         terms: &Terms<'_>,
-        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Outcome, InvokeError> {
         let is_sent = AtomicBool::new(false);
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
@@ -152,7 +152,7 @@ impl Proxy {
         &self,
         terms: &Terms<'_>,
         until: Until,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), InvokeError> {
         let is_sent = AtomicBool::new(false);
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
-use floe_wire::encoding::{EncodeError, Encoder};
+use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
 
 use super::attempt::Until;
@@ -183,8 +183,8 @@ impl Proxy {
             })?;
         }
         let message = Bytes::from(message);
-        let write = |buffer: &mut Vec<u8>| {
-            buffer.extend_from_slice(&message);
+        let write = |buffer: &mut Buffer| {
+            buffer.bytes_mut().extend_from_slice(&message);
             Ok(())
         };
         self.post_batches(count, write).await
@@ -194,7 +194,7 @@ impl Proxy {
     async fn post_batches(
         &self,
         count: usize,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), InvokeError> {
         let lost = |source| LocalError::BatchLost {
             count,

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
-use floe_wire::encoding::{EncodeError, ProtocolVersion};
+use floe_wire::encoding::{Buffer, EncodeError, ProtocolVersion};
 use floe_wire::message::{
     IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType, RequestId, SystemException,
 };
@@ -51,7 +51,7 @@ impl Proxy {
     pub(super) async fn request_here(
         &self,
         adapter: &Arc<AdapterCore>,
-        write: impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<IncomingReply, Failure> {
         let message = one_message(|buffer| write(buffer, TWOWAY))?;
         let request = IncomingRequest::parse(&message).map_err(bad_message)?;
@@ -63,7 +63,7 @@ impl Proxy {
                 perhaps_dispatched: true,
             })?,
         };
-        let message = split(&mut BytesMut::from(Bytes::from(reply)))?;
+        let message = split(&mut BytesMut::from(Bytes::from(reply.into_vec())))?;
         IncomingReply::parse(&message).map_err(bad_message)
     }
 
@@ -71,7 +71,7 @@ impl Proxy {
     pub(super) fn send_here(
         &self,
         adapter: &Arc<AdapterCore>,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), Failure> {
         let mut messages = encode(write)?;
         let communicator = adapter.communicator().ok_or(SHUTDOWN)?;
@@ -102,8 +102,8 @@ const SHUTDOWN: Failure = Failure {
 /// A dispatch that has begun.
 enum Started {
     /// With the encoded reply.
-    Done(Vec<u8>),
-    Running(oneshot::Receiver<Vec<u8>>),
+    Done(Buffer),
+    Running(oneshot::Receiver<Buffer>),
 }
 
 fn start(
@@ -166,16 +166,14 @@ fn poll_in_place(place: &mut DispatchPlace) -> Option<Poll<Result<Response, Syst
     Some(polled)
 }
 
-fn encode(
-    write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
-) -> Result<BytesMut, Failure> {
-    let mut buffer = Vec::new();
+fn encode(write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>) -> Result<BytesMut, Failure> {
+    let mut buffer = Buffer::joined();
     write(&mut buffer).map_err(|error| local(error.into()))?;
-    Ok(BytesMut::from(Bytes::from(buffer)))
+    Ok(BytesMut::from(Bytes::from(buffer.into_vec())))
 }
 
 fn one_message(
-    write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+    write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<Message, Failure> {
     split(&mut encode(write)?)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use floe_wire::compression::{Compression, Compressor, offered};
-use floe_wire::encoding::EncodeError;
+use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 use floe_wire::reference::Endpoint;
 
@@ -56,11 +56,11 @@ impl Proxy {
     pub(super) async fn request_on(
         &self,
         connection: Arc<Connection>,
-        write: &impl Fn(&mut Vec<u8>, RequestId) -> Result<(), EncodeError>,
+        write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
     ) -> Result<IncomingReply, Failure> {
         let Some(compressor) = self.compressor(&connection) else {
-            let write = |buffer: &mut Vec<u8>, id| {
+            let write = |buffer: &mut Buffer, id| {
                 handed_over();
                 write(buffer, id)
             };
@@ -69,7 +69,7 @@ impl Proxy {
         // Written and compressed here, so that nobody else has to wait for it.
         let id = connection.reserve_id()?;
         let message = written(&compressor, |buffer| write(buffer, id))?;
-        let append = |buffer: &mut Vec<u8>, _| {
+        let append = |buffer: &mut Buffer, _| {
             handed_over();
             connection.append(&compressor, buffer, &message);
             Ok(())
@@ -82,18 +82,18 @@ impl Proxy {
         &self,
         connection: Arc<Connection>,
         until: Until,
-        write: &impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
     ) -> Result<(), Failure> {
         let Some(compressor) = self.compressor(&connection) else {
-            let write = |buffer: &mut Vec<u8>| {
+            let write = |buffer: &mut Buffer| {
                 handed_over();
                 write(buffer)
             };
             return send(&connection, until, write).await;
         };
         let messages = written(&compressor, write)?;
-        let append = |buffer: &mut Vec<u8>| {
+        let append = |buffer: &mut Buffer| {
             handed_over();
             connection.append(&compressor, buffer, &messages);
             Ok(())
@@ -126,13 +126,14 @@ impl Proxy {
 /// Messages, written and compressed.
 fn written(
     compressor: &Compressor,
-    write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<Vec<u8>, Failure> {
-    let mut messages = Vec::new();
+    let mut messages = Buffer::joined();
     write(&mut messages).map_err(|error| Failure {
         error: error.into(),
         perhaps_dispatched: false,
     })?;
+    let mut messages = messages.into_vec();
     compressor.compress(&mut messages, 0);
     Ok(messages)
 }
@@ -140,7 +141,7 @@ fn written(
 async fn send(
     connection: &Arc<Connection>,
     until: Until,
-    write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+    write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<(), Failure> {
     match until {
         Until::Queued => connection.send(write).await,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use floe_wire::encoding::{Encapsulation, EncodeError, Encoder, EncodingVersion};
+use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
 use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId, Target};
 use floe_wire::reference::InvocationMode;
 
@@ -52,7 +52,7 @@ impl Proxy {
     pub async fn forward(&self, event: &Event) -> Result<Option<Outcome>, InvokeError> {
         match self.reference().mode {
             InvocationMode::Twoway => {
-                let write = |buffer: &mut Vec<u8>, id| {
+                let write = |buffer: &mut Buffer, id| {
                     self.target().write_event(buffer, id, event.as_bytes())
                 };
                 returned(
@@ -82,7 +82,7 @@ impl Proxy {
         let each = || events.iter().flat_map(Events::iter);
         match self.reference().mode {
             InvocationMode::Twoway | InvocationMode::Oneway => {
-                let write = |buffer: &mut Vec<u8>| {
+                let write = |buffer: &mut Buffer| {
                     each()
                         .try_for_each(|event| target.write_event(buffer, RequestId::ONEWAY, event))
                 };
@@ -95,7 +95,7 @@ impl Proxy {
             InvocationMode::Datagram => {
                 for event in each() {
                     let write =
-                        |buffer: &mut Vec<u8>| target.write_event(buffer, RequestId::ONEWAY, event);
+                        |buffer: &mut Buffer| target.write_event(buffer, RequestId::ONEWAY, event);
                     self.post_datagram("(event)", write).await?;
                 }
                 Ok(())
@@ -168,7 +168,7 @@ impl Proxy {
                 self.collect(header, &encapsulation).await
             }
             InvocationMode::Datagram => {
-                let write = |buffer: &mut Vec<u8>| {
+                let write = |buffer: &mut Buffer| {
                     header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
                 };
                 self.post_datagram(terms.operation, write).await
@@ -180,13 +180,13 @@ impl Proxy {
     async fn post_datagram(
         &self,
         operation: &str,
-        write: impl Fn(&mut Vec<u8>) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), InvokeError> {
-        let mut message = Vec::new();
+        let mut message = Buffer::joined();
         write(&mut message).map_err(|error| InvokeError::NotDispatched(error.into()))?;
         check_datagram(message.len()).map_err(InvokeError::NotDispatched)?;
-        let write = |buffer: &mut Vec<u8>| {
-            buffer.extend_from_slice(&message);
+        let write = |buffer: &mut Buffer| {
+            buffer.bytes_mut().extend_from_slice(message.bytes());
             Ok(())
         };
         self.post(&self.terms(operation, false), Until::Written, write)
@@ -219,7 +219,7 @@ impl Proxy {
             self.send_with(&header, &terms, encapsulation).await?;
             return Ok(None);
         }
-        let write = |buffer: &mut Vec<u8>, id| header.write_with(buffer, id, encapsulation);
+        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
         returned(self.exchange(&terms, write).await?)
     }
 

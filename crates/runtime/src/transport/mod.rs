@@ -64,6 +64,12 @@ pub(crate) trait StreamWriter: Send + Sync + 'static {
     /// Writes some bytes, or fails with [`io::ErrorKind::WouldBlock`].
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
 
+    /// The same for bytes that stand in several places, none of which is empty. A layer takes them one
+    /// after another.
+    fn try_write_vectored(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        slices.first().map_or(Ok(0), |first| self.try_write(first))
+    }
+
     /// Waits until `try_write` may succeed again.
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 

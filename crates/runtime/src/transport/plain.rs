@@ -4,12 +4,16 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, shutdown,
+};
 use socket2::{SockAddr, SockRef};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -26,6 +30,8 @@ pub(crate) struct PlainSocket {
     /// How to wait on a Unix domain socket; exists as soon as somebody did.
     #[cfg(target_os = "linux")]
     taken: Option<OnceLock<Taken>>,
+    /// Whether the system has been told of a limit to waits, which it then keeps.
+    is_limited: AtomicBool,
 }
 
 impl PlainSocket {
@@ -35,15 +41,30 @@ impl PlainSocket {
         Ok(Self {
             #[cfg(target_os = "linux")]
             taken: is_unix(&socket).then(OnceLock::new),
+            is_limited: AtomicBool::new(false),
             socket,
         })
     }
 
     /// Waits for bytes and receives some; 0 at the end of the stream.
     pub(crate) fn receive(&self, room: &mut [u8]) -> io::Result<usize> {
+        self.receive_within(room, None)
+    }
+
+    /// The same as long as one limit after the other lasts, then it fails with
+    /// [`io::ErrorKind::WouldBlock`]. All waits of a socket have the same limit, or none.
+    pub(crate) fn receive_within(
+        &self,
+        room: &mut [u8],
+        limit: Option<Duration>,
+    ) -> io::Result<usize> {
+        if self.is_limited.load(Ordering::Relaxed) != limit.is_some() {
+            set_socket_timeout(&self.socket, Timeout::Recv, limit)?;
+            self.is_limited.store(limit.is_some(), Ordering::Relaxed);
+        }
         #[cfg(target_os = "linux")]
         if let Some(taken) = self.taken() {
-            return taken.receive(self.socket.as_fd(), room);
+            return taken.receive(self.socket.as_fd(), room, limit);
         }
         receive(self.socket.as_fd(), room, RecvFlags::empty())
     }
@@ -122,6 +143,11 @@ struct Writer {
 impl StreamWriter for Writer {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         Ok(send(&self.socket.socket, bytes, SEND)?)
+    }
+
+    fn try_write_vectored(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        let mut control = SendAncillaryBuffer::default();
+        Ok(sendmsg(&self.socket.socket, slices, &mut control, SEND)?)
     }
 
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {

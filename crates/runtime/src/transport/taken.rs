@@ -10,6 +10,7 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{Timespec, epoll};
 use rustix::net::RecvFlags;
@@ -44,15 +45,27 @@ impl Taken {
         })
     }
 
-    /// Waits for bytes on the socket and receives some; 0 at the end of the stream.
-    pub(super) fn receive(&self, socket: BorrowedFd<'_>, room: &mut [u8]) -> io::Result<usize> {
+    /// Waits for bytes on the socket and receives some; 0 at the end of the stream. With a limit, which
+    /// the socket has, too, it fails with [`io::ErrorKind::WouldBlock`] if nothing has come by then.
+    pub(super) fn receive(
+        &self,
+        socket: BorrowedFd<'_>,
+        room: &mut [u8],
+        limit: Option<Duration>,
+    ) -> io::Result<usize> {
         if self.polling().is_worthwhile() {
             // What was told of earlier is no hint, and what is there already is told of no more.
             self.wait(Some(&Timespec::default()))?;
             if let Some(read) = received(socket, room) {
                 return read;
             }
-            let is_hint = self.wait(None)? == epoll::EventFlags::OUT;
+            let limit = limit.map(Timespec::try_from).transpose();
+            let limit = limit.map_err(|_| io::ErrorKind::InvalidInput)?;
+            let change = self.wait(limit.as_ref())?;
+            if change.is_empty() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let is_hint = change == epoll::EventFlags::OUT;
             let try_count = if is_hint { TRY_COUNT } else { 0 };
             let answer = (0..try_count).find_map(|_| received(socket, room));
             self.polling().learn(answer.is_some());
@@ -104,7 +117,7 @@ mod tests {
         let mut room = [0; 2];
         let mut got = Vec::new();
         while got.len() < 5 {
-            let count = taken.receive(socket.as_fd(), &mut room).unwrap();
+            let count = taken.receive(socket.as_fd(), &mut room, None).unwrap();
             got.extend_from_slice(&room[..count]);
         }
         assert_eq!(got, b"early");
@@ -125,12 +138,12 @@ mod tests {
         for question in 0..20 {
             socket.write_all(&[question]).unwrap();
             let mut answer = [0; 8];
-            assert_eq!(taken.receive(socket.as_fd(), &mut answer).unwrap(), 1);
+            assert_eq!(taken.receive(socket.as_fd(), &mut answer, None).unwrap(), 1);
             assert_eq!(answer[0], question);
         }
         answering.join().unwrap();
         let mut answer = [0; 8];
-        let end = taken.receive(socket.as_fd(), &mut answer).unwrap();
+        let end = taken.receive(socket.as_fd(), &mut answer, None).unwrap();
         assert_eq!(end, 0, "the peer is gone");
     }
 }

@@ -111,6 +111,10 @@ impl StreamWriter for Writer {
         self.0.try_write(bytes)
     }
 
+    fn try_write_vectored(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        self.0.try_write_vectored(slices)
+    }
+
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.0.as_ref().poll_write_ready(context)
     }

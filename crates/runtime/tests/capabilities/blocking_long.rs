@@ -88,7 +88,7 @@ fn server<T: Send + 'static>(
 }
 
 /// Reads a message; its type and its length.
-fn read_message(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+pub(crate) fn read_message(stream: &mut TcpStream) -> (u8, Vec<u8>) {
     let mut message = vec![0; HEADER_LEN];
     stream.read_exact(&mut message).unwrap();
     assert_eq!(&message[..4], b"IceP", "the one before it was whole");

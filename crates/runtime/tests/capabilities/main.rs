@@ -24,6 +24,7 @@ mod oneway;
 mod raw;
 mod retrying;
 mod routing;
+mod shared;
 mod shutdown;
 mod transports;
 mod twoway;

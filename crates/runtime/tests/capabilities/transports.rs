@@ -44,7 +44,7 @@ over_each_transport! {
 }
 
 /// A path in the folder of temporary files that nobody else uses.
-fn unix_endpoint() -> String {
+pub(crate) fn unix_endpoint() -> String {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -80,7 +80,11 @@ pub(crate) fn settings() -> Settings {
 }
 
 pub(crate) async fn start(endpoint: &str) -> Server {
-    let communicator = Communicator::with_settings(settings());
+    start_with(endpoint, settings()).await
+}
+
+pub(crate) async fn start_with(endpoint: &str, settings: Settings) -> Server {
+    let communicator = Communicator::with_settings(settings);
     let adapter = communicator
         .adapter(endpoint)
         .await

@@ -120,11 +120,12 @@ containers! {
     HashSet<T, S> where [Hash Eq] [S: BuildHasher];
 }
 
-/// A sequence of bytes, decoded without a copy if the decoder reads from shared bytes.
+/// A sequence of bytes, decoded without a copy if the decoder reads from shared bytes, and a long one
+/// encoded without a copy if the encoder appends to a [`Buffer`](super::Buffer).
 impl Encode for Bytes {
     fn encode(&self, encoder: &mut Encoder<'_>) {
         encoder.size(self.len());
-        encoder.bytes(self);
+        encoder.shared_bytes(self);
     }
 }
 

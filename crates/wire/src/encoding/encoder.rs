@@ -1,7 +1,10 @@
 //! Appending values to a buffer.
 
+use bytes::Bytes;
+
+use super::buffer::Pieces;
 use super::class::GraphWriter;
-use super::{ClassFormat, Encapsulation, Encode, EncodeError, EncodingVersion};
+use super::{ClassFormat, Encapsulation, Encode, EncodeError, EncodingVersion, PIECE_MIN, Sink};
 
 /// Appends encoded values to a buffer.
 ///
@@ -10,6 +13,8 @@ use super::{ClassFormat, Encapsulation, Encode, EncodeError, EncodingVersion};
 #[derive(Debug)]
 pub struct Encoder<'a> {
     buffer: &'a mut Vec<u8>,
+    /// What stands between the bytes of the buffer without a copy, if that may be.
+    pieces: Option<&'a mut Pieces>,
     encoding: EncodingVersion,
     error: Option<EncodeError>,
     pub(super) class_format: ClassFormat,
@@ -21,9 +26,12 @@ pub struct Encoder<'a> {
 
 impl<'a> Encoder<'a> {
     /// An encoder that appends to `buffer`.
-    pub fn new(buffer: &'a mut Vec<u8>, encoding: EncodingVersion) -> Self {
+    #[inline]
+    pub fn new(buffer: &'a mut impl Sink, encoding: EncodingVersion) -> Self {
+        let (buffer, pieces) = buffer.split();
         Self {
             buffer,
+            pieces,
             encoding,
             error: None,
             class_format: ClassFormat::default(),
@@ -38,7 +46,7 @@ impl<'a> Encoder<'a> {
         self.encoding
     }
 
-    /// Length of the whole buffer, bytes before this encoder's included.
+    /// Length of the whole buffer, bytes before this encoder's included, and no pieces.
     #[inline]
     pub fn position(&self) -> usize {
         self.buffer.len()
@@ -54,6 +62,16 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Appends raw bytes that others hold, too: a [`Buffer`](super::Buffer) gets long ones without a copy.
+    pub fn shared_bytes(&mut self, bytes: &Bytes) {
+        match &mut self.pieces {
+            Some(pieces) if bytes.len() >= PIECE_MIN => {
+                pieces.push(self.buffer.len(), bytes.clone());
+            }
+            _ => self.bytes(bytes),
+        }
     }
 
     /// Appends one byte.
@@ -103,9 +121,13 @@ impl<'a> Encoder<'a> {
         position
     }
 
-    /// Fills a placeholder with the number of bytes from `from` up to now.
+    /// Fills a placeholder with the number of bytes from `from` up to now. What stands between the two
+    /// has no pieces.
     pub fn end_len(&mut self, placeholder: usize, from: usize) {
-        let len = self.checked_len("encapsulation", self.position() - from);
+        let pieces = self.pieces.as_ref();
+        let pieces_len = pieces.map_or(0, |pieces| pieces.len_behind(placeholder));
+        let len = self.position() - from + pieces_len;
+        let len = self.checked_len("encapsulation", len);
         self.buffer[placeholder..placeholder + 4].copy_from_slice(&len.to_le_bytes());
     }
 

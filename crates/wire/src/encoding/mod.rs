@@ -4,6 +4,7 @@
 //! [`Decode`] are what a Slice type implements. All integers are little-endian and nothing is
 //! aligned. Messages and what surrounds a value on the wire live in `message/`.
 
+mod buffer;
 mod class;
 mod collection;
 mod decoder;
@@ -22,6 +23,7 @@ mod tagged;
 mod version;
 mod view;
 
+pub use buffer::{Buffer, PIECE_MIN, Sink};
 pub use class::{
     AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassFactory, ClassFormat, ClassId, ClassInfo,
     ClassReader, ClassTable, ClassType, Classes, ClassesOf, Draft, Extends, GRAPH_DEPTH_MAX,

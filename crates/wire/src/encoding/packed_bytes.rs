@@ -14,7 +14,7 @@ use super::{
 ///
 /// It is to [`Packed`] what [`Bytes`] is to `&[u8]`: decoded from shared bytes, a message say, it is a
 /// slice of them. No element is copied, and the whole message stays in memory as long as the value
-/// lives. A clone shares the bytes, too. An element is decoded each time that it is asked for, which
+/// lives. A clone shares the bytes, too, and so does a message that it is sent in, if it is long. An element is decoded each time that it is asked for, which
 /// cannot fail and costs about what reading a slice costs.
 ///
 /// Elements are numbers, `bool`, and structs of nothing else ([`Decode::PACKED_LEN`]).
@@ -102,7 +102,8 @@ impl<T: Encode + Decode> FromIterator<T> for PackedBytes<T> {
 
 impl<T: Decode> Encode for PackedBytes<T> {
     fn encode(&self, encoder: &mut Encoder<'_>) {
-        encoder.put(&self.as_packed());
+        encoder.size(self.len());
+        encoder.shared_bytes(&self.bytes);
     }
 }
 

@@ -1,9 +1,9 @@
 //! What many requests have in common, encoded once.
 
-use super::header::{begin_message, end_message};
+use super::header::{begin_message, end_message, take_off};
 use super::request::write_target;
 use super::{Context, MessageType, OperationMode, RequestId};
-use crate::encoding::{Encode, EncodeError, Encoder, EncodingVersion};
+use crate::encoding::{Encode, EncodeError, Encoder, EncodingVersion, Sink};
 use crate::reference::Identity;
 
 /// Identity and facet of an object, as they stand in each request to it.
@@ -30,13 +30,13 @@ impl Target {
     /// [`EncodeError`] if the message gets longer than its size can say.
     pub fn write_event(
         &self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut impl Sink,
         id: RequestId,
         event: &[u8],
     ) -> Result<(), EncodeError> {
         let start = begin_message(buffer, MessageType::Request);
-        buffer.extend_from_slice(&id.0.to_le_bytes());
-        self.write_event_body(buffer, event);
+        buffer.split().0.extend_from_slice(&id.0.to_le_bytes());
+        self.write_event_body(buffer.split().0, event);
         end_message(buffer, start)
     }
 
@@ -77,17 +77,17 @@ impl RequestHead<'_> {
     #[inline]
     pub fn write_with(
         &self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut impl Sink,
         id: RequestId,
         encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
         let start = begin_message(buffer, MessageType::Request);
-        buffer.extend_from_slice(&id.0.to_le_bytes());
+        buffer.split().0.extend_from_slice(&id.0.to_le_bytes());
         let written = self
             .write_body(buffer, encapsulation)
             .and_then(|()| end_message(buffer, start));
         if written.is_err() {
-            buffer.truncate(start);
+            take_off(buffer, start);
         }
         written
     }
@@ -96,7 +96,7 @@ impl RequestHead<'_> {
     #[inline]
     pub(super) fn write_body(
         &self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut impl Sink,
         encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
         let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);

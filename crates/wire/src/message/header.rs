@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::ProtocolError;
-use crate::encoding::{EncodeError, EncodingVersion, ProtocolVersion};
+use crate::encoding::{EncodeError, EncodingVersion, ProtocolVersion, Sink};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 14;
@@ -138,24 +138,36 @@ impl fmt::Display for MessageType {
 }
 
 /// Starts a message: its header with a size that [`end_message`] fills in. Returns its position.
-pub(super) fn begin_message(buffer: &mut Vec<u8>, message_type: MessageType) -> usize {
+pub(super) fn begin_message(buffer: &mut impl Sink, message_type: MessageType) -> usize {
+    let (buffer, _) = buffer.split();
     let start = buffer.len();
     buffer.extend_from_slice(&header(message_type, 0));
     start
 }
 
 /// Fills in the size of the message that started at `start`; if it is too long, takes it off again.
-pub(super) fn end_message(buffer: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
-    let len = buffer.len() - start;
+pub(super) fn end_message(buffer: &mut impl Sink, start: usize) -> Result<(), EncodeError> {
+    let (bytes, pieces) = buffer.split();
+    let pieces_len = pieces.map_or(0, |pieces| pieces.len_behind(start));
+    let len = bytes.len() - start + pieces_len;
     let Ok(size) = i32::try_from(len) else {
-        buffer.truncate(start);
+        take_off(buffer, start);
         return Err(EncodeError::TooLong {
             what: "message",
             len,
         });
     };
-    buffer[start + 10..start + HEADER_LEN].copy_from_slice(&size.to_le_bytes());
+    bytes[start + 10..start + HEADER_LEN].copy_from_slice(&size.to_le_bytes());
     Ok(())
+}
+
+/// Takes off a message that started at `start`.
+pub(super) fn take_off(buffer: &mut impl Sink, start: usize) {
+    let (bytes, pieces) = buffer.split();
+    bytes.truncate(start);
+    if let Some(pieces) = pieces {
+        pieces.truncate(start);
+    }
 }
 
 const fn header(message_type: MessageType, size: i32) -> [u8; HEADER_LEN] {

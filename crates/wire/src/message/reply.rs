@@ -2,13 +2,12 @@
 
 use bytes::{Buf, Bytes};
 
-use super::header::TYPE_POSITION;
-use super::header::{begin_message, end_message};
+use super::header::{TYPE_POSITION, begin_message, end_message, take_off};
 use super::{HEADER_LEN, Header, Message, MessageType, RequestId, SystemException};
 use crate::compression::Compression;
 use crate::encoding::{
     DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodeError, Encoder, EncodingVersion,
-    ExceptionFormat, ExceptionWriter,
+    ExceptionFormat, ExceptionWriter, Sink,
 };
 
 const STATUS_OK: u8 = 0;
@@ -132,7 +131,7 @@ pub fn is_user_exception(message: &[u8]) -> bool {
 /// # Errors
 /// [`EncodeError`] if a result has no encoding.
 pub fn write_returned(
-    buffer: &mut Vec<u8>,
+    buffer: &mut impl Sink,
     id: RequestId,
     encoding: EncodingVersion,
     results: impl FnOnce(&mut Encoder<'_>),
@@ -147,7 +146,7 @@ pub fn write_returned(
 /// # Errors
 /// [`EncodeError`] if a member has no encoding.
 pub fn write_user_exception(
-    buffer: &mut Vec<u8>,
+    buffer: &mut impl Sink,
     id: RequestId,
     encoding: EncodingVersion,
     format: ExceptionFormat,
@@ -165,14 +164,16 @@ pub fn write_user_exception(
 /// # Errors
 /// [`EncodeError`] if a text is too long for its size.
 pub fn write_outcome(
-    buffer: &mut Vec<u8>,
+    buffer: &mut impl Sink,
     id: RequestId,
     outcome: &Outcome,
 ) -> Result<(), EncodeError> {
     match outcome {
-        Outcome::Returned(bytes) => write(buffer, id, STATUS_OK, |encoder| encoder.bytes(bytes)),
+        Outcome::Returned(bytes) => {
+            write(buffer, id, STATUS_OK, |encoder| encoder.shared_bytes(bytes))
+        }
         Outcome::UserException(bytes) => write(buffer, id, STATUS_USER_EXCEPTION, |encoder| {
-            encoder.bytes(bytes)
+            encoder.shared_bytes(bytes)
         }),
         Outcome::System(exception) => write(buffer, id, exception.status(), |encoder| {
             exception.encode_body(encoder)
@@ -181,7 +182,7 @@ pub fn write_outcome(
 }
 
 fn write(
-    buffer: &mut Vec<u8>,
+    buffer: &mut impl Sink,
     id: RequestId,
     status: u8,
     data: impl FnOnce(&mut Encoder<'_>),
@@ -193,7 +194,7 @@ fn write(
     data(&mut encoder);
     let written = encoder.finish().and_then(|()| end_message(buffer, start));
     if written.is_err() {
-        buffer.truncate(start);
+        take_off(buffer, start);
     }
     written
 }

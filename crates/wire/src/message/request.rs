@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::header::{begin_message, end_message};
+use super::header::{begin_message, end_message, take_off};
 use super::system_exception::{decode_facet, encode_facet};
 use super::{Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
 use crate::compression::Compression;
 use crate::encoding::{
     Decode, DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError,
-    Encoder, EncodingVersion,
+    Encoder, EncodingVersion, Sink,
 };
 use crate::reference::Identity;
 
@@ -66,7 +66,7 @@ impl RequestHeader<'_> {
     /// [`EncodeError`] if a parameter has no encoding.
     pub fn write(
         &self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut impl Sink,
         id: RequestId,
         encoding: EncodingVersion,
         parameters: impl FnOnce(&mut Encoder<'_>),
@@ -83,17 +83,17 @@ impl RequestHeader<'_> {
     /// [`EncodeError`] if a parameter has no encoding.
     pub fn write_with(
         &self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut impl Sink,
         id: RequestId,
         encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
         let start = begin_message(buffer, MessageType::Request);
-        buffer.extend_from_slice(&id.0.to_le_bytes());
+        buffer.split().0.extend_from_slice(&id.0.to_le_bytes());
         let written = self
             .write_body(buffer, encapsulation)
             .and_then(|()| end_message(buffer, start));
         if written.is_err() {
-            buffer.truncate(start);
+            take_off(buffer, start);
         }
         written
     }
@@ -101,7 +101,7 @@ impl RequestHeader<'_> {
     /// Appends a request's body, as it stands in a Request and, several times, in a BatchRequest.
     pub(super) fn write_body(
         &self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut impl Sink,
         encapsulation: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), EncodeError> {
         let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);

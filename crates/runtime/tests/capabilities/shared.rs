@@ -1,0 +1,243 @@
+//! Long values of which callers and servants hold the bytes, too: they leave without a copy, and
+//! between them what else there is in a message.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use floe::blocking::Wait;
+use floe::{
+    Bytes, Communicator, Compression, Encoder, InvokeError, LocalError, OperationInfo,
+    OperationMode, PackedBytes, Proxy, Settings, TypedProxy,
+};
+
+use crate::blocking_long::read_message;
+use crate::echo::{Server, soon};
+use crate::transports::{self, unix_endpoint};
+
+const ECHO: OperationInfo = OperationInfo {
+    name: "echo",
+    mode: OperationMode::Normal,
+    returns_data: true,
+};
+
+/// More than any socket takes at once.
+const LEN: usize = 12_000_000;
+
+/// Long and short values in turn.
+#[derive(Debug, Clone, PartialEq)]
+struct Values {
+    first: Bytes,
+    name: String,
+    numbers: PackedBytes<f64>,
+    rest: Vec<Bytes>,
+}
+
+impl Values {
+    fn of(len: usize, seed: u8) -> Self {
+        let bytes = |len| Bytes::from_iter((0..len).map(|at: usize| (at % 251) as u8 ^ seed));
+        Self {
+            first: bytes(len),
+            name: "short".repeat(usize::from(seed)),
+            numbers: (0..len / 8).map(|at| at as f64).collect(),
+            rest: [0, len / 3, 1, len, 20].map(bytes).to_vec(),
+        }
+    }
+
+    async fn echo(&self, proxy: &Proxy) -> Result<Self, InvokeError> {
+        let encode = |encoder: &mut Encoder<'_>| {
+            encoder.put(&self.first);
+            encoder.put(&self.name);
+            encoder.put(&self.numbers);
+            encoder.put(&self.rest);
+        };
+        let call = proxy.call(&ECHO, encode, |decoder| {
+            Ok(Self {
+                first: decoder.get()?,
+                name: decoder.get()?,
+                numbers: decoder.get()?,
+                rest: decoder.get()?,
+            })
+        });
+        call.await
+    }
+}
+
+async fn echo_bytes(proxy: &Proxy, bytes: &Bytes) -> Result<Bytes, InvokeError> {
+    let encode = |encoder: &mut Encoder<'_>| encoder.put(bytes);
+    proxy.call(&ECHO, encode, |decoder| decoder.get()).await
+}
+
+fn settings() -> Settings {
+    let mut settings = transports::settings();
+    settings.message_size_max = 2 * LEN;
+    settings
+}
+
+/// Calls of several tasks at once, with short and with long values.
+async fn call_at_once(proxy: &Proxy) {
+    let calls: Vec<_> = (1..5)
+        .map(|seed| {
+            let proxy = proxy.clone();
+            tokio::spawn(async move {
+                for len in [10, 5_000, 300_000, 100, 40_000] {
+                    let values = Values::of(len, seed);
+                    assert!(values.echo(&proxy).await.unwrap() == values, "{len}");
+                }
+            })
+        })
+        .collect();
+    for call in calls {
+        soon(call).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_come_whole_over_every_transport() {
+    for endpoint in [
+        "tcp -h 127.0.0.1 -p 0",
+        &unix_endpoint(),
+        "ssl -h 127.0.0.1 -p 0",
+        "ws -h 127.0.0.1 -p 0 -r /echo",
+        "wss -h 127.0.0.1 -p 0",
+    ] {
+        let server = transports::start_with(endpoint, settings()).await;
+        let client = Communicator::with_settings(settings());
+        call_at_once(&server.proxy_of(&client, "echo")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_come_whole_from_threads() {
+    for endpoint in ["tcp -h 127.0.0.1 -p 0", &unix_endpoint()] {
+        let server = crate::blocking::Server::at(endpoint, settings());
+        let client = floe::blocking::Communicator::with_settings(settings());
+        let proxy = server.proxy_of(&client);
+        let threads: Vec<_> = (1..5)
+            .map(|seed| {
+                let proxy = proxy.clone();
+                thread::spawn(move || {
+                    for len in [10, 5_000, 2_000_000, 100, 300_000, 40_000] {
+                        let values = Values::of(len, seed);
+                        assert!(values.echo(&proxy).wait().unwrap() == values, "{len}");
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_come_whole_when_they_are_compressed() {
+    let server = transports::start_with("tcp -h 127.0.0.1 -p 0", settings()).await;
+    let client = Communicator::with_settings(settings());
+    let proxy = server.proxy_of(&client, "echo");
+    for compression in [
+        Compression::Bzip2,
+        Compression::Zstd,
+        Compression::ZstdStream,
+    ] {
+        let values = Values::of(100_000, 3);
+        let compressed = proxy.ice_compression(compression);
+        for proxy in [&compressed, &proxy, &compressed] {
+            assert!(soon(values.echo(proxy)).await.unwrap() == values);
+        }
+    }
+}
+
+#[tokio::test]
+async fn they_come_whole_without_the_wire() {
+    let server = transports::start_with("tcp -h 127.0.0.1 -p 0", settings()).await;
+    let proxy = server.proxy_of(&server.communicator, "echo");
+    let values = Values::of(100_000, 3);
+    assert!(soon(values.echo(&proxy)).await.unwrap() == values);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_are_let_go_of_when_they_are_written() {
+    let server = transports::start_with("tcp -h 127.0.0.1 -p 0", settings()).await;
+    let client = Communicator::with_settings(settings());
+    let proxy = server.proxy_of(&client, "echo");
+    let bytes = Values::of(LEN, 0).first;
+    for _ in 0..3 {
+        let echo = soon(echo_bytes(&proxy, &bytes)).await.unwrap();
+        assert!(echo == bytes);
+        // The writer lets go of them just after the peer has them.
+        let let_go = async {
+            while !bytes.is_unique() {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon(let_go).await;
+    }
+}
+
+/// A server of bare sockets that validates one connection, and does with it what it is told.
+fn accept<T: Send + 'static>(
+    settings: Settings,
+    answer: impl FnOnce(TcpStream) -> T + Send + 'static,
+) -> (Proxy, Communicator, thread::JoinHandle<T>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let accepted = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream
+            .write_all(b"IceP\x01\0\x01\0\x03\0\x0e\0\0\0")
+            .unwrap();
+        answer(stream)
+    });
+    let client = Communicator::with_settings(settings);
+    let proxy = client.proxy(&format!("echo:tcp -h 127.0.0.1 -p {port}"));
+    (proxy.unwrap(), client, accepted)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_given_up_in_the_middle_leaves_its_message_and_the_next_one_whole() {
+    let (given_up, until_given_up) = std::sync::mpsc::channel::<()>();
+    let (proxy, _client, accepted) = accept(settings(), move |mut stream| {
+        until_given_up.recv().unwrap();
+        [read_message(&mut stream), read_message(&mut stream)]
+    });
+    let [first, second] = [1, 2].map(|seed| Values::of(LEN, seed).first);
+    {
+        let mut call = Box::pin(echo_bytes(&proxy, &first));
+        let limit = Duration::from_millis(50);
+        assert!(tokio::time::timeout(limit, &mut call).await.is_err());
+    }
+    assert!(!first.is_unique(), "it is still being written");
+    let next = {
+        let (proxy, second) = (proxy.clone(), second.clone());
+        tokio::spawn(async move { echo_bytes(&proxy, &second).await })
+    };
+    given_up.send(()).unwrap();
+    let [(_, one), (_, other)] = tokio::task::spawn_blocking(|| accepted.join().unwrap())
+        .await
+        .unwrap();
+    assert!(one.ends_with(&first) && other.ends_with(&second));
+    let error = soon(next).await.unwrap().unwrap_err();
+    assert!(
+        matches!(error, InvokeError::PerhapsDispatched(_)),
+        "{error}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_count_where_output_waits_and_what_waits_behind_them_never_left() {
+    let mut settings = settings();
+    settings.output_limit = 1_000_000;
+    let (proxy, _client, accepted) = accept(settings, |stream| stream);
+    let hasty = proxy.ice_timeout(Some(Duration::from_millis(100)));
+    let bytes = Values::of(LEN, 0).first;
+    let start = Instant::now();
+    let begun = soon(echo_bytes(&hasty, &bytes)).await.unwrap_err();
+    let behind = soon(echo_bytes(&hasty, &bytes)).await.unwrap_err();
+    assert!(start.elapsed() >= Duration::from_millis(200));
+    let is_timeout = |error: &LocalError| matches!(error, LocalError::Timeout { .. });
+    assert!(matches!(&begun, InvokeError::PerhapsDispatched(error) if is_timeout(error)));
+    assert!(matches!(&behind, InvokeError::NotDispatched(error) if is_timeout(error)));
+    drop(accepted.join().unwrap());
+}

@@ -1,0 +1,363 @@
+//! Encoded bytes on their way out, of which long runs stay where they are.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::iter::once;
+
+use bytes::{Buf, Bytes};
+
+/// Shared bytes from this length on are not copied into a [`Buffer`]. To copy fewer costs less than to
+/// hold, to write and to free them apart.
+pub const PIECE_MIN: usize = 4 * 1024;
+
+/// What encoded values are appended to: a vector, which gets a copy of every byte, or a [`Buffer`].
+pub trait Sink {
+    /// The bytes, and what stands between them without a copy, if that may be.
+    #[doc(hidden)]
+    fn split(&mut self) -> (&mut Vec<u8>, Option<&mut Pieces>);
+}
+
+impl Sink for Vec<u8> {
+    #[inline]
+    fn split(&mut self) -> (&mut Vec<u8>, Option<&mut Pieces>) {
+        (self, None)
+    }
+}
+
+impl Sink for Buffer {
+    #[inline]
+    fn split(&mut self) -> (&mut Vec<u8>, Option<&mut Pieces>) {
+        let pieces = (!self.is_joined).then_some(&mut self.pieces);
+        (&mut self.bytes, pieces)
+    }
+}
+
+/// Encoded bytes, and between them long pieces that are shared with whoever else holds them.
+///
+/// ```text
+/// bytes:   | header ... size | more ... |
+/// pieces:                    ^ at       ^ at
+/// ```
+///
+/// As a [`Buf`] it gives all of them in order, and lets go of a piece as soon as it has been taken.
+/// Nothing may be appended to one of which something has been taken, but after [`Buffer::clear`].
+///
+/// ```
+/// use bytes::{Buf, Bytes};
+/// use floe_wire::encoding::{Buffer, PIECE_MIN};
+/// use floe_wire::{Encoder, EncodingVersion};
+///
+/// let long = Bytes::from(vec![7; PIECE_MIN]);
+/// let mut buffer = Buffer::default();
+/// Encoder::new(&mut buffer, EncodingVersion::V1_1).put(&long);
+/// assert_eq!(buffer.bytes_mut().len(), 5, "the size alone");
+/// assert_eq!(buffer.remaining(), 5 + PIECE_MIN);
+/// ```
+#[derive(Debug, Default)]
+pub struct Buffer {
+    bytes: Vec<u8>,
+    /// How many of the bytes were taken.
+    taken: usize,
+    pieces: Pieces,
+    /// Whether pieces are copied into the bytes after all.
+    is_joined: bool,
+}
+
+/// Shared bytes that stand between others.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    /// In the order of their positions.
+    list: VecDeque<Piece>,
+    /// Bytes of all of them.
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Piece {
+    /// The position among the bytes of the buffer in front of which it stands.
+    at: usize,
+    bytes: Bytes,
+}
+
+impl Pieces {
+    /// Puts a piece at this position, which is not in front of the last one's.
+    #[inline]
+    pub(super) fn push(&mut self, at: usize, bytes: Bytes) {
+        self.len += bytes.len();
+        self.list.push_back(Piece { at, bytes });
+    }
+
+    /// Bytes of the pieces behind a position.
+    #[inline]
+    pub(crate) fn len_behind(&self, position: usize) -> usize {
+        let behind = self.list.iter().rev();
+        let behind = behind.take_while(|piece| piece.at > position);
+        behind.map(|piece| piece.bytes.len()).sum()
+    }
+
+    /// Drops the pieces behind a position.
+    pub(crate) fn truncate(&mut self, position: usize) {
+        while let Some(piece) = self.list.pop_back_if(|piece| piece.at > position) {
+            self.len -= piece.bytes.len();
+        }
+    }
+}
+
+impl Buffer {
+    /// One into which everything is copied: what it holds is a vector's.
+    pub fn joined() -> Self {
+        Self {
+            is_joined: true,
+            ..Self::default()
+        }
+    }
+
+    /// The bytes without the pieces, to append others. Bytes in front of a piece stay where they are.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// The bytes without the pieces.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes that are there, those of pieces included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.bytes.len() - self.taken + self.pieces.len
+    }
+
+    /// Whether nothing is there.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether some of it stands elsewhere, so that one slice cannot hold it.
+    #[inline]
+    pub fn has_pieces(&self) -> bool {
+        !self.pieces.list.is_empty()
+    }
+
+    /// Takes off what was appended since there were `len` bytes without pieces; a message that began
+    /// there has no piece in front of its header.
+    pub fn truncate(&mut self, len: usize) {
+        self.bytes.truncate(len);
+        self.pieces.truncate(len);
+    }
+
+    /// Appends all of another one, which is left empty.
+    pub fn append(&mut self, other: &mut Self) {
+        let start = self.bytes.len();
+        self.pieces.len += std::mem::take(&mut other.pieces.len);
+        let pieces = other.pieces.list.drain(..).map(|piece| Piece {
+            at: start + piece.at - other.taken,
+            bytes: piece.bytes,
+        });
+        self.pieces.list.extend(pieces);
+        self.bytes.extend_from_slice(&other.bytes[other.taken..]);
+        other.clear();
+    }
+
+    /// Forgets everything, and keeps what is allocated for bytes.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.taken = 0;
+        self.pieces.list.clear();
+        self.pieces.len = 0;
+    }
+
+    /// Copies the pieces to where they stand, and gives the vector that this is from now on.
+    pub fn join(&mut self) -> &mut Vec<u8> {
+        if self.has_pieces() || self.taken > 0 {
+            let mut joined = Vec::with_capacity(self.len());
+            self.chunks()
+                .for_each(|chunk| joined.extend_from_slice(chunk));
+            self.clear();
+            self.bytes = joined;
+        }
+        &mut self.bytes
+    }
+
+    /// All that is there, in a vector.
+    pub fn into_vec(mut self) -> Vec<u8> {
+        std::mem::take(self.join())
+    }
+
+    /// What is there, in order; nothing of it is empty.
+    fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        let positions = || self.pieces.list.iter().map(|piece| piece.at);
+        let starts = once(self.taken).chain(positions());
+        let ends = positions().chain(once(self.bytes.len()));
+        let between = starts.zip(ends).map(|(start, end)| &self.bytes[start..end]);
+        let pieces = self.pieces.list.iter().map(|piece| &*piece.bytes);
+        let chunks = between.zip(pieces.chain(once(&[][..])));
+        chunks
+            .flat_map(|(bytes, piece)| [bytes, piece])
+            .filter(|chunk| !chunk.is_empty())
+    }
+}
+
+impl Buf for Buffer {
+    #[inline]
+    fn remaining(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn chunk(&self) -> &[u8] {
+        match self.pieces.list.front() {
+            None => &self.bytes[self.taken..],
+            Some(piece) if piece.at > self.taken => &self.bytes[self.taken..piece.at],
+            Some(piece) => &piece.bytes,
+        }
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let filled = slices.iter_mut().zip(self.chunks());
+        filled
+            .map(|(slice, chunk)| *slice = IoSlice::new(chunk))
+            .count()
+    }
+
+    #[inline]
+    fn advance(&mut self, mut count: usize) {
+        while let Some(piece) = self.pieces.list.front_mut() {
+            let before = piece.at - self.taken;
+            if count < before {
+                self.taken += count;
+                return;
+            }
+            (self.taken, count) = (piece.at, count - before);
+            let of_piece = count.min(piece.bytes.len());
+            piece.bytes.advance(of_piece);
+            self.pieces.len -= of_piece;
+            count -= of_piece;
+            if !piece.bytes.is_empty() {
+                return;
+            }
+            self.pieces.list.pop_front();
+        }
+        assert!(count <= self.bytes.len() - self.taken, "more than is there");
+        self.taken += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::{ClassFormat, Encode, Encoder, EncodingVersion};
+
+    const LONG: usize = PIECE_MIN;
+
+    fn long(fill: u8) -> Bytes {
+        vec![fill; LONG].into()
+    }
+
+    /// What a function writes, as a buffer with pieces and as a vector.
+    fn both(write: impl Fn(&mut Encoder<'_>)) -> (Buffer, Vec<u8>) {
+        let (mut buffer, mut vector) = (Buffer::default(), Vec::new());
+        let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);
+        write(&mut encoder);
+        encoder.finish().unwrap();
+        let mut encoder = Encoder::new(&mut vector, EncodingVersion::V1_1);
+        write(&mut encoder);
+        encoder.finish().unwrap();
+        (buffer, vector)
+    }
+
+    /// Takes all bytes, so many at a time, as a transport might.
+    fn taken(mut buffer: Buffer, step: usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        while buffer.has_remaining() {
+            let mut slices = [IoSlice::new(&[]); 3];
+            let count = buffer.chunks_vectored(&mut slices);
+            let there: Vec<u8> = slices[..count].iter().flat_map(|s| s.to_vec()).collect();
+            assert_eq!(there[..buffer.chunk().len()], *buffer.chunk());
+            let count = step.min(there.len());
+            all.extend_from_slice(&there[..count]);
+            buffer.advance(count);
+        }
+        assert!(!buffer.has_pieces(), "all of them were let go of");
+        all
+    }
+
+    #[test]
+    fn long_bytes_stay_where_they_are_and_short_ones_are_copied() {
+        let (short, long) = (long(1).slice(1..), long(2));
+        let (buffer, _) = both(|encoder| {
+            encoder.put(&short);
+            encoder.put(&long);
+        });
+        assert_eq!(buffer.bytes().len(), 5 + short.len() + 5);
+        let chunks: Vec<_> = buffer.chunks().map(<[u8]>::as_ptr).collect();
+        assert_eq!(chunks, [buffer.bytes().as_ptr(), long.as_ptr()]);
+    }
+
+    #[test]
+    fn all_steps_take_the_bytes_of_a_vector() {
+        let write = |encoder: &mut Encoder<'_>| {
+            encoder.put(&long(1));
+            encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
+                encoder.put(&long(2));
+                encoder.tagged(1, Some(&long(3)));
+                encoder.put(&7i32);
+                encoder.encapsulation(EncodingVersion::V1_0, |encoder| encoder.put(&long(4)));
+            });
+            [long(5), long(6)].iter().for_each(|long| encoder.put(long));
+            encoder.put(&8i64);
+        };
+        for step in [1, 2, 3, 1000, LONG, LONG + 5, usize::MAX] {
+            let (buffer, vector) = both(write);
+            assert_eq!(buffer.len(), vector.len());
+            assert_eq!(taken(buffer, step), vector, "{step}");
+        }
+        let (mut buffer, vector) = both(write);
+        assert_eq!(*buffer.join(), vector);
+    }
+
+    #[test]
+    fn a_class_counts_the_pieces_of_its_slices() {
+        struct Node(Bytes);
+        impl Encode for Node {
+            fn encode(&self, encoder: &mut Encoder<'_>) {
+                encoder.class_format = ClassFormat::Sliced;
+                encoder.put(&self.0);
+            }
+        }
+        let (buffer, vector) = both(|encoder| encoder.put(&Node(long(1))));
+        assert_eq!(taken(buffer, 100), vector);
+    }
+
+    #[test]
+    fn what_is_taken_off_again_leaves_what_stood_before() {
+        let (mut buffer, vector) = both(|encoder| encoder.put(&long(1)));
+        let end = buffer.bytes().len();
+        let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);
+        encoder.put(&long(2));
+        buffer.truncate(end);
+        assert_eq!(taken(buffer, 100), vector);
+    }
+
+    #[test]
+    fn appended_to_another_it_keeps_its_pieces() {
+        let parts = || both(|encoder| (1..3).for_each(|fill| encoder.put(&long(fill))));
+        let ((mut one, vector), (mut other, _)) = (parts(), parts());
+        other.advance(3);
+        one.append(&mut other);
+        assert!(other.is_empty() && !other.has_pieces());
+        assert_eq!(one.pieces.list.len(), 4);
+        assert_eq!(taken(one, 100), [&vector[..], &vector[3..]].concat());
+    }
+
+    #[test]
+    fn a_joined_one_has_no_pieces() {
+        let mut buffer = Buffer::joined();
+        Encoder::new(&mut buffer, EncodingVersion::V1_1).put(&long(1));
+        assert_eq!(buffer.bytes().len(), 5 + LONG);
+    }
+}
