@@ -126,7 +126,7 @@ impl World {
         }
         if let Some((joint, id)) = in_flight {
             let end = &mut self.joints[joint].ends[side];
-            let token = end.machine.cancel(id, end.output.pending());
+            let token = end.machine.cancel(id, end.output.bytes());
             // None if its reply was read, and waits behind requests that may not be dispatched yet.
             let call = token.map_or(number, |token| token.call);
             assert_eq!(call, number, "it was in flight");

@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use floe_wire::EncodingVersion;
 use floe_wire::connection::{AttemptEnd, Connection as Machine, Event, NotActive, Role};
+use floe_wire::encoding::Buffer;
 use floe_wire::message::{
     BatchWriter, Context, IncomingRequest, KnownHead, Message, OperationMode, RequestHeader,
     RequestId, reply,
@@ -40,7 +41,7 @@ pub(crate) struct End {
     /// Calls that wait for room in the output.
     pub(crate) waiting: Vec<usize>,
     /// Replies that wait for room in it.
-    pub(crate) replies: VecDeque<Vec<u8>>,
+    pub(crate) replies: VecDeque<Buffer>,
     pub(crate) vigil: Vigil,
     /// Why it is closed, once it is.
     pub(crate) ended: Option<AttemptEnd>,
@@ -65,7 +66,7 @@ impl End {
         let mut output = Output::default();
         let role = [Role::Client, Role::Server][side];
         Self {
-            machine: Machine::new(role, output.pending()),
+            machine: Machine::new(role, output.bytes()),
             output,
             writing: None,
             input: BytesMut::new(),
@@ -128,7 +129,7 @@ impl End {
                     id,
                     EncodingVersion::V1_1,
                     |encoder| {
-                        encoder.bytes(&parameters);
+                        encoder.shared_bytes(&parameters);
                     },
                 )
                 .expect("bytes have an encoding");
@@ -150,7 +151,7 @@ impl End {
             });
         }
         let message = batch.finish().expect("it is not empty");
-        self.output.pending().extend_from_slice(&message);
+        self.output.bytes().extend_from_slice(&message);
     }
 
     /// Turns what was read into events.
@@ -178,7 +179,7 @@ impl End {
             let message = Message::split(&mut self.input, message_size_max);
             let message = message.expect("the network changes no byte");
             let Some(message) = message else { return };
-            let event = self.machine.handle_message(message, self.output.pending());
+            let event = self.machine.handle_message(message, self.output.bytes());
             self.events
                 .push_back(event.expect("both sides keep the protocol"));
         }
@@ -203,8 +204,8 @@ impl End {
 }
 
 /// The reply to a request, which says whose it is.
-pub(crate) fn reply_to(id: RequestId, number: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
+pub(crate) fn reply_to(id: RequestId, number: usize) -> Buffer {
+    let mut bytes = Buffer::default();
     reply::write_returned(&mut bytes, id, EncodingVersion::V1_1, |encoder| {
         encoder.bytes(&(number as u64).to_le_bytes());
     })
@@ -212,11 +213,11 @@ pub(crate) fn reply_to(id: RequestId, number: usize) -> Vec<u8> {
     bytes
 }
 
-fn parameters(number: usize, nth: u64, len: usize) -> Vec<u8> {
+fn parameters(number: usize, nth: u64, len: usize) -> Bytes {
     let mut bytes = (number as u64).to_le_bytes().to_vec();
     bytes.extend(nth.to_le_bytes());
     bytes.resize(16 + len, 0x5A);
-    bytes
+    bytes.into()
 }
 
 fn with_header(call: &Call, write: impl FnOnce(&RequestHeader<'_>)) {

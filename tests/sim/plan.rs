@@ -79,7 +79,7 @@ impl Plan {
             (1, _) => (8, 30),
             (13, _) => (20, 200),
             (_, 64) => (60, 300),
-            _ => (60, 5_000),
+            _ => (60, 20_000),
         };
         let dispatch_limit = random.one_of(&[1, 3, 1_000]);
         // A close waits for them all, and has its time.
@@ -105,7 +105,7 @@ impl Plan {
             ]),
             deadline_percent,
             callback_percent: random.one_of(&[0, 0, 20, 50]),
-            parameters_max: random.one_of(&[0, 50, 1_000, 5_000]).min(parameters_most),
+            parameters_max: random.one_of(&[0, 50, 1_000, 20_000]).min(parameters_most),
             dispatch_max: random
                 .one_of(&[Duration::ZERO, SECOND / 100, SECOND])
                 .min(dispatch_most),

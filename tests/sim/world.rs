@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use bytes::Buf;
 use floe_wire::connection::AttemptEnd;
 use floe_wire::message::{RequestId, VALIDATE_CONNECTION};
 
@@ -233,7 +234,7 @@ impl World {
         }
         let mut next = end.writing.take().or_else(|| end.output.take());
         while let Some(mut batch) = next {
-            match pipes[side].write(self.now, batch.rest(), &mut self.random) {
+            match pipes[side].write(self.now, batch.rest().chunk(), &mut self.random) {
                 Ok(Some((count, arrives))) => {
                     self.added_count += 1;
                     let action = Action::Arrive(joint, 1 - side);
@@ -265,7 +266,7 @@ impl World {
             && let Some(mut reply) = end.replies.pop_front()
         {
             end.output.append_replies(&mut reply);
-            end.machine.handle_dispatched(end.output.pending());
+            end.machine.handle_dispatched(end.output.bytes());
             end.dispatch_count -= 1;
             end.vigil.used = self.now;
         }
@@ -378,7 +379,7 @@ impl World {
         if end.machine.is_validating() {
             return self.fail(joint, side, AttemptEnd::Final);
         }
-        end.machine.close(end.output.pending());
+        end.machine.close(end.output.bytes());
         self.flush(joint, side, false);
         self.after(self.plan.close_timeout, Action::CloseTimeout(joint, side));
     }
@@ -422,7 +423,7 @@ impl World {
             Due::Heartbeat => {
                 // What waits already says as much, and heartbeats must not pile up.
                 if end.machine.is_active() && end.output.pending_len() == 0 {
-                    end.output.pending().extend_from_slice(&VALIDATE_CONNECTION);
+                    end.output.bytes().extend_from_slice(&VALIDATE_CONNECTION);
                     self.flush(joint, side, false);
                     self.joints[joint].ends[side].vigil.mark_heartbeat(self.now);
                 }

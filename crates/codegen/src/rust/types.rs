@@ -113,10 +113,9 @@ impl Scope<'_> {
         match &definition.kind {
             DefinitionKind::Enum(_) => Shape::Enumeration(path),
             DefinitionKind::Sequence(sequence) => match Container::of(definition) {
-                Container::Usual | Container::Bytes => {
-                    Shape::Elements(path, self.owned(sequence.element))
-                }
-                Container::Named(_) => Shape::Named(path),
+                Container::Usual => Shape::Elements(path, self.owned(sequence.element)),
+                // Of bytes that are shared a share is sent, and no copy.
+                Container::Bytes | Container::Named(_) => Shape::Named(path),
             },
             DefinitionKind::Class(class) if self.is_known(id, class.is_complete) => {
                 Shape::Link(path)

@@ -94,6 +94,10 @@ where
     }
 }
 
+/// How many times its own length a reply that shares bytes of its request may keep in memory, as long as
+/// the peer does not read it. A shorter one is copied.
+const PINNED_MAX: usize = 4;
+
 /// A dispatch under way.
 pub type DispatchFuture =
     Pin<Box<dyn Future<Output = Result<Response, SystemException>> + Send + 'static>>;
@@ -414,6 +418,9 @@ impl Request {
         if !current.is_oneway() {
             write(buffer, current.request_id())
                 .map_err(|error| SystemException::UnknownLocalException(error.to_string()))?;
+            if buffer.len() < current.request.message().len() / PINNED_MAX {
+                buffer.join();
+            }
         }
         Ok(Response { parts: self.parts })
     }

@@ -10,8 +10,8 @@ use super::spare::{self, Spare};
 /// Read bytes and the room behind them are neighbours in one allocation, of which messages are cut
 /// off at the front without a copy. The room is initialised once and not for each read. A long
 /// message is read into a buffer of its own, which serves again when nobody holds the message.
-/// After a long message the next read goes there at once, as far as that one went: long messages come
-/// one after another, and are mostly alike.
+/// After a long message the next read goes there at once: long messages come one after another, and are
+/// mostly alike.
 /// While nothing is expected, the thread keeps the room, and one long buffer, for whoever reads next.
 #[derive(Debug, Default)]
 pub(super) struct Input {
@@ -53,6 +53,8 @@ const READ_LEN_MIN: usize = 8 * 1024;
 const READ_LEN_MAX: usize = 256 * 1024;
 /// Messages from this length on get a buffer of their own.
 const LONG_MIN: usize = 32 * 1024;
+/// The most that is read in expectation of a long message: as much as of other messages at once.
+const AHEAD_MAX: usize = READ_LEN_MAX;
 /// No longer buffer of a long message is kept.
 const KEPT_MAX: usize = 16 * 1024 * 1024;
 
@@ -95,7 +97,7 @@ impl Input {
             return self
                 .ahead
                 .as_mut()
-                .map_or(&mut [], |ahead| &mut ahead[..self.expected]);
+                .map_or(&mut [], |ahead| &mut ahead[..self.expected.min(AHEAD_MAX)]);
         }
         if self.long.is_none() {
             let header = self.bytes.first_chunk::<HEADER_LEN>();
@@ -424,8 +426,8 @@ mod tests {
         let start = next(&mut input).unwrap().bytes.as_ptr();
         assert_eq!(
             read_all(&mut input, &message(800_000, 2)),
-            1,
-            "it is expected"
+            2,
+            "its start is expected"
         );
         let held = next(&mut input).unwrap();
         assert_eq!(held.bytes.as_ptr(), start);

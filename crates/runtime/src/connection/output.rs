@@ -10,8 +10,9 @@ use floe_wire::encoding::Buffer;
 ///                writing --put_back, more pending--> writing
 /// ```
 ///
-/// Positions count all bytes that were ever appended, those that others share included. What stands before [`Output::taken`] may have
-/// reached the peer, what stands before [`Output::written`] is with the transport.
+/// Positions count all bytes that were ever appended, those that others share included. What stands
+/// before [`Output::taken`] may have reached the peer, what stands before [`Output::written`] is with the
+/// transport.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pending: Buffer,

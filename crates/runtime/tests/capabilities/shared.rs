@@ -13,7 +13,7 @@ use floe::{
 };
 
 use crate::blocking_long::read_message;
-use crate::echo::{Server, soon};
+use crate::echo::soon;
 use crate::transports::{self, unix_endpoint};
 
 const ECHO: OperationInfo = OperationInfo {

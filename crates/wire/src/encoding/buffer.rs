@@ -6,9 +6,9 @@ use std::iter::once;
 
 use bytes::{Buf, Bytes};
 
-/// Shared bytes from this length on are not copied into a [`Buffer`]. To copy fewer costs less than to
-/// hold, to write and to free them apart.
-pub const PIECE_MIN: usize = 4 * 1024;
+/// Shared bytes from this length on are not copied into a [`Buffer`]. To copy fewer costs little, and they
+/// may be a small part of what they keep in memory.
+pub const PIECE_MIN: usize = 16 * 1024;
 
 /// What encoded values are appended to: a vector, which gets a copy of every byte, or a [`Buffer`].
 pub trait Sink {
@@ -250,7 +250,7 @@ impl Buf for Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encoding::{ClassFormat, Encode, Encoder, EncodingVersion};
+    use crate::encoding::{Encoder, EncodingVersion, ExceptionFormat, ExceptionWriter};
 
     const LONG: usize = PIECE_MIN;
 
@@ -321,16 +321,20 @@ mod tests {
     }
 
     #[test]
-    fn a_class_counts_the_pieces_of_its_slices() {
-        struct Node(Bytes);
-        impl Encode for Node {
-            fn encode(&self, encoder: &mut Encoder<'_>) {
-                encoder.class_format = ClassFormat::Sliced;
-                encoder.put(&self.0);
-            }
+    fn slices_of_exceptions_count_the_pieces_in_them() {
+        for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
+            let (buffer, vector) = both(|encoder| {
+                encoder.encapsulation(encoding, |encoder| {
+                    let mut writer = ExceptionWriter::new(encoder, ExceptionFormat::Sliced);
+                    writer.slice("::M::Derived", false, |encoder| encoder.put(&long(1)));
+                    writer.slice("::M::Base", true, |encoder| {
+                        encoder.put(&long(2));
+                        encoder.tagged(1, Some(&long(3)));
+                    });
+                });
+            });
+            assert_eq!(taken(buffer, 100), vector);
         }
-        let (buffer, vector) = both(|encoder| encoder.put(&Node(long(1))));
-        assert_eq!(taken(buffer, 100), vector);
     }
 
     #[test]
