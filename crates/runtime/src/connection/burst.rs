@@ -190,7 +190,7 @@ mod tests {
         let purpose = Purpose::Incoming(Weak::new(), Liveness::default(), None);
         let connection = Connection::start(stream, purpose, &Communicator::new());
         let mut shared = connection.lock();
-        shared.output.pending().extend_from_slice(b"messages");
+        shared.output.bytes().extend_from_slice(b"messages");
         assert!(shared.output.take().is_none(), "ValidateConnection waits");
         drop(shared);
         assert!(!connection.flush_burst());

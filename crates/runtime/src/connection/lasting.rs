@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingBatch, IncomingRequest, SystemException};
 
 use super::Connection;
@@ -48,8 +49,8 @@ pub(super) async fn finish_batch(
 
 /// Waits until events are taken, and sends the replies.
 pub(super) async fn finish_events(connection: Arc<Connection>, waiting: Waiting, _permit: Permit) {
-    let mut replies = Vec::new();
-    let count = waiting.wait(&mut replies).await;
+    let mut replies = Buffer::default();
+    let count = waiting.wait(replies.bytes_mut()).await;
     if count > 0 {
         connection.wait_for_reply_room().await;
         connection.send_replies(&mut replies, count);

@@ -139,7 +139,8 @@ impl Reading {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
                 self.connection.pulse.mark_handling();
-                self.input.filled(count, self.connection.settings.message_size_max);
+                self.input
+                    .filled(count, self.connection.settings.message_size_max);
                 let end = match self.take_messages() {
                     // To a client that is nearly always all: replies, and they are given.
                     Ok(false) => None,

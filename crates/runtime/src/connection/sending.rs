@@ -71,7 +71,7 @@ impl Connection {
     pub(crate) fn requests_at_once(
         self: &Arc<Self>,
         count: usize,
-        write: impl Fn(&mut Vec<u8>, RequestId, usize) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
     ) -> Result<Option<Vec<Reply>>, Failure> {
         self.check_reader().map_err(|error| Failure {
             error,

@@ -114,9 +114,9 @@ impl Proxy {
         }
         let count = events.iter().map(Events::len).sum();
         let byte_len = events.iter().map(Events::byte_len).sum();
-        let write = |buffer: &mut Vec<u8>| {
+        let write = |buffer: &mut Buffer| {
             let len_max = self.batch_size_max();
-            let mut batches = EventBatches::new(self.target(), buffer, len_max);
+            let mut batches = EventBatches::new(self.target(), buffer.bytes_mut(), len_max);
             batches.reserve(count, byte_len);
             for run in events {
                 run.iter().try_for_each(|event| batches.push(event))?;
