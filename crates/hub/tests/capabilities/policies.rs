@@ -138,6 +138,28 @@ async fn a_waiting_publisher_keeps_neither_other_subscribers_nor_other_publisher
 }
 
 #[tokio::test]
+async fn an_event_that_waits_for_one_subscriber_stands_at_the_doors_of_all() {
+    let wishes = [
+        ("floe.overflow", "block"),
+        ("floe.queueEvents", "1"),
+        ("reliability", "ordered"),
+    ];
+    let mut stuck = Stuck::with_qos(&wishes).await;
+    let topic = stuck.world.manager.retrieve("t").await;
+    let topic = topic.expect("a topic").expect("no nil proxy");
+    let (proxy, mut well) = stuck.subscribers.add("well");
+    subscribe(&topic, &proxy, &wishes).await;
+    let waiting = stuck.publisher.ice_facet(WAITING_FACET);
+    let publishing = tokio::spawn(async move { publish_many(&waiting, 5).await });
+    // One is with the stuck subscriber, one in its queue, and the third waits for room there.
+    assert_eq!(well.operations(3).await, numbered(3));
+    assert!(!publishing.is_finished());
+    stuck.inbox.open();
+    assert_eq!(stuck.inbox.operations(5).await, numbered(5));
+    soon(publishing).await.expect("no panic");
+}
+
+#[tokio::test]
 async fn nobody_waits_for_a_subscriber_that_leaves() {
     let wishes = [("floe.overflow", "block"), ("floe.queueEvents", "1")];
     let stuck = Stuck::with_qos(&wishes).await;
