@@ -159,7 +159,7 @@ impl End {
     /// Source: `take_messages` in `crates/runtime/src/connection/reading.rs`.
     pub(crate) fn take_messages(&mut self, message_size_max: usize) {
         while !self.machine.is_closed() {
-            let output = self.output.pending();
+            let output = self.output.bytes();
             if let Some((token, reply)) =
                 self.machine
                     .take_reply(&mut self.input, message_size_max, output)
