@@ -24,9 +24,9 @@ fn a_stopped_a_slow_and_a_dying_subscriber_cost_seventeen_others_no_event() {
         "--rounds",
         "1",
         "--events",
-        "1500",
+        "3000",
         "--load",
-        "24000",
+        "12000",
         "--rate",
         "0",
     ]);

@@ -188,10 +188,12 @@ impl Input {
     /// Nothing is there to read: gives the room away, unless a message has begun, and a long buffer.
     pub(super) fn rest(&mut self) {
         self.rest_long();
-        if self.bytes.is_empty() && self.long.is_none() && !self.room.is_empty() {
-            // What is empty may still hold a part of the allocation.
+        if self.bytes.is_empty() && self.long.is_none() {
+            // What is empty may still hold a part of the allocation, also when no room is left of it.
             self.bytes = BytesMut::new();
-            spare::put_back(&ROOMS, std::mem::take(&mut self.room));
+            if !self.room.is_empty() {
+                spare::put_back(&ROOMS, std::mem::take(&mut self.room));
+            }
         }
     }
 
@@ -365,6 +367,17 @@ mod tests {
         first.rest();
         assert_eq!(first.room.capacity() + first.bytes.capacity(), 0);
         assert_eq!(second.room(SIZE_MAX).as_ptr(), room);
+    }
+
+    #[test]
+    fn one_that_waits_after_a_long_message_has_no_room_either() {
+        let mut input = Input::default();
+        read_all(&mut input, &message(100_000, 1));
+        next(&mut input).unwrap();
+        // The next message may be as long: it would be read elsewhere.
+        input.room(SIZE_MAX);
+        input.rest();
+        assert_eq!(input.room.capacity() + input.bytes.capacity(), 0);
     }
 
     #[test]

@@ -31,6 +31,10 @@ const QUEUE_BYTES: i64 = 2 << 20;
 const OTHER_BYTES: u64 = 16 << 20;
 /// Events that may be on their way to the well subscribers: few, so that no queue of theirs is ever full.
 const AHEAD_MAX: i64 = 64;
+/// Events that are being published at a time.
+const WINDOW: usize = 32;
+/// The most that an event may carry: queues of well subscribers are never full.
+const LOAD_MAX: usize = QUEUE_BYTES as usize / (AHEAD_MAX as usize + WINDOW) - 1024;
 /// Between two looks at what the hub tells.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 const TOPIC: &str = "feed";
@@ -44,8 +48,8 @@ pub(crate) struct Isolation {
     /// Events in a part
     #[arg(long, default_value_t = 10_000)]
     events: usize,
-    /// Bytes that an event carries
-    #[arg(long, default_value_t = 4_000)]
+    /// Bytes that an event carries; so few that no queue of a well subscriber is ever full
+    #[arg(long, default_value_t = 4_000, value_parser = load)]
     load: usize,
     /// Events a second; 0 is as many as the well subscribers take
     #[arg(long, default_value_t = 1_000)]
@@ -53,6 +57,11 @@ pub(crate) struct Isolation {
     /// Writes the result to this file as JSON, too
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+fn load(text: &str) -> Result<usize, String> {
+    let load = text.parse().ok().filter(|load| *load <= LOAD_MAX);
+    load.ok_or_else(|| format!("expected a number of bytes up to {LOAD_MAX}"))
 }
 
 impl Isolation {
@@ -191,7 +200,7 @@ impl Scene {
             stopped,
             mortal,
             trickle,
-            publishing: Publishing::new(publisher, 1, 32),
+            publishing: Publishing::new(publisher, 1, WINDOW),
         }
     }
 
