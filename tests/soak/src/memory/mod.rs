@@ -29,9 +29,6 @@ const IDLE_MAX: u64 = 5_000_000;
 const IDLE_MAX_DEV: u64 = 12_000_000;
 /// An idle connection stays below this many bytes beyond the kernel's.
 const CONNECTION_MAX: u64 = 4_000;
-/// The same of one that had a long message. It was below [`CONNECTION_MAX`] before long values left in pieces, and is to
-/// come back there: about 24 kB stay, and what holds them is not known yet.
-const AFTER_BURST_MAX: u64 = 32_000;
 /// A server that many clients call at once grows by no more than this after the warm-up: what the
 /// allocator's places for threads differ by from one round to another.
 const CROWD_GROWTH_MAX: u64 = 512 * 1024;
@@ -111,7 +108,7 @@ fn idle_connections(count: usize) -> Vec<Figure> {
     vec![
         Figure::bytes(&name("idle from the start"), fresh, CONNECTION_MAX),
         Figure::bytes(&name("idle after a call"), used, CONNECTION_MAX),
-        Figure::bytes(&name("idle after a burst"), calm, AFTER_BURST_MAX),
+        Figure::bytes(&name("idle after a burst"), calm, CONNECTION_MAX),
     ]
 }
 
