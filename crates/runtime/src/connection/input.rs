@@ -1,9 +1,12 @@
 //! Bytes that have been read and are not yet messages, and room for more.
 
+mod long;
+
 use bytes::{Bytes, BytesMut};
 use floe_wire::message::{HEADER_LEN, Header, Message, ProtocolError};
 
 use super::spare::{self, Spare};
+use long::{LONG_MIN, Long};
 
 /// The input of a connection.
 ///
@@ -30,15 +33,6 @@ pub(super) struct Input {
     expected: usize,
 }
 
-/// A message on its way into its buffer.
-#[derive(Debug)]
-struct Long {
-    header: Header,
-    /// Grows with what arrives, unless it was there already.
-    buffer: BytesMut,
-    filled: usize,
-}
-
 thread_local! {
     /// Rooms of those that wait.
     static ROOMS: Spare<BytesMut> = const { Spare::new(Vec::new()) };
@@ -51,8 +45,6 @@ thread_local! {
 const READ_LEN_MIN: usize = 8 * 1024;
 /// The most room that is kept ready for small messages.
 const READ_LEN_MAX: usize = 256 * 1024;
-/// Messages from this length on get a buffer of their own.
-const LONG_MIN: usize = 32 * 1024;
 /// The most that is read in expectation of a long message: as much as of other messages at once.
 const AHEAD_MAX: usize = READ_LEN_MAX;
 /// No longer buffer of a long message is kept.
@@ -286,258 +278,5 @@ impl Input {
     }
 }
 
-impl Long {
-    fn room(&mut self) -> &mut [u8] {
-        if self.filled == self.buffer.len() {
-            let len = (self.filled * 2).max(LONG_MIN);
-            self.buffer.resize(len.min(self.header.size), 0);
-        }
-        let end = self.buffer.len().min(self.header.size);
-        &mut self.buffer[self.filled..end]
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SIZE_MAX: usize = 1 << 20;
-
-    fn read(input: &mut Input, bytes: &[u8]) {
-        let room = input.room(SIZE_MAX);
-        room[..bytes.len()].copy_from_slice(bytes);
-        input.filled(bytes.len(), SIZE_MAX);
-    }
-
-    /// A message of this many bytes, all but its header being `fill`.
-    fn message(size: usize, fill: u8) -> Vec<u8> {
-        let mut message = b"IceP\x01\x00\x01\x00\x02\x00".to_vec();
-        message.extend(u32::try_from(size).unwrap().to_le_bytes());
-        message.resize(size, fill);
-        message
-    }
-
-    /// Reads bytes as they would come from a socket that has all of them; how many reads that took.
-    fn read_all(input: &mut Input, mut bytes: &[u8]) -> usize {
-        let mut read_count = 0;
-        while !bytes.is_empty() {
-            let count = input.room(SIZE_MAX).len().min(bytes.len());
-            read(input, &bytes[..count]);
-            bytes = &bytes[count..];
-            read_count += 1;
-        }
-        read_count
-    }
-
-    fn next(input: &mut Input) -> Option<Message> {
-        input.split(SIZE_MAX).unwrap()
-    }
-
-    #[test]
-    fn what_is_read_in_pieces_is_whole() {
-        let mut input = Input::default();
-        let whole = message(20, 7);
-        for piece in whole.chunks(7) {
-            assert!(next(&mut input).is_none());
-            read(&mut input, piece);
-        }
-        assert_eq!(next(&mut input).unwrap().bytes, whole);
-        assert_eq!(input.len(), 0);
-    }
-
-    #[test]
-    fn the_same_allocation_serves_as_long_as_nobody_holds_a_part_of_it() {
-        let mut input = Input::default();
-        let bytes = message(20, 1);
-        read(&mut input, &bytes);
-        let start = input.bytes.as_ptr();
-        for _ in 0..100_000 {
-            assert_eq!(next(&mut input).unwrap().bytes, bytes);
-            read(&mut input, &bytes);
-        }
-        let distance = input.bytes.as_ptr() as usize - start as usize;
-        assert!(distance < READ_LEN_MIN, "it moved by {distance}");
-    }
-
-    #[test]
-    fn one_that_waits_has_no_room_and_the_next_one_uses_it() {
-        let [mut first, mut second] = [Input::default(), Input::default()];
-        read(&mut first, b"message");
-        let _ = first.bytes().split_to(7);
-        let room = first.room(SIZE_MAX).as_ptr();
-        first.rest();
-        assert_eq!(first.room.capacity() + first.bytes.capacity(), 0);
-        assert_eq!(second.room(SIZE_MAX).as_ptr(), room);
-    }
-
-    #[test]
-    fn one_that_waits_after_a_long_message_has_no_room_either() {
-        let mut input = Input::default();
-        read_all(&mut input, &message(100_000, 1));
-        next(&mut input).unwrap();
-        // The next message may be as long: it would be read elsewhere.
-        input.room(SIZE_MAX);
-        input.rest();
-        // One without capacity may hold an allocation: it points to its end then.
-        let nowhere = BytesMut::new().as_ptr();
-        assert_eq!([input.room.as_ptr(), input.bytes.as_ptr()], [nowhere; 2]);
-    }
-
-    #[test]
-    fn one_that_has_a_part_of_a_message_keeps_it() {
-        let mut input = Input::default();
-        read(&mut input, b"mess");
-        input.rest();
-        read(&mut input, b"age");
-        assert_eq!(input.bytes(), "message");
-    }
-
-    #[test]
-    fn a_part_that_is_held_stays_as_it_is() {
-        let mut input = Input::default();
-        read(&mut input, &message(20, 1));
-        let held = next(&mut input).unwrap();
-        for _ in 0..10_000 {
-            read(&mut input, &message(20, 2));
-            next(&mut input).unwrap();
-        }
-        assert_eq!(held.bytes, message(20, 1));
-    }
-
-    #[test]
-    fn many_bytes_at_once_make_more_room() {
-        let mut input = Input::default();
-        for _ in 0..20 {
-            let len = input.room(SIZE_MAX).len();
-            input.filled(len, SIZE_MAX);
-            input.bytes.clear();
-        }
-        assert_eq!(input.room(SIZE_MAX).len(), READ_LEN_MAX);
-    }
-
-    #[test]
-    fn a_long_message_does_not_swallow_the_next_one() {
-        let mut input = Input::default();
-        let long = message(300_000, 3);
-        let both = [&long[..], &message(20, 4)].concat();
-        read_all(&mut input, &both[..300_000]);
-        assert_eq!(next(&mut input).unwrap().bytes, long);
-        read_all(&mut input, &both[300_000..]);
-        assert_eq!(next(&mut input).unwrap().bytes, message(20, 4));
-        assert!(next(&mut input).is_none());
-    }
-
-    #[test]
-    fn the_header_of_a_long_message_reserves_little() {
-        let mut input = Input::default();
-        read(&mut input, &message(SIZE_MAX, 0)[..HEADER_LEN]);
-        assert!(input.room(SIZE_MAX).len() <= LONG_MIN);
-        assert_eq!(input.needed(SIZE_MAX), SIZE_MAX);
-    }
-
-    #[test]
-    fn the_buffer_of_a_long_message_serves_the_next_one() {
-        let mut input = Input::default();
-        read_all(&mut input, &message(900_000, 1));
-        let start = next(&mut input).unwrap().bytes.as_ptr();
-        assert_eq!(
-            read_all(&mut input, &message(800_000, 2)),
-            2,
-            "its start is expected"
-        );
-        let held = next(&mut input).unwrap();
-        assert_eq!(held.bytes.as_ptr(), start);
-        read_all(&mut input, &message(800_000, 3));
-        assert_eq!(next(&mut input).unwrap().bytes, message(800_000, 3));
-        assert_eq!(held.bytes, message(800_000, 2), "it is held");
-    }
-
-    #[test]
-    fn one_that_waits_has_no_long_buffer_and_the_next_one_uses_it() {
-        let [mut first, mut second] = [Input::default(), Input::default()];
-        read_all(&mut first, &message(900_000, 1));
-        let start = next(&mut first).unwrap().bytes.as_ptr();
-        first.rest();
-        assert!(!first.has_long());
-        read_all(&mut second, &message(800_000, 2));
-        assert_eq!(next(&mut second).unwrap().bytes.as_ptr(), start);
-    }
-
-    #[test]
-    fn a_thread_keeps_one_long_buffer_of_those_that_wait() {
-        let mut inputs: Vec<_> = (0..10).map(|_| Input::default()).collect();
-        for input in &mut inputs {
-            read_all(input, &message(900_000, 1));
-            next(input).unwrap();
-        }
-        inputs.iter_mut().for_each(Input::rest);
-        assert_eq!(LONG.with_borrow(Vec::len), 1);
-        inputs[0].drop_long();
-        assert_eq!(LONG.with_borrow(Vec::len), 0);
-    }
-
-    #[test]
-    fn a_far_too_long_buffer_is_not_kept() {
-        let mut input = Input::default();
-        read_all(&mut input, &message(900_000, 1));
-        next(&mut input).unwrap();
-        read_all(&mut input, &message(100_000, 1));
-        next(&mut input).unwrap();
-        assert_eq!(input.kept.len(), 0);
-        read_all(&mut input, &message(100_000, 1));
-        next(&mut input).unwrap();
-        assert_eq!(input.kept.len(), 100_000);
-    }
-
-    /// Reads bytes in as many pieces as there are; the messages in them.
-    fn messages(input: &mut Input, pieces: &[&[u8]]) -> Vec<Bytes> {
-        let mut messages = Vec::new();
-        for piece in pieces {
-            let mut rest = *piece;
-            while !rest.is_empty() {
-                let count = input.room(SIZE_MAX).len().min(rest.len());
-                read(input, &rest[..count]);
-                rest = &rest[count..];
-                while let Some(message) = next(input) {
-                    messages.push(message.bytes);
-                }
-            }
-        }
-        messages
-    }
-
-    #[test]
-    fn what_follows_a_long_message_may_be_anything() {
-        let [long, longer] = [message(100_000, 1), message(200_000, 2)];
-        let [shorter, short] = [message(40_000, 3), message(20, 4)];
-        for next in [&long, &longer, &shorter, &short] {
-            for last in [&long, &longer, &shorter, &short] {
-                let all = [&long[..], next, last, &long, &short].concat();
-                let expected = [&long, next, last, &long, &short].map(|it| Bytes::from(it.clone()));
-                for step in [5, 13, 14, 19, 50_000, 150_000, all.len()] {
-                    let mut input = Input::default();
-                    let pieces: Vec<_> = all.chunks(step).collect();
-                    assert_eq!(messages(&mut input, &pieces), expected, "by {step}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_message_that_is_held_is_not_read_over() {
-        let mut input = Input::default();
-        let held = messages(&mut input, &[&message(100_000, 1)]);
-        let others = messages(&mut input, &[&message(100_000, 2), &message(100_000, 3)]);
-        assert_eq!(held, [message(100_000, 1)]);
-        assert_eq!(others, [message(100_000, 2), message(100_000, 3)]);
-    }
-
-    #[test]
-    fn a_bad_header_in_the_place_of_a_long_message_is_seen() {
-        let mut input = Input::default();
-        messages(&mut input, &[&message(100_000, 1)]);
-        read(&mut input, &message(SIZE_MAX + 1, 2)[..50_000]);
-        assert!(input.split(SIZE_MAX).is_err());
-        messages(&mut input, &[]);
-    }
-}
+mod tests;

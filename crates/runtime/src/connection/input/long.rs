@@ -1,0 +1,28 @@
+//! A message that is read into a buffer of its own.
+
+use bytes::BytesMut;
+use floe_wire::message::Header;
+
+/// Messages from this length on get a buffer of their own.
+pub(super) const LONG_MIN: usize = 32 * 1024;
+
+/// A message on its way into its buffer.
+#[derive(Debug)]
+pub(super) struct Long {
+    pub(super) header: Header,
+    /// Grows with what arrives, unless it was there already.
+    pub(super) buffer: BytesMut,
+    pub(super) filled: usize,
+}
+
+impl Long {
+    /// Where to read the rest of it to.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        if self.filled == self.buffer.len() {
+            let len = (self.filled * 2).max(LONG_MIN);
+            self.buffer.resize(len.min(self.header.size), 0);
+        }
+        let end = self.buffer.len().min(self.header.size);
+        &mut self.buffer[self.filled..end]
+    }
+}
