@@ -7,7 +7,10 @@
 /// As in the lab.
 mod contender {
     pub(crate) mod events {
-        #![allow(dead_code)]
+        #![allow(
+            dead_code,
+            reason = "the lab's own files; what of them a package needs is its own affair"
+        )]
         pub(crate) mod case;
         pub(crate) mod number;
         pub(crate) mod publishing;
@@ -27,10 +30,10 @@ mod contender {
     }
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "as in `contender::events`")]
 mod measure;
 mod peer;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "as in `contender::events`")]
 mod sample;
 
 use std::process::ExitCode;

@@ -7,11 +7,17 @@
 mod build;
 mod exceptions;
 #[path = "../../crates/wire/tests/vectors/file.rs"]
-#[allow(dead_code)]
+#[expect(
+    dead_code,
+    reason = "shared with the vectors of `floe-wire`, which need all of it"
+)]
 mod file;
 mod guide;
 #[path = "../../crates/wire/tests/vectors/json.rs"]
-#[allow(dead_code)]
+#[expect(
+    dead_code,
+    reason = "shared with the vectors of `floe-wire`, which need all of it"
+)]
 mod json;
 mod slicing;
 mod values;

@@ -1,8 +1,10 @@
 //! What hostile peers may cost in memory. Its tests measure this process, so they run one at a time
 //! and in a process of their own.
 
-// Shared with the capabilities; these tests need only a part of it.
-#[allow(dead_code)]
+#[expect(
+    dead_code,
+    reason = "shared with the capabilities; these tests need a part of it"
+)]
 #[path = "../capabilities/echo.rs"]
 mod echo;
 #[path = "../capabilities/raw.rs"]

@@ -15,7 +15,10 @@ use std::time::Duration;
 use task::Case;
 
 /// What is made of `calls.proto`, and of `codec.proto`, which it imports.
-#[allow(dead_code)]
+#[allow(
+    dead_code,
+    reason = "generated for whoever uses it, in whatever part"
+)]
 mod contract {
     pub(crate) mod floe_calls {
         tonic::include_proto!("floe_calls");
