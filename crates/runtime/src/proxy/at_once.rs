@@ -82,8 +82,7 @@ impl Proxy {
                 }))
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                let full = self.collect_at_once(operation, encapsulation)?;
-                Ok(full.map_or(AtOnce::Done, AtOnce::Full))
+                self.collect_at_once(operation, encapsulation)
             }
             InvocationMode::Twoway | InvocationMode::Datagram => Ok(AtOnce::Not(None)),
         }

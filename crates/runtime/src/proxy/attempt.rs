@@ -155,6 +155,17 @@ impl Proxy {
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), InvokeError> {
         let is_sent = AtomicBool::new(false);
+        self.post_noting(terms, until, write, &is_sent).await
+    }
+
+    /// The same; `is_sent` becomes true as soon as the messages are in the output of a connection.
+    pub(super) async fn post_noting(
+        &self,
+        terms: &Terms<'_>,
+        until: Until,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        is_sent: &AtomicBool,
+    ) -> Result<(), InvokeError> {
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
@@ -167,7 +178,7 @@ impl Proxy {
                 }
             }
         };
-        self.attempt(terms, &is_sent, run).await
+        self.attempt(terms, is_sent, run).await
     }
 
     /// Runs an attempt on a connection, and again if the failure allows it.

@@ -1,12 +1,14 @@
 //! Requests that are collected and sent together.
 
-use std::sync::atomic::Ordering;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
 
+use super::at_once::AtOnce;
 use super::attempt::Until;
 use super::invoke::check_datagram;
 use super::{Inner, OperationInfo, Proxy};
@@ -20,6 +22,9 @@ use crate::transport::udp::DATAGRAM_LEN_MAX;
 pub(super) struct Batch {
     writer: BatchWriter,
     known: Option<Known>,
+    /// Batches whose sending was given up before any of it began; they leave before anything else is
+    /// collected, so that there are no more of them than calls that were given up at the same time.
+    given_back: VecDeque<Full>,
 }
 
 /// The operation that was invoked last without a context, and what stands in front of its parameters.
@@ -30,35 +35,91 @@ struct Known {
 
 /// A batch that is full, and the number of its requests.
 pub(super) struct Full {
-    message: Vec<u8>,
+    message: Bytes,
     count: usize,
+}
+
+/// A batch on its way to a connection. Given up before it is there, it goes back to its proxy.
+struct Leaving<'a> {
+    proxy: &'a Proxy,
+    /// There until it is known what became of it.
+    batch: Option<Full>,
+    /// Whether it is in the output of a connection, from where it leaves by itself.
+    is_there: AtomicBool,
+}
+
+impl Batch {
+    /// The number of its requests.
+    fn count(&self) -> usize {
+        let given_back = self.given_back.iter().map(|batch| batch.count);
+        self.writer.count() + given_back.sum::<usize>()
+    }
+}
+
+impl Full {
+    fn new(message: Vec<u8>, count: usize) -> Self {
+        let message = message.into();
+        Self { message, count }
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if !*self.is_there.get_mut()
+            && let Some(batch) = self.batch.take()
+        {
+            self.proxy.take_back(batch);
+        }
+    }
 }
 
 impl Proxy {
     /// Sends the requests that a batch proxy has collected, and waits until the transport has them;
-    /// nothing if there are none.
+    /// nothing if there are none. If the future is dropped before they are with a connection, they stay
+    /// collected; after that they leave by themselves.
     ///
     /// # Errors
     /// [`LocalError::BatchLost`] if they could not be sent; they are collected no longer.
     #[doc(alias = "ice_flushBatchRequests")]
     pub async fn flush_batch(&self) -> Result<(), InvokeError> {
-        let Some((message, count)) = take(&mut self.lock_batch().writer) else {
-            return Ok(());
-        };
-        self.post_batch(message, count).await
+        self.send_given_back().await?;
+        let collected = take(&mut self.lock_batch().writer);
+        match collected {
+            Some(batch) => self.post_batch(batch).await,
+            None => Ok(()),
+        }
     }
 
-    /// Collects a request to a generated operation; what comes back must be sent, see
-    /// [`Proxy::collect`].
+    async fn send_given_back(&self) -> Result<(), InvokeError> {
+        loop {
+            let next = self.lock_batch().given_back.pop_front();
+            match next {
+                Some(batch) => self.post_batch(batch).await?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn take_back(&self, batch: Full) {
+        self.lock_batch().given_back.push_back(batch);
+        self.be_remembered();
+    }
+
+    /// Collects a request to a generated operation, unless something must leave before; a batch that
+    /// is full must be sent, see [`Proxy::collect`].
     #[inline]
     pub(super) fn collect_at_once(
         &self,
         operation: &'static OperationInfo,
         encapsulation: &impl Fn(&mut Encoder<'_>),
-    ) -> Result<Option<Full>, InvokeError> {
+    ) -> Result<AtOnce, InvokeError> {
         let context = self.sent_context();
         let len_max = self.batch_size_max();
-        self.push(|batch| {
+        let batch = self.lock_batch();
+        if !batch.given_back.is_empty() {
+            return Ok(AtOnce::Not(None));
+        }
+        let full = self.push(batch, |batch| {
             if !context.is_empty() {
                 let head = self.header(operation.name, operation.mode, &context);
                 return batch.writer.push_head(&head, len_max, encapsulation);
@@ -76,18 +137,22 @@ impl Proxy {
             batch
                 .writer
                 .push_encoded(&known.head, len_max, encapsulation)
-        })
+        })?;
+        Ok(full.map_or(AtOnce::Done, AtOnce::Full))
     }
 
     /// Collects a request. If the batch would get too long, what was collected before leaves first;
-    /// if that fails, nothing stays collected.
+    /// if that fails, nothing stays collected. If the future is dropped, all stays collected that is
+    /// not on its way.
     pub(super) async fn collect(
         &self,
         header: &RequestHead<'_>,
         encapsulation: &impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
+        self.send_given_back().await?;
         let len_max = self.batch_size_max();
-        match self.push(|batch| batch.writer.push_head(header, len_max, encapsulation))? {
+        let push = |batch: &mut Batch| batch.writer.push_head(header, len_max, encapsulation);
+        match self.push(self.lock_batch(), push)? {
             Some(full) => self.post_full(full).await,
             None => Ok(()),
         }
@@ -95,8 +160,9 @@ impl Proxy {
 
     /// Collects an event, as [`Proxy::collect`] does.
     pub(super) async fn collect_event(&self, event: &Event) -> Result<(), InvokeError> {
+        self.send_given_back().await?;
         let len_max = self.batch_size_max();
-        let full = self.push(|batch| {
+        let full = self.push(self.lock_batch(), |batch| {
             batch
                 .writer
                 .push_event(self.target(), event.as_bytes(), len_max)
@@ -125,7 +191,10 @@ impl Proxy {
         };
         match count {
             0 => Ok(()),
-            _ => self.post_batches(count, write).await,
+            _ => {
+                self.post_batches(count, write, &AtomicBool::new(false))
+                    .await
+            }
         }
     }
 
@@ -137,12 +206,12 @@ impl Proxy {
         for event in events.iter().flat_map(Events::iter) {
             let count = batch.count();
             let full = batch.push_event(target, event, len_max);
-            if let Some(full) = full.map_err(not_encoded)? {
-                self.post_batch(full, count).await?;
+            if let Some(message) = full.map_err(not_encoded)? {
+                self.post_apart(Full::new(message, count)).await?;
             }
         }
         match take(&mut batch) {
-            Some((message, count)) => self.post_batch(message, count).await,
+            Some(last) => self.post_apart(last).await,
             None => Ok(()),
         }
     }
@@ -150,24 +219,28 @@ impl Proxy {
     #[inline]
     fn push(
         &self,
+        mut batch: MutexGuard<'_, Batch>,
         push: impl FnOnce(&mut Batch) -> Result<Option<Vec<u8>>, EncodeError>,
     ) -> Result<Option<Full>, InvokeError> {
-        let (full, count) = {
-            let mut batch = self.lock_batch();
-            let count = batch.writer.count();
-            (push(&mut batch).map_err(not_encoded)?, count)
-        };
-        if count == 0
-            && let Some(communicator) = self.communicator()
-        {
+        let count = batch.writer.count();
+        let full = push(&mut batch).map_err(not_encoded)?;
+        drop(batch);
+        if count == 0 {
+            self.be_remembered();
+        }
+        Ok(full.map(|message| Full::new(message, count)))
+    }
+
+    /// What it has collected is flushed with that of all others. The batch must not be locked.
+    fn be_remembered(&self) {
+        if let Some(communicator) = self.communicator() {
             communicator.core().batches().remember(&self.inner);
         }
-        Ok(full.map(|message| Full { message, count }))
     }
 
     /// Sends a batch that is full. If that fails, nothing stays collected.
     pub(super) async fn post_full(&self, full: Full) -> Result<(), InvokeError> {
-        let sent = self.post_batch(full.message, full.count).await;
+        let sent = self.post_batch(full).await;
         if sent.is_err() {
             // The caller is told that its request failed, so it must not leave later.
             self.lock_batch().writer.discard();
@@ -175,26 +248,51 @@ impl Proxy {
         sent
     }
 
-    async fn post_batch(&self, message: Vec<u8>, count: usize) -> Result<(), InvokeError> {
+    /// Sends a batch; if the future is dropped before it is with a connection, the proxy has it again.
+    async fn post_batch(&self, batch: Full) -> Result<(), InvokeError> {
+        let (message, count) = (batch.message.clone(), batch.count);
+        let mut leaving = Leaving {
+            proxy: self,
+            batch: Some(batch),
+            is_there: AtomicBool::new(false),
+        };
+        let sent = self.post_one(&message, count, &leaving.is_there).await;
+        leaving.batch = None;
+        sent
+    }
+
+    /// Sends a batch that was never collected.
+    async fn post_apart(&self, batch: Full) -> Result<(), InvokeError> {
+        let is_there = AtomicBool::new(false);
+        self.post_one(&batch.message, batch.count, &is_there).await
+    }
+
+    /// Sends a batch; `is_there` says whether it is with a connection.
+    async fn post_one(
+        &self,
+        message: &Bytes,
+        count: usize,
+        is_there: &AtomicBool,
+    ) -> Result<(), InvokeError> {
         if self.reference().mode.is_datagram() {
             check_datagram(message.len()).map_err(|source| {
                 let source = Box::new(source);
                 InvokeError::NotDispatched(LocalError::BatchLost { count, source })
             })?;
         }
-        let message = Bytes::from(message);
         let write = |buffer: &mut Buffer| {
-            buffer.bytes_mut().extend_from_slice(&message);
+            buffer.bytes_mut().extend_from_slice(message);
             Ok(())
         };
-        self.post_batches(count, write).await
+        self.post_batches(count, write, is_there).await
     }
 
-    /// Sends batches with so many requests together.
+    /// Sends batches with so many requests together; `is_there` says whether they are with a connection.
     async fn post_batches(
         &self,
         count: usize,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        is_there: &AtomicBool,
     ) -> Result<(), InvokeError> {
         let lost = |source| LocalError::BatchLost {
             count,
@@ -202,7 +300,10 @@ impl Proxy {
         };
         let mut terms = self.terms("(batch)", false);
         terms.is_retried = false;
-        match self.post(&terms, Until::Written, write).await {
+        match self
+            .post_noting(&terms, Until::Written, write, is_there)
+            .await
+        {
             Err(InvokeError::NotDispatched(source)) => {
                 Err(InvokeError::NotDispatched(lost(source)))
             }
@@ -280,7 +381,7 @@ impl Batches {
 impl Inner {
     fn has_batch(&self) -> bool {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        batch.writer.count() > 0
+        batch.count() > 0
     }
 
     /// Notes that it is on the list no longer; false.
@@ -294,7 +395,7 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let count = batch.writer.count();
+        let count = batch.count();
         if count > 0 {
             tracing::warn!(
                 "{count} collected requests to {} were never flushed",
@@ -305,9 +406,9 @@ impl Drop for Inner {
 }
 
 /// The message of a batch and the number of its requests.
-fn take(batch: &mut BatchWriter) -> Option<(Vec<u8>, usize)> {
+fn take(batch: &mut BatchWriter) -> Option<Full> {
     let count = batch.count();
-    batch.finish().map(|message| (message, count))
+    batch.finish().map(|message| Full::new(message, count))
 }
 
 fn not_encoded(error: EncodeError) -> InvokeError {

@@ -1,5 +1,6 @@
 //! What a user of the runtime can do, a file per capability; Floe on both sides.
 
+mod batching;
 mod bidirectional;
 mod blocking;
 mod blocking_combined;
