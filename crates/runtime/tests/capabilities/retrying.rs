@@ -78,6 +78,18 @@ async fn read_request(stream: &mut TcpStream) -> ([u8; 4], String) {
     (id, operation.unwrap())
 }
 
+/// Reads a request, drops its connection, and reads what comes over the next one.
+async fn read_drop_and_read(
+    mut stream: TcpStream,
+    listener: &TcpListener,
+) -> ([u8; 4], String, TcpStream) {
+    read_request(&mut stream).await;
+    drop(stream);
+    let mut stream = accept(listener).await;
+    let (id, operation) = read_request(&mut stream).await;
+    (id, operation, stream)
+}
+
 async fn answer(stream: &mut TcpStream, id: [u8; 4]) {
     let reply = [&header(2, 25)[..], &id, &[0], &NOTHING].concat();
     stream.write_all(&reply).await.unwrap();
@@ -107,15 +119,12 @@ async fn what_a_graceful_close_left_undone_is_done_over_another_connection() {
 async fn what_may_have_been_executed_is_not_sent_again() {
     let Pair {
         listener,
-        mut stream,
+        stream,
         proxy,
     } = Pair::connected().await;
     let server = tokio::spawn(async move {
-        read_request(&mut stream).await;
-        drop(stream);
         // The next that comes is another call's.
-        let mut stream = accept(&listener).await;
-        let (id, operation) = read_request(&mut stream).await;
+        let (id, operation, mut stream) = read_drop_and_read(stream, &listener).await;
         answer(&mut stream, id).await;
         (operation, stream)
     });
@@ -136,14 +145,11 @@ async fn what_may_have_been_executed_is_not_sent_again() {
 async fn what_may_be_repeated_is_sent_again_once_and_no_more_often() {
     let Pair {
         listener,
-        mut stream,
+        stream,
         proxy,
     } = Pair::connected().await;
     let server = tokio::spawn(async move {
-        read_request(&mut stream).await;
-        drop(stream);
-        let mut stream = accept(&listener).await;
-        let (_, operation) = read_request(&mut stream).await;
+        let (_, operation, _stream) = read_drop_and_read(stream, &listener).await;
         (operation, listener)
     });
     let error = call(&proxy, &LOOK).await.unwrap_err();
