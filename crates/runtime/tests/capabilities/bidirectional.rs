@@ -150,11 +150,11 @@ async fn what_the_application_drops_is_not_retried() {
         let proxy: Proxy = proxy.clone();
         async move {
             proxy
-                .invoke("slow", OperationMode::Idempotent, &NOTHING)
+                .invoke("late", OperationMode::Idempotent, &NOTHING)
                 .await
         }
     });
-    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    server.has_begun(1).await;
     connection.abort();
     let result = soon(call).await.expect("no panic");
     assert!(

@@ -47,6 +47,11 @@ impl Server {
         client.proxy(&format!("echo:{endpoint}")).unwrap()
     }
 
+    /// How many of `slow` and `late` were begun.
+    pub(crate) fn slow_count(&self) -> usize {
+        self.echo.slow_count.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn echo_count(&self) -> usize {
         self.echo.echo_count.load(Ordering::SeqCst)
     }
@@ -234,15 +239,16 @@ fn a_future_may_wait_for_other_things_than_replies() {
         let proxy = server.proxy_of(&client);
         proxy.ice_ping().wait().unwrap();
         let (sender, receiver) = tokio::sync::oneshot::channel();
+        let echo = server.echo.clone();
         let sending = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(20));
+            until(|| echo.slow_count.load(Ordering::SeqCst) == 1);
             sender.send(7).unwrap();
         });
         // The channel comes first, while the reply is due.
         let first = async {
             tokio::select! {
                 number = receiver => number.unwrap(),
-                _ = proxy.invoke("slow", OperationMode::Normal, &NOTHING) => 0,
+                _ = proxy.invoke("late", OperationMode::Normal, &NOTHING) => 0,
             }
         };
         assert_eq!(first.wait(), 7);

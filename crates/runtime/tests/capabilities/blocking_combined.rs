@@ -19,9 +19,9 @@ use crate::echo::{Echo, NOTHING, encapsulation};
 use crate::intercepting::Noted;
 use crate::transports;
 
-/// Long enough to be compressed, and easily.
+/// Long enough to be compressed, and no longer: bzip2 takes its time, above all unoptimised.
 fn long() -> Vec<u8> {
-    encapsulation(&b"again and ".repeat(2_000))
+    encapsulation(&b"again and ".repeat(100))
 }
 
 fn compressed_both_ways(compression: Compression) {
@@ -38,7 +38,7 @@ fn compressed_both_ways(compression: Compression) {
         let client = Communicator::new();
         let proxy: Proxy = client.proxy(&text).unwrap();
         let proxy = proxy.ice_compression(compression);
-        for _ in 0..20 {
+        for _ in 0..5 {
             assert_eq!(returned(&proxy, "echo", &long()).unwrap(), long());
             assert_eq!(returned(&proxy, "slow", &long()).unwrap(), long());
             assert_eq!(returned(&proxy, "echo", &NOTHING).unwrap(), NOTHING);
@@ -48,9 +48,9 @@ fn compressed_both_ways(compression: Compression) {
                 .iter()
                 .filter(|it| **it == compression.compressed())
                 .count();
-            assert!(count >= 40, "{statuses:?}");
+            assert!(count >= 10, "{statuses:?}");
         }
-        assert_eq!(server.echo_count(), 40);
+        assert_eq!(server.echo_count(), 10);
         client.shutdown();
         server.communicator.shutdown();
     });

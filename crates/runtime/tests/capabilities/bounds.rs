@@ -166,8 +166,8 @@ async fn a_connection_that_is_silent_gets_heartbeats() {
     let mut settings = floe::Settings::default();
     settings.outgoing.heartbeat_interval = Duration::from_millis(20);
     settings.incoming.heartbeat_interval = Duration::from_millis(20);
-    settings.outgoing.idle_timeout = Duration::from_millis(200);
-    settings.incoming.idle_timeout = Duration::from_millis(200);
+    settings.outgoing.idle_timeout = Duration::from_secs(1);
+    settings.incoming.idle_timeout = Duration::from_secs(1);
     let server = Communicator::with_settings(settings.clone());
     let adapter = server.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
     let lock = Arc::new(Mutex::new(()));
@@ -177,8 +177,8 @@ async fn a_connection_that_is_silent_gets_heartbeats() {
     let client = Communicator::with_settings(settings);
     let proxy = client.proxy_from(gate.reference().clone());
     let call = tokio::spawn(async move { returned(&proxy, "wait", &NOTHING).await });
-    // Three times the idle timeout: the server's heartbeats keep the connection.
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    // Longer than the idle timeout: the server's heartbeats keep the connection.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
     drop(held);
     assert_eq!(soon(call).await.unwrap().unwrap(), NOTHING);
 }

@@ -1,7 +1,5 @@
 //! Closing, and what becomes of requests.
 
-use std::time::Duration;
-
 use floe::{Communicator, TypedProxy};
 
 use crate::echo::{NOTHING, Server, returned, soon};
@@ -15,7 +13,7 @@ async fn a_shutdown_finishes_what_was_begun() {
         let proxy = proxy.clone();
         tokio::spawn(async move { returned(&proxy, "slow", &NOTHING).await })
     };
-    tokio::time::sleep(Duration::from_millis(10)).await;
+    server.has_begun(1).await;
     soon(server.communicator.shutdown()).await;
     assert_eq!(slow.await.unwrap().unwrap(), NOTHING);
     assert!(proxy.ice_ping().await.is_err());

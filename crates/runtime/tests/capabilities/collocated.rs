@@ -82,18 +82,22 @@ async fn contexts_failures_and_panics_are_as_over_the_wire() {
 
 #[tokio::test]
 async fn a_timeout_ends_the_wait_and_not_the_dispatch() {
-    struct Slow(AtomicUsize);
+    #[derive(Default)]
+    struct Slow {
+        ended: AtomicUsize,
+        released: tokio::sync::Notify,
+    }
     impl Dispatcher for Slow {
         fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
             Box::pin(async move {
-                tokio::time::sleep(Duration::from_millis(30)).await;
-                self.0.fetch_add(1, Ordering::SeqCst);
+                self.released.notified().await;
+                self.ended.fetch_add(1, Ordering::SeqCst);
                 request.returned_nothing()
             })
         }
     }
     let server = Server::start().await;
-    let slow = Arc::new(Slow(AtomicUsize::new(0)));
+    let slow = Arc::new(Slow::default());
     let proxy = server.adapter.add("slow", slow.clone()).expect("new");
     let hurried = proxy.ice_timeout(Some(Duration::from_millis(1)));
     let result = hurried.invoke("op", OperationMode::Normal, &NOTHING).await;
@@ -104,9 +108,10 @@ async fn a_timeout_ends_the_wait_and_not_the_dispatch() {
         ),
         "{result:?}"
     );
+    slow.released.notify_one();
     // The shutdown waits for what was begun.
     soon(server.communicator.shutdown()).await;
-    assert_eq!(slow.0.load(Ordering::SeqCst), 1);
+    assert_eq!(slow.ended.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

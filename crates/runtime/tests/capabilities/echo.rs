@@ -15,12 +15,20 @@ pub(crate) const TYPE_IDS: [&str; 2] = ["::Ice::Object", "::Test::Echo"];
 /// An empty encapsulation.
 pub(crate) const NOTHING: [u8; 6] = [6, 0, 0, 0, 1, 1];
 
-/// Answers `echo` with its parameters, `slow` after a while, `context` with the context's entry
+/// What `slow` takes.
+const SLOW: Duration = Duration::from_millis(50);
+/// What `late` takes: longer than a loaded machine holds up who is to give up before.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Answers `echo` with its parameters, `slow` after a while and `late` after one that no test is held
+/// up for, `context` with the context's entry
 /// `answer`, `count` with the number of `echo`s so far, `peer` with the caller's address; panics on
 /// `panic`.
 #[derive(Default)]
 pub(crate) struct Echo {
     pub(crate) echo_count: AtomicUsize,
+    /// How many of `slow` and `late` were begun.
+    pub(crate) slow_count: AtomicUsize,
 }
 
 impl Dispatcher for Echo {
@@ -32,8 +40,10 @@ impl Dispatcher for Echo {
                     let parameters = request.parameters();
                     request.respond(&Outcome::Returned(parameters))
                 }
-                "slow" => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
+                operation @ ("slow" | "late") => {
+                    let duration = if operation == "late" { LATE } else { SLOW };
+                    self.slow_count.fetch_add(1, Ordering::SeqCst);
+                    tokio::time::sleep(duration).await;
                     let parameters = request.parameters();
                     request.respond(&Outcome::Returned(parameters))
                 }
@@ -89,6 +99,16 @@ impl Server {
     /// A proxy of another communicator to this object.
     pub(crate) fn proxy(&self, identity: &str) -> Proxy {
         self.proxy_of(&Communicator::new(), identity)
+    }
+
+    /// Waits until so many of `slow` and `late` were begun.
+    pub(crate) async fn has_begun(&self, count: usize) {
+        soon(async {
+            while self.echo.slow_count.load(Ordering::SeqCst) < count {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
     }
 
     pub(crate) fn proxy_of(&self, client: &Communicator, identity: &str) -> Proxy {

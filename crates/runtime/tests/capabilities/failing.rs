@@ -77,9 +77,10 @@ async fn callers_of_a_silent_server_share_one_wait() {
 async fn a_caller_in_a_hurry_does_not_keep_others_from_connecting() {
     let client = Communicator::new();
     let (listener, proxy) = fake_server(&client).await;
+    let (give_up, given_up) = tokio::sync::oneshot::channel();
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        given_up.await.unwrap();
         stream.write_all(&header(3, 14)).await.unwrap();
         let mut request = [0; 18];
         stream.read_exact(&mut request).await.unwrap();
@@ -94,6 +95,7 @@ async fn a_caller_in_a_hurry_does_not_keep_others_from_connecting() {
         ),
         "{error:?}"
     );
+    give_up.send(()).unwrap();
     soon(proxy.ice_oneway().ice_ping()).await.unwrap();
     soon(server).await.unwrap();
 }

@@ -1,12 +1,16 @@
 //! The end of a communicator: nothing that was accepted is forgotten.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use floe::{
     Communicator, DispatchFuture, Dispatcher, OperationMode, Proxy, Request, Settings, TypedProxy,
 };
+
+use tokio::sync::Notify;
 
 use crate::echo::{NOTHING, Server, soon};
 
@@ -87,9 +91,10 @@ async fn a_shutdown_flushes_batches_first() {
 
 #[tokio::test]
 async fn an_abort_ends_a_shutdown_that_takes_too_long() {
-    struct Stuck;
+    struct Stuck(Arc<Notify>);
     impl Dispatcher for Stuck {
         fn dispatch(self: Arc<Self>, _: Request) -> DispatchFuture {
+            self.0.notify_one();
             Box::pin(std::future::pending())
         }
     }
@@ -98,23 +103,22 @@ async fn an_abort_ends_a_shutdown_that_takes_too_long() {
     let server = Communicator::with_settings(settings);
     let adapter = server.adapter("tcp -h 127.0.0.1 -p 0").await;
     let adapter = adapter.expect("loopback");
-    let there = adapter.add("stuck", Stuck).expect("new");
+    let begun = Arc::new(Notify::new());
+    let there = adapter.add("stuck", Stuck(begun.clone())).expect("new");
     adapter.activate();
     let client = Communicator::new();
     let proxy: Proxy = client.proxy_from(there.reference().clone());
     proxy.connect().await.expect("connected");
     let call =
         tokio::spawn(async move { proxy.invoke("op", OperationMode::Normal, &NOTHING).await });
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    let stopping = tokio::spawn({
-        let server = server.clone();
-        async move { server.shutdown().await }
-    });
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    soon(begun.notified()).await;
+    let mut stopping = std::pin::pin!(server.shutdown());
+    let asked = poll_fn(|context| Poll::Ready(stopping.as_mut().poll(context)));
+    assert!(asked.await.is_pending());
     assert!(!call.is_finished());
     server.abort();
     soon(call).await.expect("no panic").unwrap_err();
-    soon(stopping).await.expect("no panic");
+    soon(stopping).await;
 }
 
 #[tokio::test]

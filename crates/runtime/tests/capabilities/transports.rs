@@ -144,7 +144,7 @@ async fn a_shutdown_finishes_what_was_begun_and_frees_the_address(endpoint: &str
         let proxy = proxy.clone();
         tokio::spawn(async move { returned(&proxy, "slow", &NOTHING).await })
     };
-    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    server.has_begun(1).await;
     let started = std::time::Instant::now();
     soon(server.communicator.shutdown()).await;
     assert_eq!(slow.await.unwrap().unwrap(), NOTHING);
