@@ -44,7 +44,10 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
             format!("{prefix}{name}"),
             entry.file_type().expect("an entry has a type"),
         );
-        if kind.is_dir() && !BUILT.contains(&name.as_str()) {
+        if BUILT.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             collect(&entry.path(), &format!("{path}/"), files);
         } else if kind.is_file() {
             let bytes = fs::read(entry.path()).expect("files of the repository can be read");
@@ -56,7 +59,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
     }
 }
 
-/// Folders whose content nobody wrote.
+/// Whose content nobody wrote. `.git` is a folder, or a file in another working tree of a repository.
 const BUILT: [&str; 7] = [
     ".git",
     ".venv",
