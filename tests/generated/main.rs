@@ -14,10 +14,6 @@ mod exceptions;
 mod file;
 mod guide;
 #[path = "../../crates/wire/tests/vectors/json.rs"]
-#[expect(
-    dead_code,
-    reason = "shared with the vectors of `floe-wire`, which need all of it"
-)]
 mod json;
 mod slicing;
 mod values;
