@@ -148,6 +148,7 @@ inline void checkFailures(Checks& checks, const Probes& proxy)
     checkText<Ice::UnknownLocalException>(checks, proxy, "local", "told so");
     checkText<Ice::UnknownUserException>(checks, proxy, "user", "told so");
     checkText<Ice::UnknownException>(checks, proxy, "other", "asked to fail");
+    checkText<Ice::UnknownUserException>(checks, proxy, "undeclared", "::Runtime::Undeclared");
     const auto refused = checks.raises<Runtime::Refused>("refused", [&] { proxy->fail("refused"); });
     checks.equal("reason", refused.reason, "asked to");
     std::vector<Ice::Byte> answer;
@@ -325,6 +326,33 @@ inline void checkSelection(Checks& checks, const Probes& original)
     checks.equal("random", portsUsed(Ice::EndpointSelectionType::Random, 60), std::set<int>(ports.begin(), ports.end()));
 }
 
+// The endpoints of a proxy behind another, where nobody listens.
+inline Probes behindDead(const Probes& proxy)
+{
+    auto endpoints = proxy->ice_getEndpoints();
+    auto dead = endpoints.front()->toString();
+    const auto port = dead.find(" -p ");
+    dead.replace(port, dead.find(' ', port + 4) - port, " -p 1");
+    const auto nobody = proxy->ice_getCommunicator()->stringToProxy("probe:" + dead);
+    endpoints.insert(endpoints.begin(), nobody->ice_getEndpoints().front());
+    return Ice::uncheckedCast<Runtime::ProbePrx>(proxy->ice_endpoints(endpoints));
+}
+
+inline void checkDeadEndpoint(Checks& checks, const Probes& original)
+{
+    const auto proxy = behindDead(original);
+    checks.equal("endpoints", proxy->ice_getEndpoints().size(), original->ice_getEndpoints().size() + 1);
+    const auto port = portOf(original->ice_getEndpoints().front());
+    const auto ordered = proxy->ice_connectionId("dead")->ice_endpointSelection(Ice::EndpointSelectionType::Ordered);
+    checks.equal("the first is dead", ordered->linked().localPort, port);
+    // A new id means that a connection must be made.
+    for (const auto* id : {"a", "b", "c", "d", "e", "f", "g", "h"})
+    {
+        const auto random = proxy->ice_connectionId(id)->ice_endpointSelection(Ice::EndpointSelectionType::Random);
+        checks.that("one of them is dead", random->linked().localPort != 1);
+    }
+}
+
 inline void checkCallbacks(Checks& checks, const Probes& proxy)
 {
     const auto connection = proxy->ice_getConnection();
@@ -383,6 +411,21 @@ inline void checkClientCloses(Checks& checks, const Probes& proxy)
     checks.that("closed by the client", proxy->ice_getConnection() != connection);
 }
 
+// A close that does not wait ends what is waited for, at this end alone.
+inline void checkClientDrops(Checks& checks, const Probes& proxy)
+{
+    for (const auto how : {Ice::ConnectionClose::Forcefully, Ice::ConnectionClose::Gracefully})
+    {
+        const auto connection = proxy->ice_getConnection();
+        auto held = proxy->holdAsync(6);
+        proxy->ice_ping();
+        connection->close(how);
+        const auto error = checks.raises<Ice::ConnectionManuallyClosedException>("dropped", [&] { held.get(); });
+        checks.equal("how it was dropped", error.graceful, how == Ice::ConnectionClose::Gracefully);
+        checks.becomes("it was begun", [&] { return proxy->release(6) == 1; });
+    }
+}
+
 inline void checkRetries(Checks& checks, const Probes& proxy)
 {
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -426,9 +469,11 @@ inline void call(const std::shared_ptr<Ice::Communicator>& communicator, const s
     checkDatagrams(checks, proxy);
     checkLinks(checks, proxy);
     checkSelection(checks, proxy);
+    checkDeadEndpoint(checks, proxy);
     checkCallbacks(checks, proxy);
     checkServerCloses(checks, proxy);
     checkClientCloses(checks, proxy);
+    checkClientDrops(checks, proxy);
     checkRetries(checks, proxy);
     checkFlow(checks, proxy);
     std::cout << "ok " << checks.count() << " checks" << std::endl;

@@ -106,6 +106,8 @@ def check_failures(checks, proxy):
     for kind in ("unknown", "local", "user"):
         error = checks.raises(kind, type(failure(kind)), lambda: proxy.fail(kind))
         checks.equal(f"text of {kind}: {text_of(error)}", "told so" in text_of(error), True)
+    error = checks.raises("undeclared", Ice.UnknownUserException, lambda: proxy.fail("undeclared"))
+    checks.equal(f"text of undeclared: {text_of(error)}", "::Runtime::Undeclared" in text_of(error), True)
     error = checks.raises("refused", Runtime.Refused, lambda: proxy.fail("refused"))
     checks.equal("reason", error.reason, "asked to")
     error = checks.raises("other", Ice.UnknownException, lambda: proxy.fail("other"))
@@ -233,6 +235,21 @@ def port_of(endpoint):
     return info.port
 
 
+def check_dead_endpoint(checks, original):
+    """A proxy with the endpoints of another behind one where nobody listens."""
+    endpoints = original.ice_getEndpoints()
+    dead = re.sub(r" -p [0-9]+", " -p 1", endpoints[0].toString())
+    nobody = original.ice_getCommunicator().stringToProxy(f"probe:{dead}")
+    proxy = original.ice_endpoints(nobody.ice_getEndpoints() + endpoints)
+    checks.equal("endpoints", len(proxy.ice_getEndpoints()), len(endpoints) + 1)
+    ordered = proxy.ice_connectionId("dead").ice_endpointSelection(Ice.EndpointSelectionType.Ordered)
+    checks.equal("the first is dead", ordered.linked().localPort, port_of(endpoints[0]))
+    # A new id means that a connection must be made.
+    for connection_id in "abcdefgh":
+        at_random = proxy.ice_connectionId(connection_id).ice_endpointSelection(Ice.EndpointSelectionType.Random)
+        checks.equal("one of them is dead", at_random.linked().localPort == 1, False)
+
+
 def check_callbacks(checks, proxy):
     connection = proxy.ice_getConnection()
     fixed = proxy.ice_fixed(connection)
@@ -280,6 +297,23 @@ def check_client_closes(checks, proxy):
     checks.equal("closed by the client", proxy.ice_getConnection() == connection, False)
 
 
+def check_client_drops(checks, proxy):
+    """A close that does not wait ends what is waited for, at this end alone."""
+    for is_graceful in (False,) if IS_38 else (False, True):
+        connection = proxy.ice_getConnection()
+        held = proxy.holdAsync(6)
+        proxy.ice_ping()
+        if IS_38:
+            connection.abort()
+            checks.raises("dropped", Ice.ConnectionAbortedException, held.result)
+        else:
+            kind = Ice.ConnectionClose
+            connection.close(kind.Gracefully if is_graceful else kind.Forcefully)
+            error = checks.raises("dropped", Ice.ConnectionManuallyClosedException, held.result)
+            checks.equal("how it was dropped", error.graceful, is_graceful)
+        checks.becomes("it was begun", lambda: proxy.release(6), 1)
+
+
 def check_retries(checks, proxy):
     key = f"{time.time()}"
     checks.raises("not repeated", Ice.ConnectionLostException, lambda: proxy.stumble(key))
@@ -311,9 +345,11 @@ def call(communicator, text):
     check_datagrams(checks, proxy)
     check_links(checks, proxy)
     check_selection(checks, proxy)
+    check_dead_endpoint(checks, proxy)
     check_callbacks(checks, proxy)
     check_server_closes(checks, proxy)
     check_client_closes(checks, proxy)
+    check_client_drops(checks, proxy)
     check_retries(checks, proxy)
     check_flow(checks, proxy)
     print(f"ok {checks.count} checks", flush=True)

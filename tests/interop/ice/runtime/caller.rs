@@ -176,6 +176,14 @@ async fn check_failures(probe: &ProbeProxy) {
         };
         assert!(text.contains(expected), "{kind}: {text}");
     }
+    // Ice for Python looks at what is thrown, Ice for C++ leaves that to the caller.
+    match probe.fail("undeclared").await {
+        Err(ProbeFailError::Invoke(InvokeError::UndeclaredException { type_id: text }))
+        | Err(ProbeFailError::Invoke(InvokeError::System(Failure::UnknownUserException(text)))) => {
+            assert!(text.contains("::Runtime::Undeclared"), "{text}");
+        }
+        other => panic!("expected an undeclared exception, got {other:?}"),
+    }
     match probe.fail("refused").await {
         Err(ProbeFailError::Refused(refused)) => assert_eq!(refused.reason, "asked to"),
         other => panic!("expected Refused, got {other:?}"),

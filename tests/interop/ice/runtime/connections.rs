@@ -2,8 +2,11 @@
 //! back over it, its end, and who has to wait.
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use floe::{
@@ -17,9 +20,11 @@ use crate::servant::{Heard, link_of};
 pub(crate) async fn check(communicator: &Communicator, probe: &ProbeProxy) {
     check_links(communicator, probe).await;
     check_selection(probe).await;
+    check_dead_endpoint(communicator, probe).await;
     check_callbacks(communicator, probe).await;
     check_close_of_the_server(probe).await;
     check_close_of_the_client(probe).await;
+    check_drop_of_the_client(probe).await;
     check_retries(probe).await;
     check_flow(probe).await;
 }
@@ -93,6 +98,28 @@ async fn ports_used(probe: &ProbeProxy, count: usize) -> BTreeSet<i32> {
     used
 }
 
+/// A proxy with an endpoint where nobody listens before the others.
+async fn check_dead_endpoint(communicator: &Communicator, probe: &ProbeProxy) {
+    let endpoints = probe.as_proxy().reference().endpoints();
+    let first = endpoints[0].to_string();
+    let port = port_of(&first);
+    let dead = first.replace(&format!(" -p {port}"), " -p 1");
+    let text = probe.as_proxy().to_string();
+    let text = text.replacen(&first, &format!("{dead}:{first}"), 1);
+    let proxy: ProbeProxy = communicator.proxy(&text).expect("a proxy");
+    let count = proxy.as_proxy().reference().endpoints().len();
+    assert_eq!(count, endpoints.len() + 1);
+    let ordered = proxy.ice_connection_id("dead");
+    let ordered = ordered.ice_endpoint_selection(EndpointSelection::Ordered);
+    assert_eq!(linked(&ordered).await.local_port, port);
+    // A new id means that a connection must be made.
+    for id in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        let random = proxy.ice_connection_id(id);
+        let random = random.ice_endpoint_selection(EndpointSelection::Random);
+        assert_ne!(linked(&random).await.local_port, 1);
+    }
+}
+
 async fn check_callbacks(communicator: &Communicator, probe: &ProbeProxy) {
     let connection = connection(probe).await;
     let fixed = probe.ice_fixed(&connection);
@@ -154,6 +181,23 @@ async fn check_close_of_the_client(probe: &ProbeProxy) {
     before.close().await;
     slow.await.expect("no panic").expect("it was waited for");
     probe.ice_ping().await.expect("over another connection");
+    assert!(connection(probe).await != before);
+}
+
+/// A close that does not wait ends what is waited for, at this end alone.
+async fn check_drop_of_the_client(probe: &ProbeProxy) {
+    let before = connection(probe).await;
+    let mut hold = pin!(probe.hold(6));
+    // Polled once, it is sent, and what is sent after it comes after it.
+    let sent = poll_fn(|context| Poll::Ready(hold.as_mut().poll(context)));
+    assert!(sent.await.is_pending());
+    probe.ice_ping().await.expect("a ping");
+    before.abort();
+    match hold.await {
+        Err(InvokeError::PerhapsDispatched(LocalError::ClosedHere { .. })) => {}
+        other => panic!("expected a connection that was closed here, got {other:?}"),
+    }
+    release(probe, 6).await;
     assert!(connection(probe).await != before);
 }
 

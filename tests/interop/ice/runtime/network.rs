@@ -7,7 +7,9 @@ use floe::contracts::ice::{
     Locator, LocatorDispatcher, LocatorFindAdapterByIdError, LocatorFindObjectByIdError,
     LocatorRegistryProxy,
 };
-use floe::{Communicator, Current, Identity, InvokeError, Proxy, Settings, TypedProxy};
+use floe::{
+    Communicator, Current, EndpointSelection, Identity, InvokeError, Proxy, Settings, TypedProxy,
+};
 use floe_tests::ice::{Ice, Language, was_traced};
 use floe_tests::peer::Peer;
 
@@ -73,6 +75,52 @@ async fn a_datagram_to_a_group_reaches_all_that_joined_whoever_sends() {
 
 async fn total(member: &ProbeProxy) -> i32 {
     member.ice_twoway().total().await.expect("the total")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_go_on_at_the_next_endpoint_when_an_ice_server_is_killed() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for language in Language::ALL {
+        let (mut first, proxy) = start(&ice, language, TCP, &[]);
+        let (second, other) = start(&ice, language, TCP, &[]);
+        let (_, endpoint) = other.split_once(':').expect("an endpoint");
+        let communicator = Communicator::new();
+        let probe: ProbeProxy = communicator
+            .proxy(&format!("{proxy}:{endpoint}"))
+            .expect("a proxy");
+        let probe = probe.ice_endpoint_selection(EndpointSelection::Ordered);
+        let port = async || probe.linked().await.expect("a link").local_port;
+        let before = port().await;
+        assert_eq!(port().await, before, "{language:?}");
+        let killed = tokio::task::spawn_blocking(move || {
+            first.kill();
+        });
+        killed.await.expect("no panic");
+        assert_ne!(port().await, before, "{language:?}");
+        communicator.shutdown().await;
+        end(second);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ice_clients_go_on_at_the_next_endpoint_when_a_floe_server_ends() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for language in Language::ALL {
+        let servers = [Communicator::new(), Communicator::new()];
+        let (first, one) = serve(&servers[0], TCP).await;
+        let (second, _other) = serve(&servers[1], TCP).await;
+        let proxy = format!("{}:{}", one.as_proxy(), second.endpoints()[0]);
+        let mut client = ice.runtime(language);
+        client.args(["ping", &proxy, "--Ping.Idle=3000", "--Ping.Sleep=1000"]);
+        client.arg("--Ice.Default.EndpointSelection=Ordered");
+        let client = Peer::start("the Ice client", &mut client);
+        becomes("its first ping", 1, async || first.counts().connections).await;
+        servers[0].shutdown().await;
+        becomes("its second ping", 1, async || second.counts().connections).await;
+        let said = tokio::task::spawn_blocking(|| client.succeed()).await;
+        assert_eq!(said.expect("no panic"), ["pong"], "{language:?}");
+        servers[1].shutdown().await;
+    }
 }
 
 /// A port of udp that was free a moment ago.

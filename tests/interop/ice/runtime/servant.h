@@ -171,6 +171,7 @@ public:
         if (is("local")) throw Ice::UnknownLocalException(__FILE__, __LINE__, "told so");
         if (is("user")) throw Ice::UnknownUserException(__FILE__, __LINE__, "told so");
         if (is("refused")) throw Runtime::Refused("asked to");
+        if (is("undeclared")) throw Runtime::Undeclared("asked to");
         throw std::runtime_error("asked to fail");
     }
 

@@ -42,6 +42,8 @@ def failure(kind):
         return missing[kind]()
     if kind in told:
         return told[kind]("told so")
+    if kind == "undeclared":
+        return Runtime.Undeclared("asked to")
     return Runtime.Refused("asked to") if kind == "refused" else RuntimeError("asked to fail")
 
 

@@ -203,6 +203,10 @@ impl Probe for Servant {
             "unknown" => SystemException::UnknownException(told()),
             "local" => SystemException::UnknownLocalException(told()),
             "user" => SystemException::UnknownUserException(told()),
+            "undeclared" => {
+                let type_id = "::Runtime::Undeclared".to_owned();
+                return Err(InvokeError::UndeclaredException { type_id }.into());
+            }
             "refused" => {
                 let reason = "asked to".to_owned();
                 return Err(Refused { reason }.into());
