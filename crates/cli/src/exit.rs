@@ -145,6 +145,10 @@ impl From<InvokeError> for Failure {
         let mut failure = Self::new(exit, &error);
         failure.is_unreachable = is_unreachable(&error);
         match &error {
+            _ if needs_certificates(&error) => {
+                failure.exit = Exit::Usage;
+                failure.help("--tls-ca FILE says whom to trust, and --tls-cert FILE who we are")
+            }
             _ if failure.is_unreachable => {
                 failure.help("is the server running, and is this where it listens?")
             }
@@ -183,6 +187,13 @@ fn exit_of(error: &InvokeError) -> Exit {
         InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Exit::Usage,
         _ => Exit::Failure,
     }
+}
+
+/// Whether nothing was sent, for we have no certificates to go by.
+fn needs_certificates(error: &InvokeError) -> bool {
+    matches!(error, InvokeError::NotDispatched(LocalError::Connect { endpoint, source })
+        if source.kind() == io::ErrorKind::InvalidInput
+            && (endpoint.starts_with("ssl") || endpoint.starts_with("wss")))
 }
 
 fn is_unreachable(error: &InvokeError) -> bool {

@@ -195,6 +195,7 @@ impl HubArgument {
             Exit::NotFound => failure
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
+            Exit::Usage => failure.when("the hub cannot be asked"),
             _ if failure.is_unreachable() => {
                 failure.when("the hub did not answer").help(WHERE_HELP)
             }

@@ -16,6 +16,7 @@ mod compression;
 mod config;
 mod contract;
 mod contracts;
+mod count;
 mod event;
 mod exit;
 mod hub;

@@ -169,8 +169,8 @@ fn check_endpoints(proxy: &Proxy, text: &str) -> Result<(), Failure> {
     }
 }
 
-/// What a failure to listen on these endpoints means.
-pub(crate) fn not_listening(error: &AdapterError, endpoints: &str) -> Failure {
+/// What a failure to listen means.
+pub(crate) fn not_listening(error: &AdapterError) -> Failure {
     match error {
         AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             Failure::new(Exit::Failure, error)
@@ -180,9 +180,10 @@ pub(crate) fn not_listening(error: &AdapterError, endpoints: &str) -> Failure {
             let failure = Failure::usage(format_args!("endpoint of --listen: {error}"));
             failure.help("--tls-cert, --tls-key and --tls-ca are for ssl and wss endpoints")
         }
-        AdapterError::Listen { .. } => Failure::new(Exit::Failure, error),
-        AdapterError::Parse(error) => {
-            Failure::usage(format_args!("`{endpoints}` is no endpoint: {error}"))
+        AdapterError::Listen { .. } => Failure::new(Exit::Failure, error)
+            .help("listen on an address or a name of this machine; `*` is all of them"),
+        AdapterError::Endpoints { endpoints, source } => {
+            Failure::usage(format_args!("`{endpoints}` is no endpoint: {source}"))
                 .help(ENDPOINT_HELP)
         }
         _ => Failure::usage(error).help(ENDPOINT_HELP),

@@ -5,14 +5,14 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use floe_wire::reference::{ParseReferenceError, Reference, parse_endpoints};
+use floe_wire::reference::{ParseReferenceError, Reference};
 use tokio::runtime::{EnterGuard, Handle};
 use tokio::sync::watch;
 use tokio::time::{timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::adapter::{Adapter, AdapterCore, AdapterSettings, Admissions};
+use crate::adapter::{Adapter, AdapterCore, AdapterSettings, Admissions, endpoints_of};
 use crate::blocking::background;
 use crate::complaints::Complaints;
 use crate::connection::Connection;
@@ -98,7 +98,7 @@ impl Communicator {
         endpoints: &str,
         settings: AdapterSettings,
     ) -> Result<Adapter, AdapterError> {
-        let adapter = Adapter::bind(self, parse_endpoints(endpoints)?, settings).await?;
+        let adapter = Adapter::bind(self, endpoints_of(endpoints)?, settings).await?;
         self.core.adapters().push(adapter.core().clone());
         self.core.has_adapters.store(true, Ordering::Relaxed);
         if self.core.is_shut_down() {

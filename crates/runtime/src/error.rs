@@ -267,8 +267,15 @@ impl From<EncodeError> for LocalError {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum AdapterError {
-    /// A text is no endpoint list or identity.
+    /// A text is no identity.
     Parse(ParseReferenceError),
+    /// A text is no list of endpoints.
+    Endpoints {
+        /// The text.
+        endpoints: String,
+        /// What is wrong with it.
+        source: ParseReferenceError,
+    },
     /// An endpoint that no transport of this build can listen on.
     UnsupportedEndpoint {
         /// The endpoint.
@@ -296,10 +303,13 @@ impl fmt::Display for AdapterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parse(error) => error.fmt(f),
+            Self::Endpoints { endpoints, source } => {
+                write!(f, "expected endpoints, got \"{endpoints}\": {source}")
+            }
             Self::UnsupportedEndpoint { endpoint } => {
                 write!(
                     f,
-                    "cannot listen on \"{endpoint}\": expected one of a transport of this build"
+                    "cannot listen on \"{endpoint}\": expected a transport that this build has"
                 )
             }
             Self::Listen { endpoint, source } => {

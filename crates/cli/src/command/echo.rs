@@ -61,7 +61,7 @@ impl Echo {
 
     async fn serve(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let endpoints = self.listen.join(":");
-        let not_listening = |error| peer::not_listening(&error, &endpoints);
+        let not_listening = |error| peer::not_listening(&error);
         let adapter = communicator.adapter(&endpoints).await;
         let adapter = adapter.map_err(not_listening)?;
         let servant = EchoDispatcher::new(Mirror);

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use floe_lab::{LabError, Progress, RunOptions, contender_main, scenarios};
 use serde_json::{Value as Json, json};
 
+use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 use crate::progress::ProgressLine;
@@ -69,7 +70,7 @@ pub(crate) struct Run {
     cases: Vec<String>,
 
     /// Rounds, in each of which every contender has its turn
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), default_value_t = 15)]
+    #[arg(long, value_name = "COUNT", value_parser = count::at_least_one::<u16>, default_value_t = 15)]
     rounds: u16,
 
     /// How long each contender measures in each round, in seconds

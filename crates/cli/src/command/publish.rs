@@ -20,6 +20,7 @@ use serde_json::{Value as Json, json};
 
 use crate::command::call::{EncodingArgument, no_operation, parse_entry};
 use crate::contract::ContractArguments;
+use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::hub::{HubArgument, not_nil};
 use crate::json_input::{self, Line, Source};
@@ -56,8 +57,8 @@ pub(crate) struct Publish {
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     file: Option<PathBuf>,
 
-    /// Replaces {{n}} in texts by the number of the event, from 1, and {{time}} by the microseconds
-    /// since 1970; a text that is nothing else becomes a number
+    /// Replaces n between two pairs of braces, in texts, by the number of the event, from 1, and so
+    /// time by the microseconds since 1970; a text that is nothing else becomes a number
     #[arg(long)]
     template: bool,
 
@@ -72,7 +73,7 @@ pub(crate) struct Publish {
         short = 'n',
         long,
         value_name = "COUNT",
-        value_parser = clap::value_parser!(u64).range(1..)
+        value_parser = count::at_least_one::<u64>
     )]
     count: Option<u64>,
 

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use crate::compression::OfferArgument;
 use crate::config::Configuration;
+use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::log;
 use crate::output::{self, Format, Output};
@@ -63,7 +64,7 @@ pub(crate) struct Serve {
     /// How many events may wait for one subscriber; then the oldest are lost, and counted
     ///
     /// [default: 100000]
-    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "EVENTS", value_parser = count::at_least_one::<u32>)]
     queue_events: Option<u32>,
 
     /// How long the events may be together that wait for one subscriber, such as 512k or 64M
@@ -232,7 +233,7 @@ impl Serve {
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok();
     let count = count.filter(|count: &NonZeroUsize| count.get() <= THREADS_MAX);
-    count.ok_or_else(|| format!("expected a number from 1 to {THREADS_MAX}"))
+    count.ok_or_else(|| format!("expected a whole number from 1 to {THREADS_MAX}, got `{text}`"))
 }
 
 /// More threads than that only get into each other's way.
@@ -240,7 +241,7 @@ const THREADS_MAX: usize = 64;
 
 async fn start(communicator: &Communicator, configuration: &Configuration) -> Result<Hub, Failure> {
     let hub = Hub::start(communicator, configuration.hub.clone()).await;
-    hub.map_err(|error| not_started(&error, &configuration.hub.listen))
+    hub.map_err(|error| not_started(&error))
 }
 
 /// The next reason to read the settings again; there is never one without a file.
@@ -277,9 +278,9 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-fn not_started(error: &HubError, listen: &str) -> Failure {
+fn not_started(error: &HubError) -> Failure {
     match error {
-        HubError::Adapter(error) => peer::not_listening(error, listen),
+        HubError::Adapter(error) => peer::not_listening(error),
         HubError::Store(error) => Failure::new(Exit::Failure, error)
             .help("--data needs a directory that this user can write, and no other hub in it"),
         error => Failure::new(Exit::Failure, error),

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::command::call::parse_entry;
 use crate::contract::ContractArguments;
+use crate::count;
 use crate::event::{self, EventReader, Printed, Printer};
 use crate::exit::{Exit, Failure};
 use crate::hub::{self, HubArgument};
@@ -38,7 +39,7 @@ pub(crate) struct Subscribe {
     hub: HubArgument,
 
     /// Ends after this many events
-    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = count::any::<u64>)]
     count: Option<u64>,
 
     /// How the hub delivers
@@ -99,8 +100,7 @@ impl Subscribe {
             false => self.hub.topic(communicator, &self.topic).await?,
         };
         let adapter = communicator.adapter(&self.listen).await;
-        let adapter =
-            adapter.map_err(|error| peer::not_listening(&error, &self.listen).when("--listen"))?;
+        let adapter = adapter.map_err(|error| peer::not_listening(&error).when("--listen"))?;
         let (servant, events) = event::channel();
         let identity = unique_identity();
         let subscriber = adapter.add(&identity, servant);

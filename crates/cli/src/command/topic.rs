@@ -10,6 +10,7 @@ mod watch;
 
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use floe::contracts::ice_storm::{LinkInfo, QoS, TopicManagerCreateError, TopicProxy};
 use floe::{
@@ -113,6 +114,7 @@ impl List {
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     /// Its name
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
 
     /// Succeeds if the topic exists already

@@ -80,14 +80,18 @@ impl ViewText {
             None if !has_maps => Some(all.clone()),
             own => own,
         };
-        let mut parsed = |text: Option<(String, usize)>, known| {
+        let mut parsed = |map, text: Option<(String, usize)>, known| {
             let (text, line) = text?;
             let group_by = GroupBy::parse(&text, known);
-            let problem = |error| problems.push(Problem::new(line, format_args!("group: {error}")));
+            let problem = |error| {
+                let message = format_args!("the map of {map} cannot be grouped so: {error}");
+                problems.push(Problem::new(line, message));
+            };
             group_by.map_err(problem).ok()
         };
-        view.topics = parsed(of_map(self.topics), GroupBy::OF_TOPICS);
-        view.subscribers = parsed(of_map(self.subscribers), GroupBy::OF_SUBSCRIBERS);
+        view.topics = parsed("topics", of_map(self.topics), GroupBy::OF_TOPICS);
+        let subscribers = of_map(self.subscribers);
+        view.subscribers = parsed("subscribers", subscribers, GroupBy::OF_SUBSCRIBERS);
         if let Some(retained_max) = self.retained_max {
             view.retained_max = retained_max;
         }

@@ -232,7 +232,7 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     let admin = "Ice.Admin.Endpoints=tcp\n";
     let problems = of_properties(&format!("{admin}IceMX.Metrics.V.Map.Topic.GroupBy=state\n"));
     let unknown =
-        "group: expected attributes (id, parent, none, topic, service), got \"state\"".to_owned();
+        "the map of topics cannot be grouped so: expected attributes (id, parent, none, topic, service), got \"state\"".to_owned();
     assert_eq!(problems, [(3, unknown)]);
     let problems = of_properties(&format!("{admin}IceMX.Metrics.V.Reject.id=x\n"));
     assert!(

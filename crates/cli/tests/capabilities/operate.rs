@@ -69,6 +69,14 @@ fn info_tells_rates_queues_and_lag() {
 }
 
 #[test]
+fn watch_says_that_a_topic_is_not_there_yet() {
+    let hub = Hub::start();
+    hub.run(&["topic", "watch", "nope", "-n", "1", "--interval", "10ms"])
+        .ended(0)
+        .said("there is no topic `nope`");
+}
+
+#[test]
 fn watch_writes_a_line_for_each_look_with_the_hub_as_a_whole() {
     let hub = Hub::start();
     let file = void("watched.ice");

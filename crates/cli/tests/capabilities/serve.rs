@@ -213,7 +213,10 @@ fn it_serves_over_an_encrypted_endpoint_to_clients_with_a_certificate() {
     run(&[&list[..], &tls].concat()).ended(0);
     let ca_alone = certificates.ca_alone();
     run(&[&list[..], &ca_alone].concat()).said("it requires a certificate from us");
-    run(&list).said("it needs certificates");
+    run(&list)
+        .ended(2)
+        .said("it needs certificates")
+        .said("--tls-ca FILE says whom to trust");
     let key_alone = ["--tls-ca", &certificates.ca, "--tls-key", &certificates.key];
     run(&[&list[..], &key_alone].concat())
         .ended(2)

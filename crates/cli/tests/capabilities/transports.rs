@@ -76,7 +76,10 @@ fn ssl_and_wss_carry_calls_of_clients_with_and_without_a_certificate() {
             .said("it requires a certificate from us");
         let open = Echo::on(&endpoint, &certificates.server_alone());
         check(&open, transport, &ca_alone);
-        run(&["call", &open.proxy, "ice_ping"]).said("it needs certificates");
+        run(&["call", &open.proxy, "ice_ping"])
+            .ended(2)
+            .said("it needs certificates")
+            .said("--tls-ca FILE says whom to trust");
     }
 }
 

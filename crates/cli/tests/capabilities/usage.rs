@@ -183,9 +183,61 @@ fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
             &["topic", "link", "a", "b", "2147483648"],
             "expected a whole number from -2147483648 to 2147483647, got `2147483648`",
         ),
+        (&["topic", "create", ""], "'<NAME>'"),
+        (
+            &["serve", "--threads", "0"],
+            "expected a whole number from 1 to 64, got `0`",
+        ),
+        (
+            &["serve", "--queue-events", "many"],
+            "expected a whole number of at least 1, got `many`",
+        ),
+        (
+            &["ping", "x:tcp -p 1", "-n", "ten"],
+            "expected a whole number from 1 to 1000000, got `ten`",
+        ),
+        (
+            &["ping", "x:tcp -p 1", "--warm-up", "-"],
+            "expected a whole number, got `-`",
+        ),
+        (
+            &["demo", "--seconds", "0"],
+            "expected a whole number of at least 1, got `0`",
+        ),
+        (
+            &["lab", "run", "rpc", "--rounds", "x"],
+            "expected a whole number of at least 1, got `x`",
+        ),
+        (
+            &["serve", "--publish-listen", "over there"],
+            "`over there` is no endpoint",
+        ),
+        (
+            &["serve", "--listen", "opaque -t 99 -e 1.0 -v abch"],
+            "expected a transport that this build has",
+        ),
     ] {
         run(arguments).ended(2).said(expected);
     }
+}
+
+#[test]
+fn an_address_of_another_machine_is_nothing_to_listen_on() {
+    // Of the addresses that are for documents.
+    run(&["serve", "--listen", "tcp -h 192.0.2.1 -p 0"])
+        .ended(1)
+        .said("listen on an address or a name of this machine");
+}
+
+#[test]
+fn the_endpoint_of_a_file_that_makes_no_sense_is_told() {
+    let file = slice_file(
+        "admin.config",
+        "S.TopicManager.Endpoints=tcp -h 127.0.0.1 -p 0\nIce.Admin.Endpoints=over there\n",
+    );
+    run(&["serve", "--transient", "--config", &file])
+        .ended(2)
+        .said("`over there` is no endpoint");
 }
 
 #[test]

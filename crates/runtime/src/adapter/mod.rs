@@ -128,10 +128,10 @@ impl Adapter {
     /// forwards from, or a host name in place of addresses.
     ///
     /// # Errors
-    /// [`AdapterError::Parse`] if the text is no endpoint list.
+    /// [`AdapterError::Endpoints`] if the text is no endpoint list.
     #[doc(alias = "setPublishedEndpoints")]
     pub fn publish(&self, endpoints: &str) -> Result<(), AdapterError> {
-        let endpoints = with_offer(parse_endpoints(endpoints)?, &self.communicator);
+        let endpoints = with_offer(endpoints_of(endpoints)?, &self.communicator);
         let published = self.core.published.write();
         *published.unwrap_or_else(PoisonError::into_inner) = endpoints;
         Ok(())
@@ -325,6 +325,14 @@ impl Adapter {
         facet.clone_into(&mut reference.facet);
         self.communicator.proxy_from(reference)
     }
+}
+
+/// The endpoints of a text.
+pub(crate) fn endpoints_of(text: &str) -> Result<Vec<Endpoint>, AdapterError> {
+    parse_endpoints(text).map_err(|source| AdapterError::Endpoints {
+        endpoints: text.to_owned(),
+        source,
+    })
 }
 
 /// Endpoints, and what is offered at them.

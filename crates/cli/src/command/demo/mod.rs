@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio::time::MissedTickBehavior;
 
+use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::peer;
@@ -40,7 +41,7 @@ use summary::{JSON_HELP, Summary};
 #[command(after_long_help = JSON_HELP)]
 pub(crate) struct Demo {
     /// How long it takes, the burst at the end included
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10, value_parser = count::at_least_one::<u32>)]
     seconds: u32,
 }
 

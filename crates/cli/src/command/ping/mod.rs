@@ -24,6 +24,7 @@ use self::load::Load;
 use self::sizes::Sizes;
 use self::tally::{COLUMNS, Tally};
 use crate::compression::CompressArgument;
+use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
@@ -45,7 +46,7 @@ pub(crate) struct Ping {
     sizes: Option<Sizes>,
 
     /// How many calls are measured, of each size
-    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=COUNT_MAX), default_value_t = 100)]
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = |text: &str| count::up_to(text, COUNT_MAX), default_value_t = 100)]
     count: u32,
 
     /// How long to wait between two calls; 0 calls at once
@@ -53,7 +54,7 @@ pub(crate) struct Ping {
     interval: Duration,
 
     /// How many calls are made before those that are measured, of each size
-    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    #[arg(long, value_name = "COUNT", value_parser = count::any::<u32>, default_value_t = 10)]
     warm_up: u32,
 
     /// Writes a plot of the times over the sizes, with bars from the shortest to the longest
@@ -72,7 +73,7 @@ pub(crate) struct Ping {
 }
 
 /// As many times as are kept: 8 MB of them.
-const COUNT_MAX: i64 = 1_000_000;
+const COUNT_MAX: u32 = 1_000_000;
 
 impl Ping {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {

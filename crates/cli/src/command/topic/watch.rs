@@ -10,9 +10,10 @@ use serde_json::{Value as Json, json};
 
 use super::Access;
 use super::rates::{self, Rates};
+use crate::count;
 use crate::exit::Failure;
 use crate::hub;
-use crate::output::{Format, Output};
+use crate::output::{self, Format, Output};
 use crate::peer::parse_time;
 
 /// Watches topics: rates, queues, lags and losses of each, and of the hub as a whole
@@ -29,7 +30,7 @@ pub(crate) struct Watch {
     interval: Duration,
 
     /// Ends after this many looks
-    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = count::at_least_one::<u64>)]
     count: Option<u64>,
 
     #[command(flatten)]
@@ -64,6 +65,12 @@ impl Watch {
         output: &Output,
     ) -> Result<(), Failure> {
         let mut before = self.look(communicator).await?;
+        let known: Vec<_> = before.status.topics.iter().map(|it| &it.name).collect();
+        for name in self.names.iter().filter(|name| !known.contains(name)) {
+            output::talk(format_args!(
+                "there is no topic `{name}`: it is shown from when it is created"
+            ));
+        }
         let mut left = self.count.unwrap_or(u64::MAX);
         while left > 0 {
             tokio::time::sleep(self.interval.max(INTERVAL_MIN)).await;
