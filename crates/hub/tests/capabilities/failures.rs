@@ -91,8 +91,9 @@ async fn a_subscriber_that_is_subscribed_again_after_a_failure_is_a_new_one() {
 
 #[tokio::test]
 async fn a_subscriber_that_may_fail_is_offline_for_a_while_and_then_comes_back() {
-    let world =
-        World::with(|settings| settings.discard_interval = Duration::from_millis(200)).await;
+    // Long enough to publish another event meanwhile, on a loaded machine too.
+    let discard_interval = Duration::from_secs(2);
+    let world = World::with(|settings| settings.discard_interval = discard_interval).await;
     let topic = world.create("t").await;
     let gone = Subscribers::start().await;
     let endpoint = gone.adapter.endpoints()[0].to_string();
@@ -106,7 +107,7 @@ async fn a_subscriber_that_may_fail_is_offline_for_a_while_and_then_comes_back()
     publish(&publisher, "discarded").await;
     let subscribers = Subscribers::at(&endpoint).await;
     let (_, mut inbox) = subscribers.add("s");
-    tokio::time::sleep(Duration::from_millis(250)).await;
+    tokio::time::sleep(discard_interval + Duration::from_millis(50)).await;
     publish(&publisher, "back").await;
     assert_eq!(inbox.next().await.operation, "back");
     let info = world.info_when("t", |i| i.delivered == 1).await;
