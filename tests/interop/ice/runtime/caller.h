@@ -485,12 +485,17 @@ inline void ping(const std::shared_ptr<Ice::Communicator>& communicator, const s
     const auto proxy = Ice::uncheckedCast<Runtime::ProbePrx>(communicator->stringToProxy(text));
     const int idle = properties->getPropertyAsInt("Ping.Idle");
     const int sleep = properties->getPropertyAsInt("Ping.Sleep");
+    const int length = properties->getPropertyAsInt("Ping.Length");
     try
     {
         if (idle > 0)
         {
             proxy->ice_ping();
             std::this_thread::sleep_for(milliseconds(idle));
+        }
+        if (length > 0)
+        {
+            proxy->echo(Runtime::Bytes(static_cast<std::size_t>(length)));
         }
         if (sleep > 0)
         {

@@ -362,6 +362,8 @@ def ping(communicator, text):
         if properties.getPropertyAsInt("Ping.Idle") > 0:
             proxy.ice_ping()
             time.sleep(properties.getPropertyAsInt("Ping.Idle") / 1000)
+        if properties.getPropertyAsInt("Ping.Length") > 0:
+            proxy.echo(bytes(properties.getPropertyAsInt("Ping.Length")))
         if properties.getPropertyAsInt("Ping.Sleep") > 0:
             proxy.sleep(properties.getPropertyAsInt("Ping.Sleep"))
         proxy.ice_ping()

@@ -175,11 +175,12 @@ async fn check_close_of_the_server(probe: &ProbeProxy) {
 /// A graceful close waits for the replies that are due.
 async fn check_close_of_the_client(probe: &ProbeProxy) {
     let before = connection(probe).await;
-    let slow = probe.clone();
-    let slow = tokio::spawn(async move { slow.sleep(100).await });
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    let mut slow = pin!(probe.sleep(100));
+    // Polled once, it is sent.
+    let sent = poll_fn(|context| Poll::Ready(slow.as_mut().poll(context)));
+    assert!(sent.await.is_pending());
     before.close().await;
-    slow.await.expect("no panic").expect("it was waited for");
+    slow.await.expect("it was waited for");
     probe.ice_ping().await.expect("over another connection");
     assert!(connection(probe).await != before);
 }

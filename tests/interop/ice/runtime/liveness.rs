@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use floe::{Communicator, Settings, TypedProxy};
+use floe::{Communicator, InvokeError, Settings, TypedProxy};
+use floe_tests::certificates::Certificates;
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 
 use crate::contract::runtime::ProbeProxy;
 use crate::servant::serve;
-use crate::transports::{end, start};
+use crate::tls;
+use crate::transports::{ENDPOINTS, TRANSPORTS, end, only, start};
 
 const TCP: &str = "tcp -h 127.0.0.1 -p 0";
 
@@ -24,10 +26,10 @@ async fn a_floe_server_that_is_long_in_dispatch_keeps_ice_clients_patient() {
         "--Ice.ACM.Client.Close=3",
         &sleep,
     ];
-    assert_eq!(ping_all(&ice, lively(), &options).await, ["pong", "pong"]);
+    ping_all(&ice, lively(), &options, "pong").await;
     let silent = beating(Duration::ZERO);
     let failed = "failed ConnectionTimeoutException";
-    assert_eq!(ping_all(&ice, silent, &options).await, [failed, failed]);
+    ping_all(&ice, silent, &options, failed).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -40,39 +42,53 @@ async fn ice_clients_close_what_is_idle_and_come_back() {
         "--Ice.ACM.Client.Close=1",
         &idle,
     ];
-    assert_eq!(ping_all(&ice, silent, &options).await, ["pong", "pong"]);
+    ping_all(&ice, silent, &options, "pong").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ice_servers_that_are_long_in_dispatch_keep_a_floe_client_patient() {
     let Some(ice) = Ice::or_skip() else { return };
-    let mut calls = Vec::new();
+    let certificates = Certificates::make();
+    let (mut servers, mut calls) = (Vec::new(), Vec::new());
     for language in Language::ALL {
         for (heartbeat, is_patient) in [(1, true), (0, false)] {
-            let options = [
-                "--Ice.ACM.Server.Timeout=1".to_owned(),
-                format!("--Ice.ACM.Server.Heartbeat={heartbeat}"),
-            ];
-            let (server, proxy) = start(&ice, language, TCP, &options);
-            calls.push(tokio::spawn(async move {
+            let mut options = tls::ice_options(&certificates, "server");
+            options.push("--Ice.ACM.Server.Timeout=1".to_owned());
+            options.push(format!("--Ice.ACM.Server.Heartbeat={heartbeat}"));
+            let (server, proxy) = start(&ice, language, &ENDPOINTS.join(":"), &options);
+            servers.push(server);
+            for transport in TRANSPORTS {
                 let mut settings = lively();
                 settings.outgoing.idle_timeout = Duration::from_millis(2_000);
-                let communicator = Communicator::with_settings(settings);
-                let probe: ProbeProxy = communicator.proxy(&proxy).expect("a proxy");
-                let slept = probe.sleep(LONG.as_millis() as i32).await;
-                assert_eq!(slept.is_ok(), is_patient, "{language:?}: {slept:?}");
-                if let Err(error) = slept {
-                    let error = error.to_string();
-                    assert!(error.contains("the peer sent nothing for 2s"), "{error}");
-                }
-                communicator.shutdown().await;
-                server
-            }));
+                settings.tls = Some(tls::tls(&certificates, "client"));
+                let proxy = only(&proxy, transport);
+                calls.push(tokio::spawn(async move {
+                    let slept = sleep_long(&proxy, settings).await;
+                    assert_eq!(
+                        slept.is_ok(),
+                        is_patient,
+                        "{language:?} {transport}: {slept:?}"
+                    );
+                    if let Err(error) = slept {
+                        let error = error.to_string();
+                        assert!(error.contains("the peer sent nothing for 2s"), "{error}");
+                    }
+                }));
+            }
         }
     }
     for call in calls {
-        end(call.await.expect("no panic"));
+        call.await.expect("no panic");
     }
+    servers.into_iter().for_each(end);
+}
+
+async fn sleep_long(proxy: &str, settings: Settings) -> Result<(), InvokeError> {
+    let communicator = Communicator::with_settings(settings);
+    let probe: ProbeProxy = communicator.proxy(proxy).expect("a proxy");
+    let slept = probe.sleep(LONG.as_millis() as i32).await;
+    communicator.shutdown().await;
+    slept
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -123,23 +139,29 @@ fn beating(interval: Duration) -> Settings {
     settings
 }
 
-/// What Ice clients with these options say about a Floe server with these settings; all at once.
-async fn ping_all(ice: &Ice, settings: Settings, options: &[&str]) -> Vec<String> {
+/// Has Ice clients with these options, in each language and over each transport, say what is expected about a Floe server
+/// with these settings; all at once.
+async fn ping_all(ice: &Ice, mut settings: Settings, options: &[&str], expected: &str) {
+    let certificates = Certificates::make();
+    settings.tls = Some(tls::tls(&certificates, "server"));
     let communicator = Communicator::with_settings(settings);
-    let (_adapter, proxy) = serve(&communicator, TCP).await;
-    let clients: Vec<_> = Language::ALL
+    let (_adapter, proxy) = serve(&communicator, &ENDPOINTS.join(":")).await;
+    let mut clients = Vec::new();
+    for (language, transport) in Language::ALL
         .into_iter()
-        .map(|language| {
-            let mut client = ice.runtime(language);
-            client.args(["ping", &proxy.to_string()]).args(options);
-            let client = Peer::start("the Ice client", &mut client);
-            tokio::task::spawn_blocking(|| client.succeed().join("\n"))
-        })
-        .collect();
-    let mut answers = Vec::new();
-    for client in clients {
-        answers.push(client.await.expect("it says how it went"));
+        .flat_map(|language| TRANSPORTS.map(|transport| (language, transport)))
+    {
+        let mut client = ice.runtime(language);
+        let proxy = only(&proxy.to_string(), transport);
+        client.args(["ping", &proxy]).args(options);
+        client.args(tls::ice_options(&certificates, "client"));
+        let client = Peer::start("the Ice client", &mut client);
+        let said = tokio::task::spawn_blocking(|| client.succeed().join("\n"));
+        clients.push((language, transport, said));
+    }
+    for (language, transport, said) in clients {
+        let said = said.await.expect("it says how it went");
+        assert_eq!(said, expected, "{language:?} over {transport}");
     }
     communicator.shutdown().await;
-    answers
 }

@@ -12,6 +12,7 @@ mod caller;
 mod connections;
 #[cfg(feature = "ice38")]
 mod ice38;
+mod limits;
 mod liveness;
 mod network;
 mod servant;

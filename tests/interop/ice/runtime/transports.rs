@@ -9,8 +9,11 @@ use crate::caller;
 use crate::servant::serve;
 use crate::tls::{self, tls};
 
+/// Those that have connections.
+pub(crate) const TRANSPORTS: [&str; 4] = ["tcp", "ssl", "ws", "wss"];
+
 /// Endpoints to listen on: two of tcp, so that one can be selected, with one for datagrams.
-const ENDPOINTS: [&str; 4] = [
+pub(crate) const ENDPOINTS: [&str; 4] = [
     "tcp -h 127.0.0.1 -p 0:tcp -h \"::1\" -p 0:udp -h 127.0.0.1 -p 0",
     "ssl -h 127.0.0.1 -p 0",
     "ws -h 127.0.0.1 -p 0 -r /objects",
@@ -61,7 +64,7 @@ pub(crate) async fn floe_with_servers(ice: &Ice, language: Language) {
     let endpoints = ENDPOINTS.join(":");
     // One process serves all; each client has the endpoints of one transport.
     let (server, proxy) = start(ice, language, &endpoints, &options);
-    for transport in ["tcp", "ssl", "ws", "wss"] {
+    for transport in TRANSPORTS {
         let mut settings = caller::settings();
         settings.tls = Some(tls(&certificates, "client"));
         let communicator = Communicator::with_settings(settings);
@@ -86,7 +89,7 @@ pub(crate) async fn clients_with_floe(ice: &Ice, language: Language) {
 }
 
 /// The proxy with the endpoints of one transport; those of tcp have the others with them that need no certificates.
-fn only(proxy: &str, transport: &str) -> String {
+pub(crate) fn only(proxy: &str, transport: &str) -> String {
     let mut parts = proxy.split(':');
     let mut text = parts.next().unwrap_or_default().to_owned();
     let reference: floe::Reference = proxy.parse().expect("a proxy");
@@ -121,13 +124,13 @@ pub(crate) fn end(mut server: Peer) {
     server.succeed();
 }
 
-fn call(ice: &Ice, language: Language, proxy: &str, options: &[String]) -> Peer {
+pub(crate) fn call(ice: &Ice, language: Language, proxy: &str, options: &[String]) -> Peer {
     let mut client = ice.runtime(language);
     client.args(["call", proxy]).args(options);
     Peer::start("the Ice client", &mut client)
 }
 
-fn succeed(client: Peer) {
+pub(crate) fn succeed(client: Peer) {
     let lines = client.succeed();
     let is_ok = matches!(lines.as_slice(), [line] if line.starts_with("ok "));
     assert!(is_ok, "{lines:?}");

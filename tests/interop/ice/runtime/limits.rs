@@ -1,0 +1,131 @@
+//! Limits, of Floe and of Ice: what is longer or more than one side takes, and who goes on all the same.
+
+use floe::{Communicator, LocalError, Settings, TypedProxy};
+use floe_tests::ice::{Ice, Language};
+use floe_tests::peer::Peer;
+
+use crate::caller::becomes;
+use crate::contract::runtime::ProbeProxy;
+use crate::servant::serve;
+use crate::transports::{self, end, start};
+
+const TCP: &str = "tcp -h 127.0.0.1 -p 0";
+/// What the side with a limit takes, in bytes, and as Ice says it, in kilobytes.
+const TAKEN_MAX: usize = 100 * 1024;
+const ICE_TAKES: &str = "--Ice.MessageSizeMax=100";
+/// More than that.
+const LONG: usize = 2 * TAKEN_MAX;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_longer_than_ice_servers_or_a_floe_client_take_end_a_connection_alone() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for language in Language::ALL {
+        let (server, proxy) = start(&ice, language, TCP, &[ICE_TAKES.to_owned()]);
+        let error = echo_and_ping(&proxy, Settings::default()).await;
+        let is_lost = matches!(
+            error,
+            floe::InvokeError::PerhapsDispatched(LocalError::ConnectionLost { .. })
+        );
+        assert!(is_lost, "{language:?}: {error:?}");
+        end(server);
+        let (server, proxy) = start(&ice, language, TCP, &[]);
+        let mut settings = Settings::default();
+        settings.message_size_max = TAKEN_MAX;
+        let error = echo_and_ping(&proxy, settings).await.to_string();
+        let limit = TAKEN_MAX.to_string();
+        assert!(error.contains(&limit), "{language:?}: {error}");
+        end(server);
+    }
+}
+
+/// Why a long echo fails; a ping does not, after it.
+async fn echo_and_ping(proxy: &str, settings: Settings) -> floe::InvokeError {
+    let communicator = Communicator::with_settings(settings);
+    let probe: ProbeProxy = communicator.proxy(proxy).expect("a proxy");
+    let error = probe
+        .echo(&vec![1; LONG])
+        .await
+        .expect_err("it is too long");
+    probe.ice_ping().await.expect("over another connection");
+    communicator.shutdown().await;
+    error
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_longer_than_a_floe_server_or_ice_clients_take_end_a_connection_alone() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let mut settings = Settings::default();
+    settings.message_size_max = TAKEN_MAX;
+    for (settings, option, expected) in [
+        (settings, None, "failed ConnectionLostException"),
+        (
+            Settings::default(),
+            Some(ICE_TAKES),
+            "failed MemoryLimitException",
+        ),
+    ] {
+        let communicator = Communicator::with_settings(settings);
+        let (_adapter, proxy) = serve(&communicator, TCP).await;
+        for language in Language::ALL {
+            let long = format!("--Ping.Length={LONG}");
+            let options: Vec<_> = option.iter().copied().chain([long.as_str()]).collect();
+            assert_eq!(ping(&ice, language, &proxy, &options).await, expected);
+            assert_eq!(ping(&ice, language, &proxy, &[]).await, "pong");
+        }
+        communicator.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ice_client_too_many_is_refused_and_those_that_are_there_stay() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for language in Language::ALL {
+        let mut settings = Settings::default();
+        settings.connection_limit = 1;
+        let communicator = Communicator::with_settings(settings);
+        let (adapter, proxy) = serve(&communicator, TCP).await;
+        let mut first = ice.runtime(language);
+        first.args(["ping", &proxy.to_string(), "--Ping.Sleep=5000"]);
+        let first = Peer::start("the first Ice client", &mut first);
+        becomes("the first is there", 1, async || {
+            adapter.counts().connections
+        })
+        .await;
+        let said = ping(&ice, language, &proxy, &[]).await;
+        assert_eq!(said, "failed ConnectionLostException", "{language:?}");
+        assert!(adapter.counts().refused >= 1);
+        let said = tokio::task::spawn_blocking(|| first.succeed()).await;
+        assert_eq!(said.expect("no panic"), ["pong"], "{language:?}");
+        becomes("there is room again", 0, async || {
+            adapter.counts().connections
+        })
+        .await;
+        assert_eq!(ping(&ice, language, &proxy, &[]).await, "pong");
+        communicator.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ice_clients_find_every_line_at_a_floe_server_that_dispatches_few_at_once() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let mut settings = Settings::default();
+    // As many as the lines hold back at once, and one that lets them go on.
+    settings.dispatch_limit = 5;
+    for language in Language::ALL {
+        let communicator = Communicator::with_settings(settings.clone());
+        let (_adapter, proxy) = serve(&communicator, TCP).await;
+        let client = transports::call(&ice, language, &proxy.to_string(), &[]);
+        let succeeded = tokio::task::spawn_blocking(|| transports::succeed(client)).await;
+        succeeded.unwrap_or_else(|error| panic!("{language:?}: {error}"));
+        communicator.shutdown().await;
+    }
+}
+
+/// What the `ping` of an Ice client says.
+async fn ping(ice: &Ice, language: Language, proxy: &ProbeProxy, options: &[&str]) -> String {
+    let mut client = ice.runtime(language);
+    client.args(["ping", &proxy.to_string()]).args(options);
+    let client = Peer::start("the Ice client", &mut client);
+    let said = tokio::task::spawn_blocking(|| client.succeed()).await;
+    said.expect("no panic").join("\n")
+}
