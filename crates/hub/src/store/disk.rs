@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use floe::{
@@ -54,15 +55,16 @@ impl Disk {
     /// Opens the store in a directory, and creates either if it does not exist.
     ///
     /// # Errors
-    /// If the system refuses, another process has it open, or it has another format.
+    /// If the system refuses, another process has it open, it has another format, or is damaged.
     pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
         let shown = directory.display();
         fs::create_dir_all(directory)
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let file = directory.join("hub.redb");
-        let database = builder()
-            .create(&file)
-            .map_err(|error| failed("open", &file, error.into()))?;
+        let database = guarded(&file, || {
+            let created = builder().create(&file);
+            created.map_err(|error| failed("open", &file, error.into()))
+        })?;
         // It is never created again: an empty one would forget what the hub still shows.
         Self::over(database, file, Box::new(|file| builder().open(file)))
     }
@@ -73,7 +75,8 @@ impl Disk {
             file,
             reopen,
         };
-        disk.prepare()?;
+        let file = disk.file.clone();
+        guarded(&file, || disk.prepare())?;
         Ok(disk)
     }
 
@@ -167,7 +170,11 @@ impl Disk {
 
 impl Store for Disk {
     fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError> {
-        Self::read_topics(self.database()?).map_err(|error| failed("read", &self.file, error))
+        let file = self.file.clone();
+        guarded(&file, || {
+            let topics = Self::read_topics(self.database()?);
+            topics.map_err(|error| failed("read", &file, error))
+        })
     }
 
     fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
@@ -232,15 +239,33 @@ fn write<T>(
     Ok(value)
 }
 
+/// Reads the file. The library refuses most of what is damaged, and panics at the rest, such as a file that was cut off.
+fn guarded<T>(file: &Path, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_panic| {
+        let shown = file.display();
+        Err(StoreError::new(format!("cannot read \"{shown}\"{DAMAGED}")))
+    })
+}
+
+/// What a file may be that the library cannot make sense of, and what to do.
+const DAMAGED: &str = " (it is damaged, or no store of a hub: put a copy of it back, or move it away to begin without topics)";
+
 /// Says what failed with which file, and what to do if that is known.
 fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {
     let help = match &error {
+        redb::Error::Corrupted(_) => DAMAGED,
+        redb::Error::Io(error) if is_of_content(error.kind()) => DAMAGED,
         redb::Error::Io(error) if is_out_of_space(error.kind()) => {
             " (free space there: the next change tries again)"
         }
         _ => "",
     };
     StoreError::because(format!("cannot {what} \"{}\"{help}", file.display()), error)
+}
+
+/// Whether the system gave what was asked of it, and that made no sense.
+fn is_of_content(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
 }
 
 fn is_out_of_space(kind: ErrorKind) -> bool {

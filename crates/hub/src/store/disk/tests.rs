@@ -292,6 +292,28 @@ fn a_record_that_cannot_be_read_harms_no_other() {
 }
 
 #[test]
+fn a_file_that_was_cut_off_is_refused_with_what_to_do() {
+    let directory = Directory::new("cut");
+    let mut disk = Disk::open(&directory.0).unwrap();
+    let topic = "t";
+    disk.apply(&Change::CreateTopic { topic }).unwrap();
+    drop(disk);
+    let file = directory.0.join("hub.redb");
+    let whole = fs::read(&file).unwrap();
+    for len in [1, 100, 4_096, 10_000, whole.len() / 2, whole.len() - 1] {
+        fs::write(&file, &whole[..len]).unwrap();
+        let error = open_error(&directory.0);
+        assert!(
+            error.contains("move it away to begin without topics"),
+            "{len}: {error}"
+        );
+    }
+    fs::write(&file, &whole).unwrap();
+    let topics = Disk::open(&directory.0).unwrap().load().unwrap();
+    assert_eq!(topics.len(), 1);
+}
+
+#[test]
 fn a_file_that_is_no_store_is_refused_by_name() {
     let directory = Directory::new("garbage");
     fs::create_dir_all(&directory.0).unwrap();
