@@ -247,21 +247,26 @@ inline void checkBatches(Checks& checks, const Probes& proxy)
     checks.becomes("flush of all", [&] { return proxy->total() == 22; });
 }
 
+// To each endpoint for them.
 inline void checkDatagrams(Checks& checks, const Probes& proxy)
 {
-    if (proxy->ice_toString().find(":udp ") == std::string::npos)
+    for (const auto& endpoint : proxy->ice_getEndpoints())
     {
-        return;
+        if (!endpoint->getInfo()->datagram())
+        {
+            continue;
+        }
+        proxy->reset();
+        const auto single = Ice::uncheckedCast<Runtime::ProbePrx>(proxy->ice_datagram()->ice_endpoints({endpoint}));
+        const auto batch = single->ice_batchDatagram();
+        for (int i = 0; i < 10; ++i)
+        {
+            single->note({1});
+            batch->note({1});
+        }
+        batch->ice_flushBatchRequests();
+        checks.becomes("datagrams to " + endpoint->toString(), [&] { return proxy->total() == 20; });
     }
-    proxy->reset();
-    const auto batch = proxy->ice_batchDatagram();
-    for (int i = 0; i < 10; ++i)
-    {
-        proxy->ice_datagram()->note({1});
-        batch->note({1});
-    }
-    batch->ice_flushBatchRequests();
-    checks.becomes("datagrams", [&] { return proxy->total() == 20; });
 }
 
 inline void checkLinks(Checks& checks, const Probes& proxy)

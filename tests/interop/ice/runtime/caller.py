@@ -186,16 +186,18 @@ def check_batches(checks, proxy):
 
 
 def check_datagrams(checks, proxy):
-    if ":udp " not in proxy.ice_toString():
-        return
-    proxy.reset()
-    for _ in range(10):
-        proxy.ice_datagram().note(b"x")
-    batch = proxy.ice_batchDatagram()
-    for _ in range(10):
-        batch.note(b"x")
-    batch.ice_flushBatchRequests()
-    checks.becomes("datagrams", proxy.total, 20)
+    """To each endpoint for them."""
+    for endpoint in proxy.ice_getEndpoints():
+        if not endpoint.getInfo().datagram():
+            continue
+        proxy.reset()
+        single = proxy.ice_datagram().ice_endpoints([endpoint])
+        batch = single.ice_batchDatagram()
+        for _ in range(10):
+            single.note(b"x")
+            batch.note(b"x")
+        batch.ice_flushBatchRequests()
+        checks.becomes(f"datagrams to {endpoint}", proxy.total, 20)
 
 
 def check_links(checks, proxy):

@@ -33,7 +33,7 @@ pub(crate) async fn check(communicator: &Communicator, proxy: &str) {
     check_giving_up(&probe).await;
     check_many(&probe).await;
     check_batches(communicator, &probe).await;
-    check_datagrams(&probe).await;
+    check_datagrams(communicator, &probe).await;
     connections::check(communicator, &probe).await;
     communicator.shutdown().await;
 }
@@ -327,17 +327,19 @@ async fn check_batches(communicator: &Communicator, probe: &ProbeProxy) {
     becomes("flush of all", 22, async || total(probe).await).await;
 }
 
-async fn check_datagrams(probe: &ProbeProxy) {
-    let mut endpoints = probe.as_proxy().reference().endpoints().iter();
-    if !endpoints.any(floe::Endpoint::is_datagram) {
-        return;
+/// To each endpoint for them.
+async fn check_datagrams(communicator: &Communicator, probe: &ProbeProxy) {
+    let endpoints = probe.as_proxy().reference().endpoints().iter();
+    for endpoint in endpoints.filter(|endpoint| endpoint.is_datagram()) {
+        probe.reset().await.expect("reset");
+        let text = format!("probe -d:{endpoint}");
+        let single: ProbeProxy = communicator.proxy(&text).expect("a proxy");
+        let batch = single.ice_batch_datagram();
+        for _ in 0..10 {
+            single.note(b"x").await.expect("sent");
+            batch.note(b"x").await.expect("collected");
+        }
+        batch.ice_flush_batch().await.expect("flushed");
+        becomes(&text, 20, async || total(probe).await).await;
     }
-    probe.reset().await.expect("reset");
-    let (single, batch) = (probe.ice_datagram(), probe.ice_batch_datagram());
-    for _ in 0..10 {
-        single.note(b"x").await.expect("sent");
-        batch.note(b"x").await.expect("collected");
-    }
-    batch.ice_flush_batch().await.expect("flushed");
-    becomes("datagrams", 20, async || total(probe).await).await;
 }

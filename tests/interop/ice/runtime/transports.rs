@@ -12,12 +12,12 @@ use crate::tls::{self, tls};
 /// Those that have connections.
 pub(crate) const TRANSPORTS: [&str; 4] = ["tcp", "ssl", "ws", "wss"];
 
-/// Endpoints to listen on: two of tcp, so that one can be selected, with one for datagrams.
+/// Endpoints to listen on: two of each, so that one can be selected; those for datagrams beside those of tcp.
 pub(crate) const ENDPOINTS: [&str; 4] = [
-    "tcp -h 127.0.0.1 -p 0:tcp -h \"::1\" -p 0:udp -h 127.0.0.1 -p 0",
-    "ssl -h 127.0.0.1 -p 0",
-    "ws -h 127.0.0.1 -p 0 -r /objects",
-    "wss -h 127.0.0.1 -p 0",
+    "tcp -h 127.0.0.1 -p 0:tcp -h \"::1\" -p 0:udp -h 127.0.0.1 -p 0:udp -h \"::1\" -p 0",
+    "ssl -h 127.0.0.1 -p 0:ssl -h \"::1\" -p 0",
+    "ws -h 127.0.0.1 -p 0 -r /objects:ws -h \"::1\" -p 0 -r /objects",
+    "wss -h 127.0.0.1 -p 0:wss -h \"::1\" -p 0",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
