@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
@@ -15,7 +16,7 @@ pub(crate) enum Mistake {
     Lose,
     /// Now and then a call is never answered.
     Hang,
-    /// Each call keeps some memory.
+    /// Now and then a call keeps some memory.
     Leak,
     /// Now and then a servant panics.
     Panic,
@@ -53,11 +54,21 @@ pub(crate) struct Mistakes {
     /// Calls so far.
     count: AtomicU64,
     /// What was leaked.
-    leaked: Mutex<(Vec<Vec<u8>>, Vec<File>)>,
+    leaked: Mutex<Leaked>,
+}
+
+#[derive(Debug, Default)]
+struct Leaked {
+    memory: Vec<Vec<u8>>,
+    /// When memory was leaked last.
+    at: Option<Instant>,
+    files: Vec<File>,
 }
 
 /// What a call leaks, in bytes.
-const LEAK_LEN: usize = 4096;
+const LEAK_LEN: usize = 128 * 1024;
+/// Between two calls that leak, at least: then the leak is as fast on a slow machine as on a fast one.
+const LEAK_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Mistakes {
     pub(crate) fn new(mistake: Option<Mistake>) -> Self {
@@ -76,13 +87,16 @@ impl Mistakes {
 
     /// Makes those that need no help.
     pub(crate) fn make_others(&self) {
+        let leaked = || self.leaked.lock().expect("no holder of this lock panics");
         if self.mistake == Some(Mistake::Leak) {
-            let mut leaked = self.leaked.lock().expect("no holder of this lock panics");
-            leaked.0.push(vec![1; LEAK_LEN]);
+            let mut leaked = leaked();
+            if leaked.at.is_none_or(|at| at.elapsed() >= LEAK_INTERVAL) {
+                leaked.at = Some(Instant::now());
+                leaked.memory.push(vec![1; LEAK_LEN]);
+            }
         }
         if self.is_due(Mistake::Descriptors) {
-            let mut leaked = self.leaked.lock().expect("no holder of this lock panics");
-            leaked.1.extend(File::open("/dev/null"));
+            leaked().files.extend(File::open("/dev/null"));
         }
         assert!(!self.is_due(Mistake::Panic), "a mistake that was asked for");
     }
