@@ -276,14 +276,15 @@ fn a_client_without_async_is_called_back_soon_while_it_does_something_else() {
         let kept = calls_back.connection.lock().unwrap().clone().unwrap();
         let back = kept.proxy(Identity::new("callback"));
         let start = Instant::now();
-        for _ in 0..20 {
+        for _ in 0..100 {
             assert_eq!(returned(&back, "echo", &sent).unwrap(), sent);
         }
+        // None waits for what comes only now and then: a tenth of a second each would be twice as long.
         let took = start.elapsed();
-        assert!(took < Duration::from_millis(500), "{took:?}");
+        assert!(took < Duration::from_secs(5), "{took:?}");
         let compressed = back.ice_compress(true);
         assert_eq!(returned(&compressed, "echo", &long()).unwrap(), long());
-        until(|| echo.echo_count.load(Ordering::SeqCst) == 22);
+        until(|| echo.echo_count.load(Ordering::SeqCst) == 102);
     });
 }
 
