@@ -163,6 +163,19 @@ fn topics_are_linked_shown_with_their_links_and_unlinked() {
 }
 
 #[test]
+fn a_topic_is_not_linked_to_itself() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "a"]).ended(0);
+    hub.run(&["topic", "link", "a", "a"])
+        .ended(2)
+        .said("topic `a` cannot be linked to itself");
+    let other = Hub::start();
+    other.run(&["topic", "create", "a"]).ended(0);
+    hub.run(&["topic", "link", "a", "a", "--to-hub", &other.manager])
+        .ended(0);
+}
+
+#[test]
 fn the_hub_at_the_other_end_is_named_in_errors() {
     let hub = Hub::start();
     hub.run(&["topic", "create", "a"]).ended(0);

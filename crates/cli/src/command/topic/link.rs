@@ -38,6 +38,12 @@ impl Link {
     pub(super) async fn run(&self, communicator: &Communicator) -> Result<(), Failure> {
         let Self { from, to, cost, .. } = self;
         let hub = &self.access.hub;
+        if from == to && self.to_hub.is_none() {
+            let message = format_args!("topic `{from}` cannot be linked to itself");
+            return Err(Failure::usage(message).help(
+                "each subscriber would get its events twice; --to-hub names a topic of another hub",
+            ));
+        }
         let topic = hub.topic(communicator, from).await?;
         let other = self.to_hub.as_deref().map(HubArgument::of_other);
         let other = other.as_ref().unwrap_or(hub);
