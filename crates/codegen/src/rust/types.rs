@@ -46,16 +46,16 @@ impl Scope<'_> {
         self.or_unset(self.owned(r#type), tag)
     }
 
-    /// The type of a parameter of a proxy's method: borrowed, unless it is a number or enumerator.
+    /// The type of a parameter of a proxy's method: borrowed for `'call`, unless it is a number or enumerator.
     pub(super) fn borrowed(&self, r#type: Type, tag: Option<i32>) -> TokenStream {
         let (root, option) = (self.root(), self.prelude("Option"));
         let borrowed = match self.shape(r#type) {
             Shape::Number(path) | Shape::Enumeration(path) => path,
-            Shape::Text => quote!(&str),
-            Shape::Proxy(proxy) => quote!(#option<&#proxy>),
-            Shape::Link(class) => quote!(&#root::Link<#class>),
-            Shape::Elements(_, element) => quote!(&[#element]),
-            Shape::Named(path) => quote!(&#path),
+            Shape::Text => quote!(&'call str),
+            Shape::Proxy(proxy) => quote!(#option<&'call #proxy>),
+            Shape::Link(class) => quote!(&'call #root::Link<#class>),
+            Shape::Elements(_, element) => quote!(&'call [#element]),
+            Shape::Named(path) => quote!(&'call #path),
         };
         self.or_unset(borrowed, tag)
     }

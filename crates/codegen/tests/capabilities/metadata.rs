@@ -115,7 +115,7 @@ fn a_parameter_in_a_chosen_container_is_borrowed_as_it_is() {
         "{text}"
     );
     assert!(text.contains("pub type Data = ::floe::Bytes;"), "{text}");
-    let parameters = "op(&self, window: &Window, data: Option<&Data>)";
+    let parameters = "(&'call self, window: &'call Window, data: Option<&'call Data>)";
     let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         flat.replace("( ", "(")

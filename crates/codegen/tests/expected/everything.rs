@@ -794,13 +794,17 @@ pub mod everything {
 
     impl NamedProxy {
         /// The name.
-        pub async fn name(&self) -> Result<String, ::floe::InvokeError> {
+        pub fn name<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<String, ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "name",
                 mode: ::floe::OperationMode::Idempotent,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
     }
 
@@ -1235,23 +1239,31 @@ pub mod everything {
 
     impl ToolProxy {
         /// The name.
-        pub async fn name(&self) -> Result<String, ::floe::InvokeError> {
+        pub fn name<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<String, ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "name",
                 mode: ::floe::OperationMode::Idempotent,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
 
         /// Slice operation `nothing` of `::Everything::Tool`.
-        pub async fn nothing(&self) -> Result<(), ::floe::InvokeError> {
+        pub fn nothing<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "nothing",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
         }
 
         /// Takes one of everything.
@@ -1260,18 +1272,23 @@ pub mod everything {
         /// - `name`: Who, as `text`.
         /// - returns What came of it.
         /// - fails with `Derived`: If it is rude.
-        pub async fn everything(
-            &self,
+        pub fn everything<'call>(
+            &'call self,
             flag: bool,
             volume: Volume,
-            name: &str,
-            data: &[u8],
-            tables: &Tables,
-            item: &Item,
-            anything: ::std::option::Option<&::floe::Proxy>,
-            later: ::std::option::Option<&LaterProxy>,
-            objects: &[::std::option::Option<::floe::Proxy>],
-        ) -> Result<(Item, Vec, ::std::option::Option<ToolProxy>), ToolEverythingError> {
+            name: &'call str,
+            data: &'call [u8],
+            tables: &'call Tables,
+            item: &'call Item,
+            anything: ::std::option::Option<&'call ::floe::Proxy>,
+            later: ::std::option::Option<&'call LaterProxy>,
+            objects: &'call [::std::option::Option<::floe::Proxy>],
+        ) -> impl ::std::future::Future<
+            Output = Result<
+                (Item, Vec, ::std::option::Option<ToolProxy>),
+                ToolEverythingError,
+            >,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "everything",
                 mode: ::floe::OperationMode::Normal,
@@ -1280,7 +1297,7 @@ pub mod everything {
             self.0
                 .call(
                     &OPERATION,
-                    |encoder| {
+                    move |encoder| {
                         encoder.put(&flag);
                         encoder.put(&volume);
                         encoder.put(name);
@@ -1298,12 +1315,11 @@ pub mod everything {
                         Ok((returned, results, other))
                     },
                 )
-                .await
         }
 
         /// Parameters with the names of locals, keywords and types.
-        pub async fn encoder(
-            &self,
+        pub fn encoder<'call>(
+            &'call self,
             encoder: i32,
             decoder: i32,
             request: i32,
@@ -1311,7 +1327,9 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> Result<(i64, i32, i32), ::floe::InvokeError> {
+        ) -> impl ::std::future::Future<
+            Output = Result<(i64, i32, i32), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "encoder",
                 mode: ::floe::OperationMode::Normal,
@@ -1320,7 +1338,7 @@ pub mod everything {
             self.0
                 .call(
                     &OPERATION,
-                    |encoder_| {
+                    move |encoder_| {
                         encoder_.put(&encoder);
                         encoder_.put(&decoder);
                         encoder_.put(&request);
@@ -1336,48 +1354,63 @@ pub mod everything {
                         Ok((returned_, returned, r#move))
                     },
                 )
-                .await
         }
 
         /// Slice operation `compact` of `::Everything::Tool`.
-        pub async fn compact(&self) -> Result<String, ToolCompactError> {
+        pub fn compact<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<String, ToolCompactError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "compact",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
 
         /// Slice operation `into` of `::Everything::Tool`.
         #[deprecated(note = "use name")]
-        pub async fn into(&self) -> Result<(), ::floe::InvokeError> {
+        pub fn into<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "into",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
         }
 
         /// Slice operation `clone` of `::Everything::Tool`.
-        pub async fn renamed(&self) -> Result<(), ::floe::InvokeError> {
+        pub fn renamed<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "clone",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
         }
 
         /// Slice operation `len` of `::Everything::Tool`.
-        pub async fn len(&self) -> Result<i32, ::floe::InvokeError> {
+        pub fn len<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<i32, ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "len",
                 mode: ::floe::OperationMode::Idempotent,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
     }
 
@@ -1916,21 +1949,29 @@ pub mod everything {
 
     impl OtherProxy {
         /// The name.
-        pub async fn name(&self) -> Result<String, ::floe::InvokeError> {
+        pub fn name<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<String, ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "name",
                 mode: ::floe::OperationMode::Idempotent,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
 
         /// Slice operation `from_file` of `::Everything::Other`.
-        pub async fn from_file(
-            &self,
-            topic: ::std::option::Option<&::floe::contracts::ice_storm::TopicProxy>,
-            qos: &::floe::contracts::ice_storm::QoS,
-        ) -> Result<(), OtherFromFileError> {
+        pub fn from_file<'call>(
+            &'call self,
+            topic: ::std::option::Option<
+                &'call ::floe::contracts::ice_storm::TopicProxy,
+            >,
+            qos: &'call ::floe::contracts::ice_storm::QoS,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), OtherFromFileError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "from_file",
                 mode: ::floe::OperationMode::Normal,
@@ -1939,13 +1980,12 @@ pub mod everything {
             self.0
                 .call(
                     &OPERATION,
-                    |encoder| {
+                    move |encoder| {
                         ::floe::Nilable::encode_nilable(topic, encoder);
                         encoder.put(qos);
                     },
                     |_| Ok(()),
                 )
-                .await
         }
     }
 
@@ -2116,23 +2156,31 @@ pub mod everything {
 
     impl LaterProxy {
         /// The name.
-        pub async fn name(&self) -> Result<String, ::floe::InvokeError> {
+        pub fn name<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<String, ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "name",
                 mode: ::floe::OperationMode::Idempotent,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
 
         /// Slice operation `nothing` of `::Everything::Tool`.
-        pub async fn nothing(&self) -> Result<(), ::floe::InvokeError> {
+        pub fn nothing<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "nothing",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
         }
 
         /// Takes one of everything.
@@ -2141,18 +2189,23 @@ pub mod everything {
         /// - `name`: Who, as `text`.
         /// - returns What came of it.
         /// - fails with `Derived`: If it is rude.
-        pub async fn everything(
-            &self,
+        pub fn everything<'call>(
+            &'call self,
             flag: bool,
             volume: Volume,
-            name: &str,
-            data: &[u8],
-            tables: &Tables,
-            item: &Item,
-            anything: ::std::option::Option<&::floe::Proxy>,
-            later: ::std::option::Option<&LaterProxy>,
-            objects: &[::std::option::Option<::floe::Proxy>],
-        ) -> Result<(Item, Vec, ::std::option::Option<ToolProxy>), ToolEverythingError> {
+            name: &'call str,
+            data: &'call [u8],
+            tables: &'call Tables,
+            item: &'call Item,
+            anything: ::std::option::Option<&'call ::floe::Proxy>,
+            later: ::std::option::Option<&'call LaterProxy>,
+            objects: &'call [::std::option::Option<::floe::Proxy>],
+        ) -> impl ::std::future::Future<
+            Output = Result<
+                (Item, Vec, ::std::option::Option<ToolProxy>),
+                ToolEverythingError,
+            >,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "everything",
                 mode: ::floe::OperationMode::Normal,
@@ -2161,7 +2214,7 @@ pub mod everything {
             self.0
                 .call(
                     &OPERATION,
-                    |encoder| {
+                    move |encoder| {
                         encoder.put(&flag);
                         encoder.put(&volume);
                         encoder.put(name);
@@ -2179,12 +2232,11 @@ pub mod everything {
                         Ok((returned, results, other))
                     },
                 )
-                .await
         }
 
         /// Parameters with the names of locals, keywords and types.
-        pub async fn encoder(
-            &self,
+        pub fn encoder<'call>(
+            &'call self,
             encoder: i32,
             decoder: i32,
             request: i32,
@@ -2192,7 +2244,9 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> Result<(i64, i32, i32), ::floe::InvokeError> {
+        ) -> impl ::std::future::Future<
+            Output = Result<(i64, i32, i32), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "encoder",
                 mode: ::floe::OperationMode::Normal,
@@ -2201,7 +2255,7 @@ pub mod everything {
             self.0
                 .call(
                     &OPERATION,
-                    |encoder_| {
+                    move |encoder_| {
                         encoder_.put(&encoder);
                         encoder_.put(&decoder);
                         encoder_.put(&request);
@@ -2217,56 +2271,75 @@ pub mod everything {
                         Ok((returned_, returned, r#move))
                     },
                 )
-                .await
         }
 
         /// Slice operation `compact` of `::Everything::Tool`.
-        pub async fn compact(&self) -> Result<String, ToolCompactError> {
+        pub fn compact<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<String, ToolCompactError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "compact",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
 
         /// Slice operation `into` of `::Everything::Tool`.
         #[deprecated(note = "use name")]
-        pub async fn into(&self) -> Result<(), ::floe::InvokeError> {
+        pub fn into<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "into",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
         }
 
         /// Slice operation `clone` of `::Everything::Tool`.
-        pub async fn renamed(&self) -> Result<(), ::floe::InvokeError> {
+        pub fn renamed<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "clone",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
         }
 
         /// Slice operation `len` of `::Everything::Tool`.
-        pub async fn len(&self) -> Result<i32, ::floe::InvokeError> {
+        pub fn len<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<i32, ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "len",
                 mode: ::floe::OperationMode::Idempotent,
                 returns_data: true,
             };
-            self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
         }
 
         /// Slice operation `from_file` of `::Everything::Other`.
-        pub async fn from_file(
-            &self,
-            topic: ::std::option::Option<&::floe::contracts::ice_storm::TopicProxy>,
-            qos: &::floe::contracts::ice_storm::QoS,
-        ) -> Result<(), OtherFromFileError> {
+        pub fn from_file<'call>(
+            &'call self,
+            topic: ::std::option::Option<
+                &'call ::floe::contracts::ice_storm::TopicProxy,
+            >,
+            qos: &'call ::floe::contracts::ice_storm::QoS,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), OtherFromFileError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "from_file",
                 mode: ::floe::OperationMode::Normal,
@@ -2275,23 +2348,26 @@ pub mod everything {
             self.0
                 .call(
                     &OPERATION,
-                    |encoder| {
+                    move |encoder| {
                         ::floe::Nilable::encode_nilable(topic, encoder);
                         encoder.put(qos);
                     },
                     |_| Ok(()),
                 )
-                .await
         }
 
         /// Slice operation `last` of `::Everything::Later`.
-        pub async fn last(&self) -> Result<(), ::floe::InvokeError> {
+        pub fn last<'call>(
+            &'call self,
+        ) -> impl ::std::future::Future<
+            Output = Result<(), ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "last",
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
         }
     }
 
@@ -2634,11 +2710,13 @@ pub mod everything {
 
     impl AgainProxy {
         /// Slice operation `keep` of `::Everything::Again`.
-        pub async fn keep(
-            &self,
-            keeper: &self::r#type::Keeper,
-            pair: &self::inner::Pair,
-        ) -> Result<self::r#type::Keeper, ::floe::InvokeError> {
+        pub fn keep<'call>(
+            &'call self,
+            keeper: &'call self::r#type::Keeper,
+            pair: &'call self::inner::Pair,
+        ) -> impl ::std::future::Future<
+            Output = Result<self::r#type::Keeper, ::floe::InvokeError>,
+        > + use<'call> {
             const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                 name: "keep",
                 mode: ::floe::OperationMode::Normal,
@@ -2647,13 +2725,12 @@ pub mod everything {
             self.0
                 .call(
                     &OPERATION,
-                    |encoder| {
+                    move |encoder| {
                         encoder.put(keeper);
                         encoder.put(pair);
                     },
                     |decoder| decoder.get(),
                 )
-                .await
         }
     }
 
@@ -3031,20 +3108,26 @@ pub mod everything {
 
         impl WorkerProxy {
             /// The name.
-            pub async fn name(&self) -> Result<String, ::floe::InvokeError> {
+            pub fn name<'call>(
+                &'call self,
+            ) -> impl ::std::future::Future<
+                Output = Result<String, ::floe::InvokeError>,
+            > + use<'call> {
                 const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                     name: "name",
                     mode: ::floe::OperationMode::Idempotent,
                     returns_data: true,
                 };
-                self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+                self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
             }
 
             /// Slice operation `work` of `::Everything::Inner::Worker`.
-            pub async fn work(
-                &self,
+            pub fn work<'call>(
+                &'call self,
                 volume: super::Volume,
-            ) -> Result<Pair, WorkerWorkError> {
+            ) -> impl ::std::future::Future<
+                Output = Result<Pair, WorkerWorkError>,
+            > + use<'call> {
                 const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
                     name: "work",
                     mode: ::floe::OperationMode::Normal,
@@ -3053,12 +3136,11 @@ pub mod everything {
                 self.0
                     .call(
                         &OPERATION,
-                        |encoder| {
+                        move |encoder| {
                             encoder.put(&volume);
                         },
                         |decoder| decoder.get(),
                     )
-                    .await
             }
         }
 

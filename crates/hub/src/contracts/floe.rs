@@ -747,10 +747,12 @@ impl HubAdminProxy {
     /// - `name`: The name of the topic.
     /// - returns What is known of it now.
     /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
-    pub async fn topic_info(
-        &self,
-        name: &str,
-    ) -> Result<TopicInfo, HubAdminTopicInfoError> {
+    pub fn topic_info<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicInfo, HubAdminTopicInfoError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "topicInfo",
             mode: ::floe::OperationMode::Idempotent,
@@ -759,37 +761,44 @@ impl HubAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Tells of the hub as a whole, and of each topic.
     ///
     /// - returns What is known of them now.
-    pub async fn status(&self) -> Result<HubStatus, ::floe::InvokeError> {
+    pub fn status<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<HubStatus, ::floe::InvokeError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "status",
             mode: ::floe::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Tells of all topics together, those that were destroyed included: these sums never become less while the
     /// hub runs. What the topics of status have less was counted in topics that are gone.
     ///
     /// - returns The sums; the name is empty, the lag that of the event that waits longest.
-    pub async fn totals(&self) -> Result<TopicTotals, ::floe::InvokeError> {
+    pub fn totals<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicTotals, ::floe::InvokeError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "totals",
             mode: ::floe::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
@@ -797,10 +806,12 @@ impl HubAdminProxy {
     /// - `name`: The name of the topic.
     /// - returns What is known of it now.
     /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
-    pub async fn topic_status(
-        &self,
-        name: &str,
-    ) -> Result<TopicStatus, HubAdminTopicStatusError> {
+    pub fn topic_status<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicStatus, HubAdminTopicStatusError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "topicStatus",
             mode: ::floe::OperationMode::Idempotent,
@@ -809,12 +820,11 @@ impl HubAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 }
 
@@ -1070,12 +1080,14 @@ impl LossListenerProxy {
     /// - `topic`: The name of the topic.
     /// - `count`: How many.
     /// - `total`: Those that the subscriber lost since it subscribed or the hub started, by reason.
-    pub async fn lost(
-        &self,
-        topic: &str,
+    pub fn lost<'call>(
+        &'call self,
+        topic: &'call str,
         count: i64,
-        total: &Losses,
-    ) -> Result<(), ::floe::InvokeError> {
+        total: &'call Losses,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), ::floe::InvokeError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "lost",
             mode: ::floe::OperationMode::Normal,
@@ -1084,14 +1096,13 @@ impl LossListenerProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(topic);
                     encoder.put(&count);
                     encoder.put(total);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 }
 

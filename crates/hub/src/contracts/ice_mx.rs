@@ -533,12 +533,14 @@ impl MetricsAdminProxy {
     ///
     /// - returns `disabled_views`: Those that measure nothing now.
     /// - returns Those that measure.
-    pub async fn get_metrics_view_names(
-        &self,
-    ) -> Result<
-        (::floe::contracts::ice::StringSeq, ::floe::contracts::ice::StringSeq),
-        ::floe::InvokeError,
-    > {
+    pub fn get_metrics_view_names<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<
+            (::floe::contracts::ice::StringSeq, ::floe::contracts::ice::StringSeq),
+            ::floe::InvokeError,
+        >,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "getMetricsViewNames",
             mode: ::floe::OperationMode::Normal,
@@ -547,7 +549,7 @@ impl MetricsAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |_| {},
+                move |_| {},
                 |decoder| {
                     let disabled_views: ::floe::contracts::ice::StringSeq = decoder
                         .get()?;
@@ -555,17 +557,18 @@ impl MetricsAdminProxy {
                     Ok((returned, disabled_views))
                 },
             )
-            .await
     }
 
     /// Begins to measure, from nothing.
     ///
     /// - `name`: The name of the view.
     /// - fails with `UnknownMetricsView`: If there is none of this name.
-    pub async fn enable_metrics_view(
-        &self,
-        name: &str,
-    ) -> Result<(), MetricsAdminEnableMetricsViewError> {
+    pub fn enable_metrics_view<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), MetricsAdminEnableMetricsViewError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "enableMetricsView",
             mode: ::floe::OperationMode::Normal,
@@ -574,22 +577,23 @@ impl MetricsAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Measures no more, and forgets what was measured.
     ///
     /// - `name`: The name of the view.
     /// - fails with `UnknownMetricsView`: If there is none of this name.
-    pub async fn disable_metrics_view(
-        &self,
-        name: &str,
-    ) -> Result<(), MetricsAdminDisableMetricsViewError> {
+    pub fn disable_metrics_view<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), MetricsAdminDisableMetricsViewError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "disableMetricsView",
             mode: ::floe::OperationMode::Normal,
@@ -598,12 +602,11 @@ impl MetricsAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Gives what a view has measured.
@@ -612,10 +615,12 @@ impl MetricsAdminProxy {
     /// - returns `timestamp`: The time of the process, in milliseconds since 1970.
     /// - returns The maps; none of a view that is disabled.
     /// - fails with `UnknownMetricsView`: If there is none of this name.
-    pub async fn get_metrics_view(
-        &self,
-        view: &str,
-    ) -> Result<(MetricsView, i64), MetricsAdminGetMetricsViewError> {
+    pub fn get_metrics_view<'call>(
+        &'call self,
+        view: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<(MetricsView, i64), MetricsAdminGetMetricsViewError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "getMetricsView",
             mode: ::floe::OperationMode::Normal,
@@ -624,7 +629,7 @@ impl MetricsAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(view);
                 },
                 |decoder| {
@@ -635,7 +640,6 @@ impl MetricsAdminProxy {
                     Ok((returned, timestamp))
                 },
             )
-            .await
     }
 
     /// Gives the failures of all metrics objects of a map that have any.
@@ -644,11 +648,13 @@ impl MetricsAdminProxy {
     /// - `map`: The name of the map.
     /// - returns The failures.
     /// - fails with `UnknownMetricsView`: If there is no view of this name.
-    pub async fn get_map_metrics_failures(
-        &self,
-        view: &str,
-        map: &str,
-    ) -> Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError> {
+    pub fn get_map_metrics_failures<'call>(
+        &'call self,
+        view: &'call str,
+        map: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "getMapMetricsFailures",
             mode: ::floe::OperationMode::Normal,
@@ -657,13 +663,12 @@ impl MetricsAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(view);
                     encoder.put(map);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Gives the failures of one metrics object.
@@ -673,12 +678,14 @@ impl MetricsAdminProxy {
     /// - `id`: The id of the metrics object.
     /// - returns The failures; with an empty id if there is no such object.
     /// - fails with `UnknownMetricsView`: If there is no view of this name.
-    pub async fn get_metrics_failures(
-        &self,
-        view: &str,
-        map: &str,
-        id: &str,
-    ) -> Result<MetricsFailures, MetricsAdminGetMetricsFailuresError> {
+    pub fn get_metrics_failures<'call>(
+        &'call self,
+        view: &'call str,
+        map: &'call str,
+        id: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>,
+    > + use<'call> {
         const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
             name: "getMetricsFailures",
             mode: ::floe::OperationMode::Normal,
@@ -687,14 +694,13 @@ impl MetricsAdminProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(view);
                     encoder.put(map);
                     encoder.put(id);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 }
 

@@ -33,12 +33,14 @@
 //! - `communicator.rs`: [`Communicator`]
 //! - `servant.rs`: [`Servant`]
 //! - `wait.rs`, `sleeper.rs`: how a thread waits
+//! - `sole.rs`: how a call knows that it is all that the thread waits for
 //! - `background.rs`: the thread that does what no caller waits for
 
 pub(crate) mod background;
 mod communicator;
 mod servant;
 mod sleeper;
+mod sole;
 mod wait;
 
 pub use communicator::Communicator;
@@ -46,6 +48,7 @@ pub use servant::Servant;
 pub use wait::Wait;
 
 pub(crate) use sleeper::Sleeper;
+pub(crate) use sole::{Sole, is_sole};
 #[cfg(unix)]
 pub(crate) use wait::wait_for_reply;
 pub(crate) use wait::{is_waiting, wait_depth, wait_until};

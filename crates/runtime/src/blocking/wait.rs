@@ -34,11 +34,12 @@ impl<F: Future> Wait for F {}
 fn wait<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     enter_runtime();
     let seat = Seat::take();
-    let Place { sleeper, waker } = seat.place();
+    let Spot { sleeper, waker } = seat.spot();
     let mut context = Context::from_waker(waker);
     loop {
         sleeper.reset();
-        let (polled, due) = with_due(waker, || future.as_mut().poll(&mut context));
+        let place = Place::of(&*future);
+        let (polled, due) = with_due(waker, place, || future.as_mut().poll(&mut context));
         match polled {
             Poll::Ready(output) => return output,
             Poll::Pending => sleep(sleeper, due),
@@ -83,6 +84,8 @@ struct Due {
     depth: usize,
     /// Identifies the waker that the thread was called with.
     waker: usize,
+    /// The future that is waited for.
+    place: Place,
     /// The connection whose replies it waits for.
     connection: Option<Arc<Connection>>,
     /// Replies of it that wake this thread directly.
@@ -96,6 +99,7 @@ impl Due {
     const NONE: Self = Self {
         depth: 0,
         waker: 0,
+        place: Place { start: 0, len: 0 },
         connection: None,
         reply_count: 0,
         is_mixed: false,
@@ -112,11 +116,11 @@ impl Default for Due {
 thread_local! {
     /// What the innermost wait that polls has collected; without one, its depth is 0.
     static DUE: RefCell<Due> = const { RefCell::new(Due::NONE) };
-    static SPARE: RefCell<Vec<Place>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Spot>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs a poll, and tells what it left due.
-fn with_due<T>(waker: &Waker, poll: impl FnOnce() -> T) -> (T, Due) {
+fn with_due<T>(waker: &Waker, place: Place, poll: impl FnOnce() -> T) -> (T, Due) {
     /// What an outer wait has collected; it is put back also when the poll panics.
     struct Outer(Option<Due>);
     impl Outer {
@@ -137,6 +141,7 @@ fn with_due<T>(waker: &Waker, poll: impl FnOnce() -> T) -> (T, Due) {
         let inner = Due {
             depth: due.depth + 1,
             waker: waker.data() as usize,
+            place,
             ..Due::default()
         };
         std::mem::replace(due, inner)
@@ -153,6 +158,11 @@ pub(crate) fn wait_depth() -> usize {
 /// Whether a future is polled directly by a thread that waits for it.
 pub(crate) fn is_waiting(waker: &Waker) -> bool {
     DUE.with_borrow(|due| due.depth > 0 && due.waker == waker.data() as usize)
+}
+
+/// Whether a thread waits for the future at this place, and for nothing else: it polls it directly.
+pub(super) fn is_waited_for(place: Place, waker: &Waker) -> bool {
+    DUE.with_borrow(|due| due.depth > 0 && due.place == place && due.waker == waker.data() as usize)
 }
 
 /// A future waits for a reply; whether a thread waits for it that will see to the reading.
@@ -185,41 +195,57 @@ pub(crate) fn wait_until(deadline: Instant) {
     });
 }
 
+/// Where a value is, and how long it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    start: usize,
+    len: usize,
+}
+
+impl Place {
+    pub(super) fn of<T>(value: &T) -> Self {
+        Self {
+            start: std::ptr::from_ref(value) as usize,
+            len: size_of::<T>(),
+        }
+    }
+}
+
 /// A sleeper and its waker, used by one wait at a time.
-struct Place {
+struct Spot {
     sleeper: Arc<Sleeper>,
     waker: Waker,
 }
 
-/// A place that goes back to its thread when the wait ends.
+/// A spot that goes back to its thread when the wait ends.
 struct Seat {
     /// Taken out only when it goes back.
-    place: Option<Place>,
+    spot: Option<Spot>,
 }
 
 impl Seat {
     fn take() -> Self {
-        let place = SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+        let spot = SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
             let sleeper = Arc::new(Sleeper::new());
             let waker = Waker::from(sleeper.clone());
-            Place { sleeper, waker }
+            Spot { sleeper, waker }
         });
-        Self { place: Some(place) }
+        Self { spot: Some(spot) }
     }
 
-    fn place(&self) -> &Place {
-        self.place.as_ref().expect("it goes back at the very end")
+    fn spot(&self) -> &Spot {
+        self.spot.as_ref().expect("it goes back at the very end")
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Some(place) = self.place.take()
+        if let Some(spot) = self.spot.take()
             // A waker that somebody keeps must not disturb later waits.
-            && Arc::strong_count(&place.sleeper) == OWN_COUNT
+            && Arc::strong_count(&spot.sleeper) == OWN_COUNT
         {
             // While the thread ends there are no spares any more.
-            let _ = SPARE.try_with(|spare| spare.borrow_mut().push(place));
+            let _ = SPARE.try_with(|spare| spare.borrow_mut().push(spot));
         }
     }
 }

@@ -270,6 +270,9 @@ pub(super) fn receive_polling(
     socket: &PlainSocket,
     limit: Duration,
 ) -> Option<io::Result<usize>> {
+    if limit.is_zero() {
+        return None;
+    }
     let mut polling = std::mem::take(&mut reading.polling);
     let room = reading.room();
     let read = polling.poll(limit, || match socket.try_receive(room) {

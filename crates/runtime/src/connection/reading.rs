@@ -138,42 +138,64 @@ impl Reading {
         let end = match read {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
-                self.connection.pulse.mark_handling();
-                self.input
-                    .filled(count, self.connection.settings.message_size_max);
-                let end = match self.take_messages() {
-                    // To a client that is nearly always all: replies, and they are given.
-                    Ok(false) => None,
-                    taken => {
-                        handling(self.connection.place(), pin!(self.handle_events(taken))).await
-                    }
-                };
-                let has_message = std::mem::take(&mut self.has_message);
-                self.connection.pulse.mark_handled(has_message);
-                end
+                self.filled(count);
+                return self.handle_filled().await;
             }
             Err(error) => Some(End::Lost(error.to_string())),
         };
-        match end {
-            Some(end) => {
-                self.end(end);
-                false
-            }
-            None => true,
+        self.goes_on(end)
+    }
+
+    /// So many bytes were read into the room.
+    pub(super) fn filled(&mut self, count: usize) {
+        self.connection.pulse.mark_handling();
+        self.input
+            .filled(count, self.connection.settings.message_size_max);
+    }
+
+    /// Handles what has been read, and answers it; false when the connection has ended.
+    async fn handle_filled(&mut self) -> bool {
+        let end = match self.take_messages() {
+            // To a client that is nearly always all: replies, and they are given.
+            Ok(false) => None,
+            taken => handling(self.connection.place(), pin!(self.handle_events(taken))).await,
+        };
+        let has_message = std::mem::take(&mut self.has_message);
+        self.connection.pulse.mark_handled(has_message);
+        self.goes_on(end)
+    }
+
+    /// Takes the reply for this slot, if it is all that has been read.
+    #[cfg(unix)]
+    pub(super) fn take_sole_reply(&mut self, slot: &Arc<Slot>) -> Option<IncomingReply> {
+        let limit = self.connection.settings.message_size_max;
+        let input = self.input.bytes();
+        let reply = self
+            .connection
+            .lock()
+            .machine
+            .take_sole_reply(input, limit, |token| Arc::ptr_eq(token, slot))?;
+        self.connection.pulse.mark_handled(true);
+        Some(reply)
+    }
+
+    fn goes_on(&mut self, end: Option<End>) -> bool {
+        let is_open = end.is_none();
+        if let Some(end) = end {
+            self.end(end);
         }
+        is_open
     }
 
     /// The same on this thread, which waits if it has to.
     pub(super) fn handle_here(&mut self, read: std::io::Result<usize>) -> bool {
-        let mut handling = pin!(self.handle(read));
-        match handling
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-        {
-            Poll::Ready(is_open) => is_open,
-            // The output or the dispatches under way are at their limit: a rare thing.
-            Poll::Pending => handling.wait(),
-        }
+        here(pin!(self.handle(read)))
+    }
+
+    /// [`Reading::handle_filled`] on this thread, which waits if it has to.
+    #[cfg(unix)]
+    pub(super) fn handle_filled_here(&mut self) -> bool {
+        here(pin!(self.handle_filled()))
     }
 
     /// Handles what was taken from the input, and all that comes behind it.
@@ -320,6 +342,17 @@ impl Reading {
         if !std::mem::replace(&mut self.has_ended, true) {
             self.connection.end(end);
         }
+    }
+}
+
+fn here<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
+    match handling
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(output) => output,
+        // The output or the dispatches under way are at their limit: a rare thing.
+        Poll::Pending => handling.wait(),
     }
 }
 

@@ -314,19 +314,34 @@ impl Reply {
     }
 }
 
+impl Reply {
+    /// Waits for the answer on this thread, which reads it; `None` if that is for others to do.
+    #[cfg(unix)]
+    pub(crate) fn read_here(&mut self) -> Option<Answer> {
+        let slot = self.slot.as_ref()?;
+        let answer = self.connection.read_answer(slot)?;
+        Some(self.answered(answer))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn read_here(&mut self) -> Option<Answer> {
+        None
+    }
+
+    /// It is due no longer.
+    fn answered(&mut self, answer: Answer) -> Answer {
+        self.id = None;
+        answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
+    }
+}
+
 impl Future for Reply {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
         let slot = self.slot.as_ref().expect("it is there until the drop");
         match slot.poll(context.waker()) {
-            Poll::Ready(answer) => {
-                self.id = None;
-                Poll::Ready(
-                    answer
-                        .map_err(|failure| Box::new(self.connection.narrow(*failure, self.start))),
-                )
-            }
+            Poll::Ready(answer) => Poll::Ready(self.answered(answer)),
             Poll::Pending => {
                 let connection = &self.connection;
                 connection

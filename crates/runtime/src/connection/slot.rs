@@ -66,6 +66,19 @@ impl Slot {
         }
     }
 
+    /// The answer, if it is there.
+    #[cfg(unix)]
+    pub(super) fn take_answer(&self) -> Option<Answer> {
+        let mut state = self.lock();
+        match std::mem::take(&mut *state) {
+            State::Answered(answer) => Some(answer),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+
     /// The answer, or the promise to wake.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Answer> {
         let mut state = self.lock();

@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use super::Connection;
 use super::driver::{Driver, is_transient, receive_polling};
 use super::reading::Reading;
+use super::slot::{Answer, Slot};
 use super::turns::{CallWatch, Turns};
 use crate::blocking::Sleeper;
 use crate::transport::plain::PlainSocket;
@@ -92,6 +93,33 @@ impl Held<'_> {
         }
     }
 
+    /// Reads until there is an answer in this slot, or the connection has ended.
+    fn read_answer(&mut self, slot: &Arc<Slot>, polling: Duration) -> Option<Answer> {
+        while let Some(reading) = &mut self.reading {
+            let socket = &self.turn.socket;
+            let read = receive_polling(reading, socket, polling)
+                .unwrap_or_else(|| socket.receive(reading.room()));
+            match read {
+                Err(error) if is_transient(&error) => continue,
+                Ok(count @ 1..) => {
+                    reading.filled(count);
+                    if let Some(reply) = reading.take_sole_reply(slot) {
+                        return Some(Ok(reply));
+                    }
+                    if !reading.handle_filled_here() {
+                        self.reading = None;
+                    }
+                }
+                read => self.handle(read),
+            }
+            let answer = slot.take_answer();
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        slot.take_answer()
+    }
+
     /// Reads until the sleeper is woken, its deadline is over, or the connection has ended.
     fn read_for(&mut self, sleeper: &Sleeper, deadline: Option<Instant>, polling: Duration) {
         while !sleeper.is_woken() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
@@ -145,6 +173,17 @@ impl Connection {
                 turn.call(turn.turns.stop_waiting(sleeper));
             }
         }
+    }
+
+    /// Reads on this thread until there is an answer in this slot; `None`, and nothing has happened, if
+    /// that is for others to do, or somebody does it already.
+    pub(super) fn read_answer(&self, slot: &Arc<Slot>) -> Option<Answer> {
+        let Driver::Callers(turn) = &self.driver else {
+            return None;
+        };
+        turn.turns.mark_used();
+        let reading = Some(turn.turns.take()?);
+        Held { turn, reading }.read_answer(slot, self.polling())
     }
 
     /// Gives the turn its reading, and watches from now on until the connection is closed.

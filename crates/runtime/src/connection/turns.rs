@@ -64,6 +64,11 @@ impl<R> Turns<R> {
         self.lock().is_asked = false;
     }
 
+    /// The turn, if nobody has it.
+    pub(super) fn take(&self) -> Option<R> {
+        self.lock().free.take()
+    }
+
     /// The turn; if another one has it, the sleeper is noted as waiting.
     pub(super) fn take_or_wait(&self, sleeper: &Arc<Sleeper>) -> Option<R> {
         let mut state = self.lock();

@@ -40,24 +40,30 @@ pub struct ProcessProxy(crate::Proxy);
 
 impl ProcessProxy {
     /// Ends the process in order.
-    pub async fn shutdown(&self) -> Result<(), crate::InvokeError> {
+    pub fn shutdown<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "shutdown",
             mode: crate::OperationMode::Normal,
             returns_data: false,
         };
-        self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+        self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
     }
 
     /// Writes a message on an output of the process.
     ///
     /// - `message`: The text.
     /// - `fd`: The output: 1 for standard output, 2 for standard error.
-    pub async fn write_message(
-        &self,
-        message: &str,
+    pub fn write_message<'call>(
+        &'call self,
+        message: &'call str,
         fd: i32,
-    ) -> Result<(), crate::InvokeError> {
+    ) -> impl ::std::future::Future<
+        Output = Result<(), crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "writeMessage",
             mode: crate::OperationMode::Normal,
@@ -66,13 +72,12 @@ impl ProcessProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(message);
                     encoder.put(&fd);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 }
 
@@ -677,11 +682,13 @@ impl LocatorRegistryProxy {
     /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
     /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
     /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
-    pub async fn set_adapter_direct_proxy(
-        &self,
-        id: &str,
-        proxy: Option<&crate::Proxy>,
-    ) -> Result<(), LocatorRegistrySetAdapterDirectProxyError> {
+    pub fn set_adapter_direct_proxy<'call>(
+        &'call self,
+        id: &'call str,
+        proxy: Option<&'call crate::Proxy>,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), LocatorRegistrySetAdapterDirectProxyError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "setAdapterDirectProxy",
             mode: crate::OperationMode::Idempotent,
@@ -690,13 +697,12 @@ impl LocatorRegistryProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(id);
                     crate::Nilable::encode_nilable(proxy, encoder);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Says where an adapter of a replica group is.
@@ -707,12 +713,14 @@ impl LocatorRegistryProxy {
     /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
     /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
     /// - fails with `InvalidReplicaGroupIdException`: If the adapter is no member of that group.
-    pub async fn set_replicated_adapter_direct_proxy(
-        &self,
-        adapter_id: &str,
-        replica_group_id: &str,
-        proxy: Option<&crate::Proxy>,
-    ) -> Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError> {
+    pub fn set_replicated_adapter_direct_proxy<'call>(
+        &'call self,
+        adapter_id: &'call str,
+        replica_group_id: &'call str,
+        proxy: Option<&'call crate::Proxy>,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "setReplicatedAdapterDirectProxy",
             mode: crate::OperationMode::Idempotent,
@@ -721,14 +729,13 @@ impl LocatorRegistryProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(adapter_id);
                     encoder.put(replica_group_id);
                     crate::Nilable::encode_nilable(proxy, encoder);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Says by which object a server's process is administered.
@@ -736,11 +743,13 @@ impl LocatorRegistryProxy {
     /// - `id`: The id of the server.
     /// - `proxy`: The object.
     /// - fails with `ServerNotFoundException`: If the locator knows no such server.
-    pub async fn set_server_process_proxy(
-        &self,
-        id: &str,
-        proxy: Option<&ProcessProxy>,
-    ) -> Result<(), LocatorRegistrySetServerProcessProxyError> {
+    pub fn set_server_process_proxy<'call>(
+        &'call self,
+        id: &'call str,
+        proxy: Option<&'call ProcessProxy>,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), LocatorRegistrySetServerProcessProxyError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "setServerProcessProxy",
             mode: crate::OperationMode::Idempotent,
@@ -749,13 +758,12 @@ impl LocatorRegistryProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(id);
                     crate::Nilable::encode_nilable(proxy, encoder);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 }
 
@@ -1165,10 +1173,12 @@ impl LocatorProxy {
     /// - `id`: The identity.
     /// - returns A proxy to it; it may itself be indirect.
     /// - fails with `ObjectNotFoundException`: If nobody has registered it.
-    pub async fn find_object_by_id(
-        &self,
-        id: &crate::Identity,
-    ) -> Result<Option<crate::Proxy>, LocatorFindObjectByIdError> {
+    pub fn find_object_by_id<'call>(
+        &'call self,
+        id: &'call crate::Identity,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, LocatorFindObjectByIdError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "findObjectById",
             mode: crate::OperationMode::Idempotent,
@@ -1177,12 +1187,11 @@ impl LocatorProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(id);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Finds an adapter by its id.
@@ -1190,10 +1199,12 @@ impl LocatorProxy {
     /// - `id`: The id.
     /// - returns A proxy with the endpoints of the adapter.
     /// - fails with `AdapterNotFoundException`: If nobody has registered it.
-    pub async fn find_adapter_by_id(
-        &self,
-        id: &str,
-    ) -> Result<Option<crate::Proxy>, LocatorFindAdapterByIdError> {
+    pub fn find_adapter_by_id<'call>(
+        &'call self,
+        id: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "findAdapterById",
             mode: crate::OperationMode::Idempotent,
@@ -1202,26 +1213,27 @@ impl LocatorProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(id);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Gives the registry of this locator.
     ///
     /// - returns The registry; null if there is none.
-    pub async fn get_registry(
-        &self,
-    ) -> Result<Option<LocatorRegistryProxy>, crate::InvokeError> {
+    pub fn get_registry<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<LocatorRegistryProxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getRegistry",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 }
 
@@ -1443,13 +1455,17 @@ impl LocatorFinderProxy {
     /// Gives the locator.
     ///
     /// - returns The locator.
-    pub async fn get_locator(&self) -> Result<Option<LocatorProxy>, crate::InvokeError> {
+    pub fn get_locator<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<LocatorProxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getLocator",
             mode: crate::OperationMode::Normal,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 }
 

@@ -581,41 +581,49 @@ impl TopicProxy {
     /// Gives the name of the topic.
     ///
     /// - returns The name.
-    pub async fn get_name(&self) -> Result<String, crate::InvokeError> {
+    pub fn get_name<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<String, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getName",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub async fn get_publisher(
-        &self,
-    ) -> Result<Option<crate::Proxy>, crate::InvokeError> {
+    pub fn get_publisher<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getPublisher",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the publisher object of this instance of the service.
     ///
     /// - returns The publisher object, never that of a replica.
-    pub async fn get_non_replicated_publisher(
-        &self,
-    ) -> Result<Option<crate::Proxy>, crate::InvokeError> {
+    pub fn get_non_replicated_publisher<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getNonReplicatedPublisher",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Subscribes an object to the events of the topic.
@@ -626,11 +634,13 @@ impl TopicProxy {
     /// - fails with `AlreadySubscribed`: If an object of the same identity is subscribed.
     /// - fails with `BadQoS`: If the quality of service cannot be had.
     /// - fails with `InvalidSubscriber`: If the proxy is null (IceStorm 3.7 alone).
-    pub async fn subscribe_and_get_publisher(
-        &self,
-        qos: &QoS,
-        subscriber: Option<&crate::Proxy>,
-    ) -> Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError> {
+    pub fn subscribe_and_get_publisher<'call>(
+        &'call self,
+        qos: &'call QoS,
+        subscriber: Option<&'call crate::Proxy>,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "subscribeAndGetPublisher",
             mode: crate::OperationMode::Normal,
@@ -639,22 +649,23 @@ impl TopicProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(qos);
                     crate::Nilable::encode_nilable(subscriber, encoder);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Ends a subscription. Without one, nothing happens.
     ///
     /// - `subscriber`: The object; only its identity counts.
-    pub async fn unsubscribe(
-        &self,
-        subscriber: Option<&crate::Proxy>,
-    ) -> Result<(), crate::InvokeError> {
+    pub fn unsubscribe<'call>(
+        &'call self,
+        subscriber: Option<&'call crate::Proxy>,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "unsubscribe",
             mode: crate::OperationMode::Idempotent,
@@ -663,12 +674,11 @@ impl TopicProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     crate::Nilable::encode_nilable(subscriber, encoder);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Forwards the events of this topic to another one.
@@ -676,11 +686,11 @@ impl TopicProxy {
     /// - `link_to`: The topic that gets the events, of this service or of another one.
     /// - `cost`: What the link costs; 0 lets every event pass.
     /// - fails with `LinkExists`: If the two are linked already.
-    pub async fn link(
-        &self,
-        link_to: Option<&TopicProxy>,
+    pub fn link<'call>(
+        &'call self,
+        link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> Result<(), TopicLinkError> {
+    ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "link",
             mode: crate::OperationMode::Normal,
@@ -689,23 +699,22 @@ impl TopicProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     crate::Nilable::encode_nilable(link_to, encoder);
                     encoder.put(&cost);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Removes a link.
     ///
     /// - `link_to`: The topic at its other end.
     /// - fails with `NoSuchLink`: If there is none.
-    pub async fn unlink(
-        &self,
-        link_to: Option<&TopicProxy>,
-    ) -> Result<(), TopicUnlinkError> {
+    pub fn unlink<'call>(
+        &'call self,
+        link_to: Option<&'call TopicProxy>,
+    ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "unlink",
             mode: crate::OperationMode::Normal,
@@ -714,48 +723,57 @@ impl TopicProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     crate::Nilable::encode_nilable(link_to, encoder);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Gives the links of the topic.
     ///
     /// - returns The links that work.
-    pub async fn get_link_info_seq(&self) -> Result<LinkInfoSeq, crate::InvokeError> {
+    pub fn get_link_info_seq<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<LinkInfoSeq, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getLinkInfoSeq",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the subscribers of the topic.
     ///
     /// - returns The identities of subscribers and of links.
-    pub async fn get_subscribers(
-        &self,
-    ) -> Result<crate::contracts::ice::IdentitySeq, crate::InvokeError> {
+    pub fn get_subscribers<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getSubscribers",
             mode: crate::OperationMode::Normal,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Removes the topic with its subscriptions and links.
-    pub async fn destroy(&self) -> Result<(), crate::InvokeError> {
+    pub fn destroy<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "destroy",
             mode: crate::OperationMode::Normal,
             returns_data: false,
         };
-        self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+        self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
     }
 }
 
@@ -1349,10 +1367,12 @@ impl TopicManagerProxy {
     /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `TopicExists`: If there is one of this name.
-    pub async fn create(
-        &self,
-        name: &str,
-    ) -> Result<Option<TopicProxy>, TopicManagerCreateError> {
+    pub fn create<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicProxy>, TopicManagerCreateError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "create",
             mode: crate::OperationMode::Normal,
@@ -1361,12 +1381,11 @@ impl TopicManagerProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Finds a topic.
@@ -1374,10 +1393,12 @@ impl TopicManagerProxy {
     /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `NoSuchTopic`: If there is none of this name.
-    pub async fn retrieve(
-        &self,
-        name: &str,
-    ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError> {
+    pub fn retrieve<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "retrieve",
             mode: crate::OperationMode::Idempotent,
@@ -1386,22 +1407,23 @@ impl TopicManagerProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
     ///
     /// - `name`: Its name.
     /// - returns The topic.
-    pub async fn create_or_retrieve(
-        &self,
-        name: &str,
-    ) -> Result<Option<TopicProxy>, crate::InvokeError> {
+    pub fn create_or_retrieve<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicProxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "createOrRetrieve",
             mode: crate::OperationMode::Normal,
@@ -1410,38 +1432,43 @@ impl TopicManagerProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Gives all topics.
     ///
     /// - returns The topics by name.
-    pub async fn retrieve_all(&self) -> Result<TopicDict, crate::InvokeError> {
+    pub fn retrieve_all<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicDict, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "retrieveAll",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
     ///
     /// - returns The checksums; may be empty.
-    pub async fn get_slice_checksums(
-        &self,
-    ) -> Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError> {
+    pub fn get_slice_checksums<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getSliceChecksums",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 }
 
@@ -1743,15 +1770,17 @@ impl FinderProxy {
     /// Gives the topic manager.
     ///
     /// - returns The topic manager.
-    pub async fn get_topic_manager(
-        &self,
-    ) -> Result<Option<TopicManagerProxy>, crate::InvokeError> {
+    pub fn get_topic_manager<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicManagerProxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getTopicManager",
             mode: crate::OperationMode::Normal,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 }
 
@@ -1990,7 +2019,12 @@ impl TopicLinkProxy {
     /// Delivers events to the subscribers of the linked topic, but not to its links.
     ///
     /// - `events`: The events.
-    pub async fn forward(&self, events: &[EventData]) -> Result<(), crate::InvokeError> {
+    pub fn forward<'call>(
+        &'call self,
+        events: &'call [EventData],
+    ) -> impl ::std::future::Future<
+        Output = Result<(), crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "forward",
             mode: crate::OperationMode::Normal,
@@ -1999,12 +2033,11 @@ impl TopicLinkProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(events);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 }
 
@@ -2213,41 +2246,49 @@ impl TopicInternalProxy {
     /// Gives the name of the topic.
     ///
     /// - returns The name.
-    pub async fn get_name(&self) -> Result<String, crate::InvokeError> {
+    pub fn get_name<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<String, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getName",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub async fn get_publisher(
-        &self,
-    ) -> Result<Option<crate::Proxy>, crate::InvokeError> {
+    pub fn get_publisher<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getPublisher",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the publisher object of this instance of the service.
     ///
     /// - returns The publisher object, never that of a replica.
-    pub async fn get_non_replicated_publisher(
-        &self,
-    ) -> Result<Option<crate::Proxy>, crate::InvokeError> {
+    pub fn get_non_replicated_publisher<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getNonReplicatedPublisher",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Subscribes an object to the events of the topic.
@@ -2258,11 +2299,13 @@ impl TopicInternalProxy {
     /// - fails with `AlreadySubscribed`: If an object of the same identity is subscribed.
     /// - fails with `BadQoS`: If the quality of service cannot be had.
     /// - fails with `InvalidSubscriber`: If the proxy is null (IceStorm 3.7 alone).
-    pub async fn subscribe_and_get_publisher(
-        &self,
-        qos: &QoS,
-        subscriber: Option<&crate::Proxy>,
-    ) -> Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError> {
+    pub fn subscribe_and_get_publisher<'call>(
+        &'call self,
+        qos: &'call QoS,
+        subscriber: Option<&'call crate::Proxy>,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "subscribeAndGetPublisher",
             mode: crate::OperationMode::Normal,
@@ -2271,22 +2314,23 @@ impl TopicInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(qos);
                     crate::Nilable::encode_nilable(subscriber, encoder);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Ends a subscription. Without one, nothing happens.
     ///
     /// - `subscriber`: The object; only its identity counts.
-    pub async fn unsubscribe(
-        &self,
-        subscriber: Option<&crate::Proxy>,
-    ) -> Result<(), crate::InvokeError> {
+    pub fn unsubscribe<'call>(
+        &'call self,
+        subscriber: Option<&'call crate::Proxy>,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "unsubscribe",
             mode: crate::OperationMode::Idempotent,
@@ -2295,12 +2339,11 @@ impl TopicInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     crate::Nilable::encode_nilable(subscriber, encoder);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Forwards the events of this topic to another one.
@@ -2308,11 +2351,11 @@ impl TopicInternalProxy {
     /// - `link_to`: The topic that gets the events, of this service or of another one.
     /// - `cost`: What the link costs; 0 lets every event pass.
     /// - fails with `LinkExists`: If the two are linked already.
-    pub async fn link(
-        &self,
-        link_to: Option<&TopicProxy>,
+    pub fn link<'call>(
+        &'call self,
+        link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> Result<(), TopicLinkError> {
+    ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "link",
             mode: crate::OperationMode::Normal,
@@ -2321,23 +2364,22 @@ impl TopicInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     crate::Nilable::encode_nilable(link_to, encoder);
                     encoder.put(&cost);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Removes a link.
     ///
     /// - `link_to`: The topic at its other end.
     /// - fails with `NoSuchLink`: If there is none.
-    pub async fn unlink(
-        &self,
-        link_to: Option<&TopicProxy>,
-    ) -> Result<(), TopicUnlinkError> {
+    pub fn unlink<'call>(
+        &'call self,
+        link_to: Option<&'call TopicProxy>,
+    ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "unlink",
             mode: crate::OperationMode::Normal,
@@ -2346,72 +2388,85 @@ impl TopicInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     crate::Nilable::encode_nilable(link_to, encoder);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 
     /// Gives the links of the topic.
     ///
     /// - returns The links that work.
-    pub async fn get_link_info_seq(&self) -> Result<LinkInfoSeq, crate::InvokeError> {
+    pub fn get_link_info_seq<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<LinkInfoSeq, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getLinkInfoSeq",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the subscribers of the topic.
     ///
     /// - returns The identities of subscribers and of links.
-    pub async fn get_subscribers(
-        &self,
-    ) -> Result<crate::contracts::ice::IdentitySeq, crate::InvokeError> {
+    pub fn get_subscribers<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getSubscribers",
             mode: crate::OperationMode::Normal,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Removes the topic with its subscriptions and links.
-    pub async fn destroy(&self) -> Result<(), crate::InvokeError> {
+    pub fn destroy<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<(), crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "destroy",
             mode: crate::OperationMode::Normal,
             returns_data: false,
         };
-        self.0.call(&OPERATION, |_| {}, |_| Ok(())).await
+        self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
     }
 
     /// Gives the receiving end for links to this topic.
     ///
     /// - returns The receiving end.
-    pub async fn get_link_proxy(
-        &self,
-    ) -> Result<Option<TopicLinkProxy>, crate::InvokeError> {
+    pub fn get_link_proxy<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicLinkProxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getLinkProxy",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Removes subscribers to which delivery has failed. Replicas say it to their master.
     ///
     /// - `id`: The identities of the subscribers.
     /// - fails with `ReapWouldBlock`: If it cannot be done now.
-    pub async fn reap(
-        &self,
-        id: &[crate::Identity],
-    ) -> Result<(), TopicInternalReapError> {
+    pub fn reap<'call>(
+        &'call self,
+        id: &'call [crate::Identity],
+    ) -> impl ::std::future::Future<
+        Output = Result<(), TopicInternalReapError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "reap",
             mode: crate::OperationMode::Normal,
@@ -2420,12 +2475,11 @@ impl TopicInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(id);
                 },
                 |_| Ok(()),
             )
-            .await
     }
 }
 
@@ -2760,10 +2814,12 @@ impl TopicManagerInternalProxy {
     /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `TopicExists`: If there is one of this name.
-    pub async fn create(
-        &self,
-        name: &str,
-    ) -> Result<Option<TopicProxy>, TopicManagerCreateError> {
+    pub fn create<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicProxy>, TopicManagerCreateError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "create",
             mode: crate::OperationMode::Normal,
@@ -2772,12 +2828,11 @@ impl TopicManagerInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Finds a topic.
@@ -2785,10 +2840,12 @@ impl TopicManagerInternalProxy {
     /// - `name`: Its name.
     /// - returns The topic.
     /// - fails with `NoSuchTopic`: If there is none of this name.
-    pub async fn retrieve(
-        &self,
-        name: &str,
-    ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError> {
+    pub fn retrieve<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "retrieve",
             mode: crate::OperationMode::Idempotent,
@@ -2797,22 +2854,23 @@ impl TopicManagerInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
     ///
     /// - `name`: Its name.
     /// - returns The topic.
-    pub async fn create_or_retrieve(
-        &self,
-        name: &str,
-    ) -> Result<Option<TopicProxy>, crate::InvokeError> {
+    pub fn create_or_retrieve<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<TopicProxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "createOrRetrieve",
             mode: crate::OperationMode::Normal,
@@ -2821,52 +2879,59 @@ impl TopicManagerInternalProxy {
         self.0
             .call(
                 &OPERATION,
-                |encoder| {
+                move |encoder| {
                     encoder.put(name);
                 },
                 |decoder| decoder.get(),
             )
-            .await
     }
 
     /// Gives all topics.
     ///
     /// - returns The topics by name.
-    pub async fn retrieve_all(&self) -> Result<TopicDict, crate::InvokeError> {
+    pub fn retrieve_all<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<TopicDict, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "retrieveAll",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
     ///
     /// - returns The checksums; may be empty.
-    pub async fn get_slice_checksums(
-        &self,
-    ) -> Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError> {
+    pub fn get_slice_checksums<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getSliceChecksums",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 
     /// Gives the object by which replicas elect their master.
     ///
     /// - returns The object; null without replication. Its contract is not part of Floe.
-    pub async fn get_replica_node(
-        &self,
-    ) -> Result<Option<crate::Proxy>, crate::InvokeError> {
+    pub fn get_replica_node<'call>(
+        &'call self,
+    ) -> impl ::std::future::Future<
+        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
+    > + use<'call> {
         const OPERATION: crate::OperationInfo = crate::OperationInfo {
             name: "getReplicaNode",
             mode: crate::OperationMode::Idempotent,
             returns_data: true,
         };
-        self.0.call(&OPERATION, |_| {}, |decoder| decoder.get()).await
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
     }
 }
 

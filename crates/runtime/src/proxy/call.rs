@@ -1,5 +1,7 @@
 //! Typed invocations, as generated proxies make them.
 
+use std::future::Future;
+
 use bytes::Bytes;
 use floe_wire::encoding::{
     DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader,
@@ -10,6 +12,7 @@ use floe_wire::reference::InvocationMode;
 use super::Proxy;
 use super::at_once::{AtOnce, Begun};
 use crate::adapter::OperationError;
+use crate::blocking::Sole;
 use crate::error::{InvokeError, LocalError};
 
 /// What a generated proxy knows of an operation.
@@ -32,7 +35,16 @@ impl Proxy {
     ///
     /// # Errors
     /// A user exception that the operation declares, or an [`InvokeError`].
-    pub async fn call<R, E: OperationError>(
+    pub fn call<R, E: OperationError>(
+        &self,
+        operation: &'static OperationInfo,
+        encode: impl Fn(&mut Encoder<'_>),
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+    ) -> impl Future<Output = Result<R, E>> {
+        Sole::new(self.make_call(operation, encode, decode))
+    }
+
+    async fn make_call<R, E: OperationError>(
         &self,
         operation: &'static OperationInfo,
         encode: impl Fn(&mut Encoder<'_>),

@@ -6,6 +6,7 @@ mod blocking;
 mod blocking_combined;
 mod blocking_ends;
 mod blocking_long;
+mod blocking_sole;
 mod bounds;
 mod close;
 mod collocated;

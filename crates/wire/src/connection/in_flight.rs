@@ -43,6 +43,19 @@ impl<T> InFlight<T> {
         }
     }
 
+    /// The same for the request that is kept apart, if `is_meant` knows its token.
+    #[inline]
+    pub(super) fn remove_one(
+        &mut self,
+        id: RequestId,
+        is_meant: impl FnOnce(&T) -> bool,
+    ) -> Option<T> {
+        let one = self
+            .one
+            .take_if(|(one, token)| *one == id.0 && is_meant(token));
+        one.map(|(_, token)| token)
+    }
+
     #[inline]
     pub(super) fn len(&self) -> usize {
         usize::from(self.one.is_some()) + self.tokens.len()

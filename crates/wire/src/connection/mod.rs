@@ -258,6 +258,24 @@ impl<T> Connection<T> {
         Some((token, reply))
     }
 
+    /// Takes a reply off the input as [`Connection::take_reply`] does, if it is all that is there, nobody
+    /// has begun to close, and `is_meant` knows the token of its request. One of many requests in flight
+    /// may be left to [`Connection::take_reply`].
+    #[inline]
+    pub fn take_sole_reply(
+        &mut self,
+        input: &mut BytesMut,
+        size_max: usize,
+        is_meant: impl FnOnce(&T) -> bool,
+    ) -> Option<IncomingReply> {
+        let (id, len) = IncomingReply::peek(input, size_max)?;
+        if len != input.len() || self.state != State::Active {
+            return None;
+        }
+        self.in_flight.remove_one(id, is_meant)?;
+        Some(IncomingReply::new(id, input.split().freeze()))
+    }
+
     /// The reply to a twoway request of the peer has been appended to the output.
     pub fn handle_dispatched(&mut self, output: &mut Vec<u8>) {
         self.dispatch_count = self.dispatch_count.saturating_sub(1);

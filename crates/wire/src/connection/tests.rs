@@ -128,6 +128,34 @@ fn a_reply_is_taken_off_the_input_only_if_it_is_whole_and_due() {
 }
 
 #[test]
+fn a_sole_reply_is_taken_only_if_it_is_all_that_came_and_meant() {
+    let mut client = validated_client();
+    let first = start(&mut client, "first");
+    let mut take = |bytes: &[u8], meant: &str| {
+        let mut input = BytesMut::from(bytes);
+        let is_meant = |token: &&str| *token == meant;
+        let taken = client.take_sole_reply(&mut input, MESSAGE_SIZE_MAX_DEFAULT, is_meant);
+        (taken.map(|reply| reply.id()), input.len())
+    };
+    let (whole, other) = (reply_to(first), reply_to(RequestId(77)));
+    let more = [&whole[..], &other].concat();
+    assert_eq!(
+        take(&whole[..whole.len() - 1], "first"),
+        (None, whole.len() - 1)
+    );
+    assert_eq!(take(&more, "first"), (None, more.len()));
+    assert_eq!(take(&other, "first"), (None, other.len()));
+    assert_eq!(take(&whole, "another"), (None, whole.len()));
+    assert_eq!(take(&whole, "first"), (Some(first), 0));
+    assert_eq!(take(&whole, "first"), (None, whole.len()), "it came once");
+    let last = start(&mut client, "last");
+    client.close(&mut Vec::new());
+    let mut input = BytesMut::from(&reply_to(last)[..]);
+    let taken = client.take_sole_reply(&mut input, MESSAGE_SIZE_MAX_DEFAULT, |_| true);
+    assert!(taken.is_none(), "it ends the close, too");
+}
+
+#[test]
 fn late_reply_to_a_cancelled_request_is_ignored() {
     let mut client = validated_client();
     let id = start(&mut client, "given up");

@@ -62,13 +62,16 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     let decode = Values::results(operation).decode(scope);
     quote! {
         #docs
-        pub async fn #method(&self, #(#inputs: #types),*) -> #result<#results, #error> {
+        pub fn #method<'call>(
+            &'call self,
+            #(#inputs: #types),*
+        ) -> impl ::std::future::Future<Output = #result<#results, #error>> + use<'call> {
             const OPERATION: #root::OperationInfo = #root::OperationInfo {
                 name: #name,
                 mode: #mode,
                 returns_data: #returns_data,
             };
-            self.0.call(&OPERATION, #encode, #decode).await
+            self.0.call(&OPERATION, move #encode, #decode)
         }
     }
 }
