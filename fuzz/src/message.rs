@@ -4,7 +4,9 @@ use bytes::BytesMut;
 use floe_wire::Encapsulation;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::{Connection, Event, Role};
-use floe_wire::message::{IncomingRequest, KnownHead, Message, Outcome};
+use floe_wire::message::{
+    IncomingBatch, IncomingRequest, IncomingRun, KnownHead, Message, Next, Outcome,
+};
 
 /// Handles `input` as the bytes of one connection, in both roles, and reads everything that comes of it.
 ///
@@ -24,9 +26,10 @@ pub(crate) fn run(input: &[u8]) {
     }
 }
 
-/// The events of all requests, which are taken one by one or, if something is known of those before, those
-/// together that arrived together.
+/// Targets and events of all requests, which are taken one by one or, if something is known of those before,
+/// those together that arrived together, each made of the one before it.
 fn run_as(role: Role, input: &[u8], mut known: Option<&mut KnownHead>) -> Vec<bytes::Bytes> {
+    let is_over = known.is_some();
     let mut events = Vec::new();
     let mut output = Vec::new();
     let mut connection = Connection::new(role, &mut output);
@@ -36,14 +39,14 @@ fn run_as(role: Role, input: &[u8], mut known: Option<&mut KnownHead>) -> Vec<by
         if let Some(known) = &mut known
             && let Some(event) = connection.take_requests(&mut input, SIZE_MAX, known)
         {
-            read(event, &mut connection, &mut output, &mut events);
+            read(event, is_over, &mut connection, &mut output, &mut events);
             continue;
         }
-        if known.is_some()
+        if is_over
             && let Some((token, reply)) = connection.take_reply(&mut input, SIZE_MAX, &mut output)
         {
             let event = Event::Reply(token, reply);
-            read(event, &mut connection, &mut output, &mut events);
+            read(event, is_over, &mut connection, &mut output, &mut events);
             continue;
         }
         let Ok(Some(message)) = Message::split(&mut input, SIZE_MAX) else {
@@ -62,7 +65,9 @@ fn run_as(role: Role, input: &[u8], mut known: Option<&mut KnownHead>) -> Vec<by
             connection.expect_reply(id, ());
         }
         match connection.handle_message(message.clone(), &mut output) {
-            Ok(event) => read(event, &mut connection, &mut output, &mut events),
+            Ok(event) => {
+                read(event, is_over, &mut connection, &mut output, &mut events);
+            }
             Err(error) => {
                 assert!(!error.to_string().is_empty());
                 connection.fail();
@@ -76,12 +81,14 @@ fn run_as(role: Role, input: &[u8], mut known: Option<&mut KnownHead>) -> Vec<by
 
 fn read(
     event: Event<()>,
+    is_over: bool,
     connection: &mut Connection<()>,
     output: &mut Vec<u8>,
     events: &mut Vec<bytes::Bytes>,
 ) {
     let mut read_one = |request: IncomingRequest| {
         read_request(&request);
+        events.push(bytes::Bytes::copy_from_slice(request.target_bytes()));
         events.push(request.event());
         if !request.id().is_oneway() {
             connection.handle_dispatched(output);
@@ -89,7 +96,9 @@ fn read(
     };
     match event {
         Event::Request(request) => read_one(request),
+        Event::Run(run) if is_over => take_over(run, read_one),
         Event::Run(run) => run.for_each(read_one),
+        Event::Batch(batch) if is_over => take_over(batch, read_one),
         Event::Batch(batch) => batch.for_each(read_one),
         Event::Reply((), reply) => {
             if let Ok(Outcome::Returned(bytes) | Outcome::UserException(bytes)) = reply.outcome() {
@@ -100,6 +109,49 @@ fn read(
             }
         }
         Event::Validated | Event::Heartbeat | Event::Nothing | Event::Closed(_) => {}
+    }
+}
+
+/// Requests that arrived together.
+trait Requests: ExactSizeIterator<Item = IncomingRequest> {
+    fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool;
+
+    fn next_over(&mut self, request: &mut IncomingRequest) -> Next;
+}
+
+impl Requests for IncomingRun {
+    fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
+        self.repeat_over(request)
+    }
+
+    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
+        self.next_over(request)
+    }
+}
+
+impl Requests for IncomingBatch {
+    fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
+        self.repeat_over(request)
+    }
+
+    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
+        self.next_over(request)
+    }
+}
+
+/// Takes each request as a server does, which makes it of the one before.
+fn take_over(mut requests: impl Requests, mut read_one: impl FnMut(IncomingRequest)) {
+    let Some(mut request) = requests.next() else {
+        return;
+    };
+    loop {
+        read_one(request.clone());
+        let left = requests.len();
+        if !requests.repeat_over(&mut request) && requests.next_over(&mut request) == Next::End {
+            assert_eq!(left, 0, "all were taken");
+            return;
+        }
+        assert_eq!(requests.len(), left - 1, "one was taken");
     }
 }
 

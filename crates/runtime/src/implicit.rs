@@ -47,11 +47,16 @@ impl ImplicitContext {
         self.change(|entries| entries.remove(key))
     }
 
+    /// Whether nothing goes along with a request now.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_set.load(Ordering::Acquire)
+    }
+
     /// What goes along with a request now; `None` if that is nothing.
     #[inline]
     pub(crate) fn current(&self) -> Option<Arc<Context>> {
-        let is_set = self.is_set.load(Ordering::Acquire);
-        is_set.then(|| self.lock().clone())
+        (!self.is_empty()).then(|| self.lock().clone())
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Context) -> T) -> T {

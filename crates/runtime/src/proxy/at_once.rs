@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
-use floe_wire::message::{OperationMode, RequestId};
+use floe_wire::message::RequestId;
 use floe_wire::reference::InvocationMode;
 
 use super::batch::Full;
@@ -38,9 +38,8 @@ impl Proxy {
     #[inline]
     pub(super) fn request_at_once(
         &self,
-        operation: &str,
-        mode: OperationMode,
-        encapsulation: &impl Fn(&mut Encoder<'_>),
+        operation: &'static OperationInfo,
+        encode: &impl Fn(&mut Encoder<'_>),
     ) -> Begun {
         if !self.inner.options.interceptors.is_empty() {
             return Begun::Not(None);
@@ -50,10 +49,20 @@ impl Proxy {
             _ => return Begun::Not(None),
         };
         connection.set_polling(self.polling());
-        let context = self.sent_context();
-        let header = self.header(operation, mode, &context);
-        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
-        match connection.request_at_once(write) {
+        let sent = match self.head_of(operation) {
+            Some(head) => connection.request_at_once(|buffer, id| head.write(buffer, id, encode)),
+            None => {
+                let context = self.sent_context();
+                let head = self.header(operation.name, operation.mode, &context);
+                let encoding = self.sending_encoding();
+                connection.request_at_once(|buffer, id| {
+                    head.write_with(buffer, id, |encoder| {
+                        encoder.encapsulation(encoding, encode);
+                    })
+                })
+            }
+        };
+        match sent {
             Ok(Some(reply)) => Begun::Sent(reply),
             Ok(None) => Begun::Not(None),
             Err(failure) => Begun::Not(Some(failure)),
@@ -68,21 +77,28 @@ impl Proxy {
     pub(super) fn send_at_once(
         &self,
         operation: &'static OperationInfo,
-        encapsulation: &impl Fn(&mut Encoder<'_>),
+        encode: &impl Fn(&mut Encoder<'_>),
     ) -> Result<AtOnce, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
             return Ok(AtOnce::Not(None));
         }
         match self.reference().mode {
             InvocationMode::Oneway => {
+                if let Some(head) = self.head_of(operation) {
+                    let id = RequestId::ONEWAY;
+                    return Ok(self.post_at_once(|buffer| head.write(buffer, id, encode)));
+                }
                 let context = self.sent_context();
-                let header = self.header(operation.name, operation.mode, &context);
+                let head = self.header(operation.name, operation.mode, &context);
+                let encoding = self.sending_encoding();
                 Ok(self.post_at_once(|buffer| {
-                    header.write_with(buffer, RequestId::ONEWAY, encapsulation)
+                    head.write_with(buffer, RequestId::ONEWAY, |encoder| {
+                        encoder.encapsulation(encoding, encode);
+                    })
                 }))
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                self.collect_at_once(operation, encapsulation)
+                self.collect_at_once(operation, encode)
             }
             InvocationMode::Twoway | InvocationMode::Datagram => Ok(AtOnce::Not(None)),
         }

@@ -21,16 +21,9 @@ use crate::transport::udp::DATAGRAM_LEN_MAX;
 #[derive(Default)]
 pub(super) struct Batch {
     writer: BatchWriter,
-    known: Option<Known>,
     /// Batches whose sending was given up before any of it began; they leave before anything else is
     /// collected, so that there are no more of them than calls that were given up at the same time.
     given_back: VecDeque<Full>,
-}
-
-/// The operation that was invoked last without a context, and what stands in front of its parameters.
-struct Known {
-    operation: &'static OperationInfo,
-    head: Vec<u8>,
 }
 
 /// A batch that is full, and the number of its requests.
@@ -105,39 +98,40 @@ impl Proxy {
         self.be_remembered();
     }
 
+    /// Collects a request to a generated operation if that makes the batch longer and does nothing else;
+    /// false, and nothing is done, if it does not.
+    #[inline]
+    pub(super) fn extend_batch(
+        &self,
+        operation: &'static OperationInfo,
+        encode: &impl Fn(&mut Encoder<'_>),
+    ) -> bool {
+        if !self.reference().mode.is_batch() || !self.inner.options.interceptors.is_empty() {
+            return false;
+        }
+        let len_max = self.batch_size_max();
+        self.head_of(operation).is_some_and(|head| {
+            let mut batch = self.lock_batch();
+            batch.given_back.is_empty() && batch.writer.extend_prepared(head, len_max, encode)
+        })
+    }
+
     /// Collects a request to a generated operation, unless something must leave before; a batch that
     /// is full must be sent, see [`Proxy::collect`].
-    #[inline]
     pub(super) fn collect_at_once(
         &self,
         operation: &'static OperationInfo,
-        encapsulation: &impl Fn(&mut Encoder<'_>),
+        encode: &impl Fn(&mut Encoder<'_>),
     ) -> Result<AtOnce, InvokeError> {
         let context = self.sent_context();
-        let len_max = self.batch_size_max();
+        let head = self.header(operation.name, operation.mode, &context);
+        let (encoding, len_max) = (self.sending_encoding(), self.batch_size_max());
+        let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
         let batch = self.lock_batch();
         if !batch.given_back.is_empty() {
             return Ok(AtOnce::Not(None));
         }
-        let full = self.push(batch, |batch| {
-            if !context.is_empty() {
-                let head = self.header(operation.name, operation.mode, &context);
-                return batch.writer.push_head(&head, len_max, encapsulation);
-            }
-            let is_known = |known: &&Known| std::ptr::eq(known.operation, operation);
-            let known = match batch.known.as_ref().filter(is_known) {
-                Some(known) => known,
-                None => batch.known.insert(Known {
-                    operation,
-                    head: self
-                        .header(operation.name, operation.mode, &context)
-                        .to_bytes()?,
-                }),
-            };
-            batch
-                .writer
-                .push_encoded(&known.head, len_max, encapsulation)
-        })?;
+        let full = self.push(batch, |batch| batch.writer.push_head(&head, len_max, write))?;
         Ok(full.map_or(AtOnce::Done, AtOnce::Full))
     }
 

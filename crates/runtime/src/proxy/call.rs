@@ -50,29 +50,32 @@ impl Proxy {
         encode: impl Fn(&mut Encoder<'_>),
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
     ) -> Result<R, E> {
-        let encoding = self.sending_encoding();
-        let encapsulation = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, &encode);
         if self.reference().mode != InvocationMode::Twoway {
             if operation.returns_data {
                 let operation = operation.name.to_owned();
                 return Err(InvokeError::NotDispatched(LocalError::NotTwoway { operation }).into());
             }
+            if self.extend_batch(operation, &encode) {
+                return decode_nothing(decode);
+            }
             // What seldom has to wait is boxed when it does: each call would be as long as that.
-            match self.send_at_once(operation, &encapsulation)? {
+            match self.send_at_once(operation, &encode)? {
                 AtOnce::Done => {}
                 AtOnce::Full(full) => Box::pin(self.post_full(full)).await?,
                 AtOnce::Not(failed) => {
                     let (name, mode) = (operation.name, operation.mode);
-                    Box::pin(self.send(name, mode, failed, encapsulation)).await?;
+                    let encoding = self.sending_encoding();
+                    let write =
+                        |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, &encode);
+                    Box::pin(self.send(name, mode, failed, write)).await?;
                 }
             }
-            return decode(&mut Decoder::new(&[], encoding)).map_err(|e| bad_reply(e).into());
+            return decode_nothing(decode);
         }
-        let first = match self.request_at_once(operation.name, operation.mode, &encapsulation) {
+        let first = match self.request_at_once(operation, &encode) {
             Begun::Sent(reply) => match self.in_time(operation.name, reply).await {
                 Ok(reply) if !operation.returns_data && reply.returned_nothing() => {
-                    return decode(&mut Decoder::new(&[], encoding))
-                        .map_err(|e| bad_reply(e).into());
+                    return decode_nothing(decode);
                 }
                 Ok(reply) => {
                     let outcome = reply.into_outcome().map_err(InvokeError::BadReply)?;
@@ -82,7 +85,9 @@ impl Proxy {
             },
             Begun::Not(failed) => failed.into(),
         };
-        let requested = self.request(operation.name, operation.mode, first, encapsulation);
+        let encoding = self.sending_encoding();
+        let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, &encode);
+        let requested = self.request(operation.name, operation.mode, first, write);
         let outcome = Box::pin(requested).await?;
         self.open(&outcome, decode)
     }
@@ -142,6 +147,14 @@ impl Proxy {
         communicator.settings().make_known(&mut decoder);
         Ok(decoder.with_context(communicator))
     }
+}
+
+/// The results of an operation that has none.
+#[inline]
+fn decode_nothing<R, E: OperationError>(
+    decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+) -> Result<R, E> {
+    decode(&mut Decoder::new(&[], EncodingVersion::default())).map_err(|e| bad_reply(e).into())
 }
 
 fn bad_reply(error: DecodeError) -> InvokeError {

@@ -223,6 +223,13 @@ impl Proxy {
         returned(self.exchange(&terms, write).await?)
     }
 
+    /// Whether requests have a context that the communicator adds.
+    #[inline]
+    pub(super) fn has_implicit_context(&self) -> bool {
+        self.communicator()
+            .is_some_and(|c| !c.implicit().is_empty())
+    }
+
     /// The context of a request: the proxy's, and what of the communicator's it does not have.
     #[inline]
     pub(super) fn sent_context(&self) -> Cow<'_, Context> {

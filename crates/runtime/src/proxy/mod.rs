@@ -5,6 +5,7 @@
 //! - `batch.rs`: requests that are collected and sent together
 //! - `compress.rs`: what becomes of a message before it leaves
 //! - `at_once.rs`: requests that leave without any wait
+//! - `heads.rs`: how requests begin, encoded once
 //! - `attempt.rs`: one invocation, with its deadline and its retry
 //! - `route.rs`: which connection it takes
 //! - `collocated.rs`: calls that skip the wire
@@ -18,6 +19,7 @@ mod call;
 mod collocated;
 mod compress;
 mod forwarding;
+mod heads;
 mod invoke;
 mod options;
 mod route;
@@ -40,6 +42,7 @@ pub use typed::TypedProxy;
 use crate::communicator::Communicator;
 use crate::connection::Connection;
 use batch::Batch;
+use heads::Heads;
 use options::Options;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
@@ -56,6 +59,8 @@ pub(crate) struct Inner {
     reference: Reference,
     /// What stands in each request; made when it is needed.
     target: OnceLock<Target>,
+    /// What stands in front of their parameters.
+    heads: Heads,
     communicator: Option<Communicator>,
     options: Options,
     /// The connection used last. The pool owns it.
@@ -82,6 +87,7 @@ impl Proxy {
         let inner = Inner {
             reference,
             target: OnceLock::new(),
+            heads: Heads::default(),
             communicator,
             options,
             connection: Mutex::default(),

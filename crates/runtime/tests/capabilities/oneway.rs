@@ -127,14 +127,18 @@ async fn each_request_of_a_batch_has_its_own_head() {
 #[tokio::test]
 async fn an_operation_that_returns_data_needs_a_twoway_proxy() {
     let server = Server::start().await;
-    let error = soon(server.proxy("echo").ice_oneway().ice_id())
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            InvokeError::NotDispatched(LocalError::NotTwoway { .. })
-        ),
-        "{error}"
-    );
+    let proxy = server.proxy("echo");
+    let batch = proxy.ice_batch_oneway();
+    soon(send(&batch, 1)).await;
+    for sending in [&proxy.ice_oneway(), &batch, &batch] {
+        let error = soon(sending.ice_id()).await.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                InvokeError::NotDispatched(LocalError::NotTwoway { .. })
+            ),
+            "{error}"
+        );
+    }
+    soon(batch.ice_flush_batch()).await.unwrap();
 }

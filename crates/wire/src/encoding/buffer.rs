@@ -167,8 +167,10 @@ impl Buffer {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.taken = 0;
-        self.pieces.list.clear();
-        self.pieces.len = 0;
+        if self.has_pieces() {
+            self.pieces.list.clear();
+            self.pieces.len = 0;
+        }
     }
 
     /// Copies the pieces to where they stand, and gives the vector that this is from now on.

@@ -162,7 +162,12 @@ impl<'a> Encoder<'a> {
     ///
     /// # Errors
     /// The first value that had no encoding.
+    #[inline]
     pub fn finish(self) -> Result<(), EncodeError> {
+        // Said apart, since the compiler would call what drops a graph where there is none, too.
+        if let Some(graph) = self.graph {
+            drop(graph);
+        }
         self.error.map_or(Ok(()), Err)
     }
 

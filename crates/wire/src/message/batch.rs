@@ -4,8 +4,8 @@ use super::header::{begin_message, end_message};
 use super::request::Fields;
 use super::row::{AlikeEvent, Checked, Next, Row};
 use super::{
-    HEADER_LEN, IncomingRequest, Message, MessageType, RequestHead, RequestHeader, RequestId,
-    Target,
+    HEADER_LEN, IncomingRequest, Message, MessageType, PreparedHead, RequestHead, RequestHeader,
+    RequestId, Target,
 };
 use crate::encoding::{
     DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, EncodingVersion,
@@ -62,24 +62,31 @@ impl BatchWriter {
         self.add(len_max, |buffer| head.write_body(buffer, encapsulation))
     }
 
-    /// Adds a request whose head is encoded already, see [`RequestHead::to_bytes`], as
-    /// [`BatchWriter::push`] does.
-    ///
-    /// # Errors
-    /// [`EncodeError`] if a parameter has no encoding.
+    /// Adds a request whose head was prepared, if that makes the batch longer and does nothing else;
+    /// `parameters` writes what stands in the encapsulation. False, and the batch is as before,
+    /// if it is the first request, if the message would get longer than `len_max` bytes, or if a
+    /// parameter has no encoding.
     #[inline]
-    pub fn push_encoded(
+    pub fn extend_prepared(
         &mut self,
-        head: &[u8],
+        head: &PreparedHead,
         len_max: usize,
-        encapsulation: impl FnOnce(&mut Encoder<'_>),
-    ) -> Result<Option<Vec<u8>>, EncodeError> {
-        self.add(len_max, |buffer| {
-            buffer.extend_from_slice(head);
-            let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-            encapsulation(&mut encoder);
-            encoder.finish()
-        })
+        parameters: impl FnOnce(&mut Encoder<'_>),
+    ) -> bool {
+        if self.count == 0 {
+            return false;
+        }
+        // A panic may have left something of another request.
+        self.buffer.truncate(self.end);
+        let written = head.write_body(&mut self.buffer, parameters);
+        let end = self.buffer.len();
+        if written.is_err() || end > len_max.min(LEN_MAX) {
+            self.buffer.truncate(self.end);
+            return false;
+        }
+        self.end = end;
+        self.count += 1;
+        true
     }
 
     /// Adds a request around the [`IncomingRequest::event`] of another, as [`BatchWriter::push`]
@@ -229,6 +236,12 @@ impl IncomingBatch {
         self.row.next_over(request)
     }
 
+    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike.
+    #[inline]
+    pub fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
+        self.row.repeat_over(request)
+    }
+
     /// Takes the next request as an event, if it begins as the one that was taken last.
     #[inline]
     pub fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
@@ -258,12 +271,12 @@ mod tests {
     use bytes::BytesMut;
 
     use super::*;
-    use crate::message::OperationMode;
+    use crate::message::{Context, OperationMode};
     use crate::reference::Identity;
 
     fn push(batch: &mut BatchWriter, encapsulation: impl FnOnce(&mut Encoder<'_>)) {
         let target = Target::new(&Identity::new("object"), "");
-        let context = crate::message::Context::new();
+        let context = Context::new();
         let head = RequestHead {
             target: &target,
             operation: "run",
@@ -293,12 +306,186 @@ mod tests {
             assert!(panicked.is_err());
             assert_eq!((batch.count(), batch.message_len()), (request_count, len));
             push(&mut batch, nothing);
-            let message = batch.finish().expect("it has requests");
-            let mut input = BytesMut::from(&message[..]);
-            let message = Message::split(&mut input, LEN_MAX);
-            let message = message.expect("a good header").expect("a whole message");
-            let requests = IncomingBatch::parse(&message).expect("whole requests");
-            assert_eq!(requests.count(), request_count + 1);
+            let requests = requests(&batch.finish().expect("it has requests"));
+            assert_eq!(requests.len(), request_count + 1);
+        }
+    }
+
+    /// A message of whole requests, taken apart.
+    fn requests(message: &[u8]) -> Vec<IncomingRequest> {
+        let mut input = BytesMut::from(message);
+        let message = Message::split(&mut input, LEN_MAX);
+        let message = message.expect("a good header").expect("a whole message");
+        IncomingBatch::parse(&message)
+            .expect("whole requests")
+            .collect()
+    }
+
+    #[test]
+    fn a_prepared_request_has_the_bytes_of_any_other() {
+        let target = Target::new(&Identity::new("object"), "facet");
+        for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
+            for context in [Context::new(), Context::from([("k".into(), "v".into())])] {
+                let head = RequestHead {
+                    target: &target,
+                    operation: "run",
+                    mode: OperationMode::Idempotent,
+                    context: &context,
+                };
+                let prepared = head.prepare(encoding).unwrap();
+                let (mut one, mut other) = (BatchWriter::default(), BatchWriter::default());
+                for len in [0, 1, 300, 0] {
+                    let write = |encoder: &mut Encoder<'_>| encoder.bytes(&vec![7; len]);
+                    let whole = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, write);
+                    one.push_head(&head, LEN_MAX, whole).unwrap();
+                    if other.count() == 0 {
+                        other.push_head(&head, LEN_MAX, whole).unwrap();
+                    } else {
+                        assert!(other.extend_prepared(&prepared, LEN_MAX, write));
+                    }
+                }
+                assert_eq!(one.count(), other.count());
+                assert_eq!(one.finish(), other.finish());
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_simply_extend_a_batch_changes_nothing() {
+        let target = Target::new(&Identity::new("object"), "");
+        let head = RequestHead {
+            target: &target,
+            operation: "run",
+            mode: OperationMode::Normal,
+            context: &Context::new(),
+        };
+        let prepared = head.prepare(EncodingVersion::V1_1).unwrap();
+        let mut batch = BatchWriter::default();
+        assert!(
+            !batch.extend_prepared(&prepared, LEN_MAX, |_| ()),
+            "no first"
+        );
+        assert!(batch.finish().is_none());
+        push(&mut batch, nothing);
+        let len = batch.message_len();
+        let step = len - REQUESTS_START;
+        assert!(!batch.extend_prepared(&prepared, len + step - 1, |_| ()));
+        let fail = |encoder: &mut Encoder<'_>| {
+            encoder.bytes(b"something");
+            encoder.fail(EncodeError::FixedProxy);
+        };
+        assert!(!batch.extend_prepared(&prepared, LEN_MAX, fail));
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            batch.extend_prepared(&prepared, LEN_MAX, |encoder| {
+                encoder.bytes(b"something");
+                panic!("in the middle")
+            })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!((batch.count(), batch.message_len()), (1, len));
+        assert!(batch.extend_prepared(&prepared, len + step, |_| ()));
+        let requests = requests(&batch.finish().expect("it has requests"));
+        assert_eq!(requests.len(), 2);
+        assert!(requests.iter().all(IncomingRequest::has_no_parameters));
+    }
+
+    /// Requests that differ from the first one in a field each, and repeat it in between.
+    fn different_requests() -> Vec<u8> {
+        let identity = Identity::new("object");
+        let other = Identity {
+            name: "object".into(),
+            category: "c".into(),
+        };
+        let (none, some) = (Context::new(), Context::from([("k".into(), "v".into())]));
+        let (v1_0, v1_1) = (EncodingVersion::V1_0, EncodingVersion::V1_1);
+        let (normal, idempotent) = (OperationMode::Normal, OperationMode::Idempotent);
+        let mut batch = BatchWriter::default();
+        for (identity, facet, operation, mode, context, encoding, parameters) in [
+            (&identity, "", "run", normal, &none, v1_1, ""),
+            (&Identity::new("abject"), "", "run", normal, &none, v1_1, ""),
+            (&other, "", "run", normal, &none, v1_1, ""),
+            (&identity, "f", "run", normal, &none, v1_1, ""),
+            (&identity, "", "ran", normal, &none, v1_1, ""),
+            (&identity, "", "run", idempotent, &none, v1_1, ""),
+            (&identity, "", "run", normal, &some, v1_1, ""),
+            (&identity, "", "run", normal, &none, v1_0, ""),
+            (&identity, "", "run", normal, &none, v1_1, "parameters"),
+        ] {
+            let target = Target::new(identity, facet);
+            let head = RequestHead {
+                target: &target,
+                operation,
+                mode,
+                context,
+            };
+            for _ in 0..3 {
+                let whole = |encoder: &mut Encoder<'_>| {
+                    encoder.encapsulation(encoding, |encoder| encoder.bytes(parameters.as_bytes()));
+                };
+                batch.push_head(&head, LEN_MAX, whole).unwrap();
+                push(&mut batch, nothing);
+            }
+        }
+        batch.finish().unwrap()
+    }
+
+    fn parse(bytes: &[u8]) -> Result<IncomingBatch, DecodeError> {
+        let mut input = BytesMut::from(bytes);
+        let message = Message::split(&mut input, LEN_MAX).unwrap().unwrap();
+        IncomingBatch::parse(&message)
+    }
+
+    /// What a batch gives if each request is made of the one before it, as text.
+    fn taken_over(mut batch: IncomingBatch) -> Vec<String> {
+        let mut texts = Vec::new();
+        let Some(mut request) = batch.next() else {
+            return texts;
+        };
+        loop {
+            let parts = (request.context(), request.parameters(), request.event());
+            texts.push(format!("{request:?} {parts:?}"));
+            if !batch.repeat_over(&mut request) && batch.next_over(&mut request) == Next::End {
+                return texts;
+            }
+        }
+    }
+
+    /// The same if each is taken by itself and read field by field.
+    fn taken_alone(bytes: &[u8], batch: IncomingBatch) -> Vec<String> {
+        let mut decoder = Decoder::new(bytes, EncodingVersion::V1_0);
+        decoder.bytes(REQUESTS_START, "header").unwrap();
+        let alone = (0..batch.len()).map(|_| {
+            let fields = Fields::parse(&mut decoder, RequestId::ONEWAY).unwrap();
+            let request = IncomingRequest::new(bytes.to_vec().into(), fields);
+            let parts = (request.context(), request.parameters(), request.event());
+            format!("{request:?} {parts:?}")
+        });
+        alone.collect()
+    }
+
+    #[test]
+    fn requests_that_differ_in_any_field_are_told_apart() {
+        let bytes = different_requests();
+        let batch = parse(&bytes).unwrap();
+        assert_eq!(batch.len(), 54);
+        let taken = taken_over(batch.clone());
+        assert_eq!(taken, taken_alone(&bytes, batch));
+        let different: std::collections::BTreeSet<_> = taken.iter().collect();
+        assert_eq!(different.len(), 9);
+    }
+
+    #[test]
+    fn a_damaged_batch_is_refused_or_read_alike_either_way() {
+        let bytes = different_requests();
+        for at in HEADER_LEN..bytes.len() {
+            for flipped in [0x01, 0x04, 0x80, 0xff] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= flipped;
+                if let Ok(batch) = parse(&bytes) {
+                    let taken = taken_over(batch.clone());
+                    assert_eq!(taken, taken_alone(&bytes, batch), "{flipped:x} at {at}");
+                }
+            }
         }
     }
 }

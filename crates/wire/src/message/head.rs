@@ -1,9 +1,11 @@
 //! What many requests have in common, encoded once.
 
-use super::header::{begin_message, end_message, take_off};
+use super::header::{begin_message, end_encapsulated, end_encapsulation, end_message, take_off};
 use super::request::write_target;
-use super::{Context, MessageType, OperationMode, RequestId};
-use crate::encoding::{Encode, EncodeError, Encoder, EncodingVersion, Sink};
+use super::{Context, HEADER_LEN, MessageType, OperationMode, RequestId};
+use crate::encoding::{
+    ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion, Sink,
+};
 use crate::reference::Identity;
 
 /// Identity and facet of an object, as they stand in each request to it.
@@ -115,22 +117,88 @@ impl RequestHead<'_> {
         }
     }
 
-    /// Its bytes, for many requests to the same operation: see
-    /// [`BatchWriter::push_encoded`](super::BatchWriter::push_encoded).
+    /// The same for many requests, whose parameters have this encoding.
     ///
     /// # Errors
     /// [`EncodeError`] if a text is too long for its size.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
-        let mut bytes = Vec::new();
-        let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_0);
-        self.encode(&mut encoder);
-        encoder.finish().map(|()| bytes)
+    pub fn prepare(&self, encoding: EncodingVersion) -> Result<PreparedHead, EncodeError> {
+        let mut message = Vec::new();
+        self.write_with(&mut message, RequestId::ONEWAY, |encoder| {
+            encoder.bytes(&Encapsulation::header(encoding, 0));
+        })?;
+        Ok(PreparedHead { message, encoding })
     }
 }
 
+/// How requests to one operation begin, up to their parameters: as the whole request without any.
+///
+/// ```text
+/// | header | id | target | operation | mode | context | size of nothing | encoding |
+/// ```
+#[derive(Debug, Clone)]
+pub struct PreparedHead {
+    message: Vec<u8>,
+    encoding: EncodingVersion,
+}
+
+impl PreparedHead {
+    /// Appends a whole Request message with what `parameters` writes. On error the buffer is as before.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if a parameter has no encoding.
+    #[inline]
+    pub fn write(
+        &self,
+        buffer: &mut impl Sink,
+        id: RequestId,
+        parameters: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), EncodeError> {
+        let (bytes, _) = buffer.split();
+        let start = bytes.len();
+        bytes.extend_from_slice(&self.message);
+        if !id.is_oneway() {
+            bytes[start + HEADER_LEN..start + BODY_START].copy_from_slice(&id.0.to_le_bytes());
+        }
+        let mut encoder = Encoder::new(buffer, self.encoding);
+        parameters(&mut encoder);
+        let written = encoder.finish();
+        let written = written.and_then(|()| end_encapsulated(buffer, start, self.message.len()));
+        if written.is_err() {
+            take_off(buffer, start);
+        }
+        written
+    }
+
+    /// Appends a request as it stands in a batch. What an error leaves behind has no meaning.
+    #[inline]
+    pub(super) fn write_body(
+        &self,
+        buffer: &mut Vec<u8>,
+        parameters: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), EncodeError> {
+        buffer.extend_from_slice(&self.message[BODY_START..]);
+        let end = buffer.len();
+        let mut encoder = Encoder::new(buffer, self.encoding);
+        parameters(&mut encoder);
+        encoder.finish()?;
+        if buffer.len() == end {
+            return Ok(());
+        }
+        let encapsulation = end - ENCAPSULATION_HEADER_LEN;
+        let len = buffer.len() - encapsulation;
+        end_encapsulation(buffer, encapsulation, len)
+    }
+}
+
+/// Header and request id.
+const BODY_START: usize = HEADER_LEN + 4;
+
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
+    use crate::encoding::{Buffer, PIECE_MIN};
     use crate::message::{BatchWriter, RequestHeader};
 
     #[test]
@@ -163,9 +231,44 @@ mod tests {
                 assert_eq!(one, other);
                 let (mut one, mut other) = (BatchWriter::default(), BatchWriter::default());
                 one.push(&header, usize::MAX, write).unwrap();
-                let encoded = head.to_bytes().unwrap();
-                other.push_encoded(&encoded, usize::MAX, write).unwrap();
+                other.push_head(&head, usize::MAX, write).unwrap();
                 assert_eq!(one.finish(), other.finish());
+            }
+        }
+    }
+
+    #[test]
+    fn a_prepared_request_has_the_bytes_of_any_other() {
+        let target = Target::new(&Identity::new("n"), "f");
+        let long = Bytes::from(vec![7; PIECE_MIN]);
+        for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
+            for context in [Context::new(), Context::from([("k".into(), "v".into())])] {
+                let head = RequestHead {
+                    target: &target,
+                    operation: "op",
+                    mode: OperationMode::Idempotent,
+                    context: &context,
+                };
+                let prepared = head.prepare(encoding).unwrap();
+                let (mut one, mut other) = (Buffer::default(), Buffer::default());
+                for (id, parameters) in [(0, &long[..0]), (7, &long[..300]), (8, &long[..])] {
+                    let (id, bytes) = (RequestId(id), long.slice_ref(parameters));
+                    let write = |encoder: &mut Encoder<'_>| encoder.shared_bytes(&bytes);
+                    head.write_with(&mut one, id, |encoder| {
+                        encoder.encapsulation(encoding, write);
+                    })
+                    .unwrap();
+                    prepared.write(&mut other, id, write).unwrap();
+                }
+                assert!(other.has_pieces());
+                let len = other.bytes().len();
+                let fail = |encoder: &mut Encoder<'_>| {
+                    encoder.shared_bytes(&long);
+                    encoder.fail(EncodeError::FixedProxy);
+                };
+                assert!(prepared.write(&mut other, RequestId(9), fail).is_err());
+                assert_eq!(other.bytes().len(), len);
+                assert_eq!(one.into_vec(), other.into_vec());
             }
         }
     }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::ProtocolError;
-use crate::encoding::{EncodeError, EncodingVersion, ProtocolVersion, Sink};
+use crate::encoding::{
+    ENCAPSULATION_HEADER_LEN, EncodeError, EncodingVersion, ProtocolVersion, Sink,
+};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 14;
@@ -19,6 +21,8 @@ pub const CLOSE_CONNECTION: [u8; HEADER_LEN] = header(MessageType::CloseConnecti
 
 /// Where a header says what its message is.
 pub(super) const TYPE_POSITION: usize = 8;
+/// Where it says how long that is.
+pub(super) const SIZE_POSITION: usize = 10;
 
 const MAGIC: [u8; 4] = *b"IceP";
 
@@ -157,7 +161,41 @@ pub(super) fn end_message(buffer: &mut impl Sink, start: usize) -> Result<(), En
             len,
         });
     };
-    bytes[start + 10..start + HEADER_LEN].copy_from_slice(&size.to_le_bytes());
+    bytes[start + SIZE_POSITION..start + HEADER_LEN].copy_from_slice(&size.to_le_bytes());
+    Ok(())
+}
+
+/// Fills in the sizes of a message that started at `start`. Its first `head_len` bytes are those of the same
+/// message with an empty encapsulation at its end: if nothing came behind, there is nothing to do.
+#[inline]
+pub(super) fn end_encapsulated(
+    buffer: &mut impl Sink,
+    start: usize,
+    head_len: usize,
+) -> Result<(), EncodeError> {
+    let (bytes, pieces) = buffer.split();
+    let pieces_len = pieces.map_or(0, |pieces| pieces.len_behind(start));
+    let len = bytes.len() - start + pieces_len;
+    if len == head_len {
+        return Ok(());
+    }
+    let what = "message";
+    let size = i32::try_from(len).map_err(|_| EncodeError::TooLong { what, len })?;
+    bytes[start + SIZE_POSITION..start + HEADER_LEN].copy_from_slice(&size.to_le_bytes());
+    let encapsulation = head_len - ENCAPSULATION_HEADER_LEN;
+    end_encapsulation(bytes, start + encapsulation, len - encapsulation)
+}
+
+/// Fills in the size of an encapsulation that started at `start`.
+#[inline]
+pub(super) fn end_encapsulation(
+    bytes: &mut [u8],
+    start: usize,
+    len: usize,
+) -> Result<(), EncodeError> {
+    let what = "encapsulation";
+    let size = i32::try_from(len).map_err(|_| EncodeError::TooLong { what, len })?;
+    bytes[start..start + 4].copy_from_slice(&size.to_le_bytes());
     Ok(())
 }
 
@@ -170,7 +208,7 @@ pub(super) fn take_off(buffer: &mut impl Sink, start: usize) {
     }
 }
 
-const fn header(message_type: MessageType, size: i32) -> [u8; HEADER_LEN] {
+pub(super) const fn header(message_type: MessageType, size: i32) -> [u8; HEADER_LEN] {
     let [s0, s1, s2, s3] = size.to_le_bytes();
     let [m0, m1, m2, m3] = MAGIC;
     [

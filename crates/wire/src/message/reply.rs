@@ -2,7 +2,9 @@
 
 use bytes::{Buf, Bytes};
 
-use super::header::{TYPE_POSITION, begin_message, end_message, take_off};
+use super::header::{
+    TYPE_POSITION, begin_message, end_encapsulated, end_message, header, take_off,
+};
 use super::{HEADER_LEN, Header, Message, MessageType, RequestId, SystemException};
 use crate::compression::Compression;
 use crate::encoding::{
@@ -73,8 +75,7 @@ impl IncomingReply {
     /// Whether the operation returned, and nothing: not even results in an encoding that is unknown.
     #[inline]
     pub fn returned_nothing(&self) -> bool {
-        const LEN: usize = HEADER_LEN + 5 + ENCAPSULATION_HEADER_LEN;
-        let Ok(message) = <&[u8; LEN]>::try_from(&self.bytes[..]) else {
+        let Ok(message) = <&[u8; NOTHING_LEN]>::try_from(&self.bytes[..]) else {
             return false;
         };
         let [.., status, s0, s1, s2, s3, major, minor] = *message;
@@ -136,10 +137,38 @@ pub fn write_returned(
     encoding: EncodingVersion,
     results: impl FnOnce(&mut Encoder<'_>),
 ) -> Result<(), EncodeError> {
-    write(buffer, id, STATUS_OK, |encoder| {
-        encoder.encapsulation(encoding, results)
-    })
+    let mut head = RETURNED_NOTHING;
+    head[HEADER_LEN..HEADER_LEN + 4].copy_from_slice(&id.0.to_le_bytes());
+    (head[NOTHING_LEN - 2], head[NOTHING_LEN - 1]) = (encoding.major, encoding.minor);
+    let (bytes, _) = buffer.split();
+    let start = bytes.len();
+    bytes.extend_from_slice(&head);
+    let mut encoder = Encoder::new(buffer, encoding);
+    results(&mut encoder);
+    let written = encoder.finish();
+    let written = written.and_then(|()| end_encapsulated(buffer, start, NOTHING_LEN));
+    if written.is_err() {
+        take_off(buffer, start);
+    }
+    written
 }
+
+/// Length of a reply without results: header, request id, status, and an empty encapsulation.
+const NOTHING_LEN: usize = HEADER_LEN + 5 + ENCAPSULATION_HEADER_LEN;
+
+/// A reply without results, but for request id and encoding.
+const RETURNED_NOTHING: [u8; NOTHING_LEN] = {
+    let mut message = [0; NOTHING_LEN];
+    let header = header(MessageType::Reply, NOTHING_LEN as i32);
+    let mut at = 0;
+    while at < HEADER_LEN {
+        message[at] = header[at];
+        at += 1;
+    }
+    message[HEADER_LEN + 4] = STATUS_OK;
+    message[HEADER_LEN + 5] = ENCAPSULATION_HEADER_LEN as u8;
+    message
+};
 
 /// Appends a Reply message with a user exception. On error the buffer is as before.
 ///

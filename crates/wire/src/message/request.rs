@@ -399,6 +399,23 @@ impl Fields {
         Some(start + self.parameters.start as usize + len)
     }
 
+    /// Where another body in the same bytes ends, if it begins as this one, and its parameters have the
+    /// same length and encoding: all that is said but the parameters is one comparison.
+    #[inline]
+    pub(super) fn end_of_same(&self, bytes: &[u8], start: usize) -> Option<usize> {
+        let own = self.start as usize;
+        let contents = self.parameters.start as usize + ENCAPSULATION_HEADER_LEN;
+        let end = start + self.parameters.end as usize;
+        let body = bytes.get(start..end)?;
+        body.starts_with(&bytes[own..own + contents]).then_some(end)
+    }
+
+    /// Makes these the fields of a body that is known to say the same but for its parameters' contents.
+    #[inline]
+    pub(super) fn shift_to(&mut self, start: usize) {
+        self.start = start as u32;
+    }
+
     /// Whether a body at `start` begins as this one, up to the parameters.
     #[inline]
     pub(super) fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {

@@ -22,6 +22,8 @@ pub(super) struct Row {
     known: Option<Fields>,
     /// How many of those to come begin as the known one; what comes after them must be looked at.
     alike_count: usize,
+    /// How many of these have parameters of the same length and encoding, too, before there are others.
+    same_count: usize,
     remaining: usize,
     /// Where the gap in front of the next body starts.
     position: usize,
@@ -38,6 +40,7 @@ impl Row {
             gap: FRAMING_LEN,
             known: Some(fields),
             alike_count: 1,
+            same_count: 1,
             remaining: 1,
             position: fields.start() - FRAMING_LEN,
             taken_start: None,
@@ -83,6 +86,24 @@ impl Row {
         Next::Other
     }
 
+    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike.
+    #[inline]
+    pub(super) fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
+        let (bytes, fields) = request.parts_mut();
+        let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
+        if !is_shared || self.remaining == 0 || self.taken_start != Some(fields.start()) {
+            return false;
+        }
+        if !self.move_to_alike(self.position + self.gap) || self.end_move().is_none() {
+            return false;
+        }
+        self.remaining -= 1;
+        if let Some(known) = &self.known {
+            fields.differ_as(known);
+        }
+        true
+    }
+
     /// Takes the next request as an event, if it begins as the one that was taken last.
     #[inline]
     pub(super) fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
@@ -107,22 +128,43 @@ impl Row {
     fn advance(&mut self) -> Option<bool> {
         self.remaining = self.remaining.checked_sub(1)?;
         let start = self.position + self.gap;
-        let known = self.known.as_mut()?;
-        let is_alike = if self.alike_count > 0 {
+        let is_alike = self.move_to_alike(start);
+        if !is_alike {
+            self.known = Some(parse(&self.bytes, start)?);
+        }
+        self.end_move()?;
+        Some(is_alike)
+    }
+
+    /// Makes the known fields those of the body at `start`, if that begins alike; else nothing is changed.
+    #[inline]
+    fn move_to_alike(&mut self, start: usize) -> bool {
+        let Some(known) = &mut self.known else {
+            return false;
+        };
+        if self.same_count > 0 {
+            self.same_count -= 1;
+            self.alike_count -= 1;
+            known.shift_to(start);
+            true
+        } else if self.alike_count > 0 {
             self.alike_count -= 1;
             known.move_to(&self.bytes, start)
         } else {
             known.move_to_alike(&self.bytes, start)
-        };
-        if !is_alike {
-            *known = parse(&self.bytes, start)?;
         }
+    }
+
+    /// Notes that the known one was taken, and what stands in front of it.
+    #[inline]
+    fn end_move(&mut self) -> Option<()> {
+        let known = self.known.as_mut()?;
         if self.gap > 0 {
             (known.id, known.compression) = framing(&self.bytes, self.position)?;
         }
         self.position = known.end();
         self.taken_start = Some(known.start());
-        Some(is_alike)
+        Some(())
     }
 }
 
@@ -187,6 +229,8 @@ pub(super) struct Checked {
     count: usize,
     /// How many begin as the first, it included, before there is another one.
     alike_count: usize,
+    /// How many of these have parameters of the same length and encoding.
+    same_count: usize,
     start: usize,
     end: usize,
 }
@@ -199,6 +243,7 @@ impl Checked {
             last: None,
             count: 0,
             alike_count: 0,
+            same_count: 0,
             start,
             end: start,
         }
@@ -216,38 +261,46 @@ impl Checked {
     /// Adds the body at the end of those before it, without a gap, if it begins as they do.
     #[inline]
     pub(super) fn add_alike(&mut self, bytes: &[u8]) -> bool {
-        let last = self.last.as_ref();
-        let end = last.and_then(|last| last.end_of_alike(bytes, self.end));
-        end.is_some_and(|end| {
-            self.count_alike(end);
-            true
-        })
+        self.add_alike_if(bytes, self.end, |_| true)
     }
 
     /// Adds the body from `start` to `end` if it begins as the one before it.
     #[inline]
     pub(super) fn add_alike_until(&mut self, bytes: &[u8], start: usize, end: usize) -> bool {
-        let last = self.last.as_ref();
-        let is_alike = last.and_then(|last| last.end_of_alike(bytes, start)) == Some(end);
-        if is_alike {
-            self.count_alike(end);
-        }
-        is_alike
+        self.add_alike_if(bytes, start, |found| found == end)
     }
 
-    fn count_alike(&mut self, end: usize) {
-        if self.alike_count == self.count {
-            self.alike_count += 1;
+    #[inline]
+    fn add_alike_if(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        is_end: impl FnOnce(usize) -> bool,
+    ) -> bool {
+        let Some(last) = &self.last else {
+            return false;
+        };
+        // Once one was longer or shorter, those that follow are mostly of any length.
+        let are_same = self.same_count == self.count;
+        let same = are_same.then(|| last.end_of_same(bytes, start)).flatten();
+        let Some(end) = same.or_else(|| last.end_of_alike(bytes, start)) else {
+            return false;
+        };
+        if !is_end(end) {
+            return false;
         }
+        self.same_count += usize::from(same.is_some());
+        self.alike_count += usize::from(self.alike_count == self.count);
         self.count += 1;
         self.end = end;
+        true
     }
 
     /// Adds a body that was read field by field.
     pub(super) fn add(&mut self, fields: Fields) {
         if self.first.is_none() {
             self.first = Some(fields);
-            self.alike_count = 1;
+            (self.alike_count, self.same_count) = (1, 1);
         }
         self.count += 1;
         self.end = fields.end();
@@ -260,6 +313,7 @@ impl Checked {
             gap,
             known: self.first,
             alike_count: self.alike_count,
+            same_count: self.same_count,
             remaining: self.count,
             position: self.start,
             taken_start: None,

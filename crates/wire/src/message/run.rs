@@ -63,6 +63,16 @@ impl IncomingRun {
         next
     }
 
+    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike.
+    #[inline]
+    pub fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
+        let is_repeated = self.row.repeat_over(request);
+        if is_repeated && !request.id().is_oneway() {
+            self.twoway_count -= 1;
+        }
+        is_repeated
+    }
+
     /// Takes the next request as an event, if it begins as the one that was taken last.
     #[inline]
     pub fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
@@ -321,5 +331,58 @@ mod tests {
             assert!(IncomingRun::split(&mut input, SIZE_MAX, &mut known).is_none());
             assert_eq!(input[..], bad[..]);
         }
+    }
+
+    #[test]
+    fn a_request_is_repeated_exactly_if_the_next_one_begins_alike() {
+        let messages = [
+            request(0, "a", b""),
+            request(7, "a", b"longer"),
+            request(0, "a", b"p"),
+            request(9, "b", b"p"),
+            request(0, "b", b""),
+            request(0, "a", b""),
+        ];
+        let bytes = messages.concat();
+        let [mut run, one_by_one] =
+            [(); 2].map(|()| split(&mut BytesMut::from(&bytes[..])).unwrap());
+        let expected: Vec<_> = one_by_one.collect();
+        let mut request = run.next().unwrap();
+        let mut repeated = Vec::new();
+        for (at, expected) in expected.iter().enumerate().skip(1) {
+            if run.repeat_over(&mut request) {
+                repeated.push(at);
+            } else {
+                assert_eq!(run.next_over(&mut request), Next::Other);
+            }
+            assert_eq!(format!("{request:?}"), format!("{expected:?}"));
+            assert_eq!(request.parameters(), expected.parameters());
+            assert_eq!(request.event(), expected.event());
+            let last = IncomingRun::last(&run).unwrap();
+            assert_eq!(last.event(), expected.event());
+            let due = messages[at + 1..].iter().filter(|message| message[14] > 0);
+            assert_eq!((run.len(), run.twoway_count()), (5 - at, due.count()));
+        }
+        assert_eq!(repeated, [1, 2, 4]);
+        assert!(!run.repeat_over(&mut request));
+        assert_eq!(run.next_over(&mut request), Next::End);
+    }
+
+    #[test]
+    fn a_request_that_was_not_the_last_one_is_not_repeated() {
+        let bytes = [
+            request(0, "a", b""),
+            request(0, "a", b""),
+            request(0, "a", b""),
+        ]
+        .concat();
+        let [mut run, mut other] =
+            [(); 2].map(|()| split(&mut BytesMut::from(&bytes[..])).unwrap());
+        let (mut first, mut foreign) = (run.next().unwrap(), other.next().unwrap());
+        assert!(!run.repeat_over(&mut foreign), "it stands in other bytes");
+        let mut earlier = first.clone();
+        assert!(run.repeat_over(&mut first));
+        assert!(!run.repeat_over(&mut earlier), "another was taken since");
+        assert_eq!(run.len(), 1);
     }
 }
