@@ -22,10 +22,8 @@ pub struct DispatchPlace {
 type Dispatched = Result<Response, SystemException>;
 
 /// Room for futures of one type.
-trait Reused: Send {
+trait Reused: Any + Send {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched>;
-
-    fn as_any(&mut self) -> &mut dyn Any;
 }
 
 /// The future that was put there last.
@@ -38,10 +36,6 @@ impl<F: Future<Output = Dispatched> + Send + 'static> Reused for Room<F> {
             None => Poll::Pending,
         }
     }
-
-    fn as_any(&mut self) -> &mut dyn Any {
-        self
-    }
 }
 
 impl DispatchPlace {
@@ -52,8 +46,8 @@ impl DispatchPlace {
         F: Future<Output = Dispatched> + Send + 'static,
     {
         self.boxed = None;
-        let reused = self.reused.as_mut();
-        match reused.and_then(|room| room.as_any().downcast_mut::<Room<F>>()) {
+        let reused = self.reused.as_mut().map(|room| &mut **room as &mut dyn Any);
+        match reused.and_then(|room| room.downcast_mut::<Room<F>>()) {
             Some(room) => room.0.set(Some(dispatch)),
             None => self.reused = Some(Box::new(Room(Box::pin(Some(dispatch))))),
         }

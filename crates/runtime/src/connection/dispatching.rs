@@ -3,6 +3,12 @@
 //! A dispatch is polled once in place; only if it has to wait does it become a task of its own. The
 //! replies of one read leave in one write. What a request is made of comes back with its response and
 //! becomes the next request, so that what is common to the requests of a read is not counted for each.
+//!
+//! - `dispatching/batch.rs`: the requests of a batch
+//! - `dispatching/repeating.rs`: requests that begin as the one before them
+
+mod batch;
+mod repeating;
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,19 +16,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{
-    AlikeEvent, IncomingBatch, IncomingRequest, IncomingRun, Next, RequestFailed, SystemException,
-};
+use floe_wire::message::{IncomingRequest, IncomingRun, Next, RequestFailed, SystemException};
 
 use super::Connection;
 use super::budget::Budget;
 use super::collecting::{Collecting, HandedOver, Waiting};
 use super::found::Found;
-use super::lasting::{finish, finish_batch, finish_events, panicked};
+use super::lasting::{finish, finish_events, panicked};
 use super::replying::encode_exception;
 use super::spare::{self, Spare};
 use crate::adapter::{AdapterCore, DispatchPlace, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
+use repeating::{Repeated, Requests};
 
 /// Replies of one read that are collected before they are written, in bytes.
 const REPLIES_MAX: usize = 64 * 1024;
@@ -50,47 +55,6 @@ pub(super) struct Dispatching {
     has_answered_events: bool,
 }
 
-/// Requests that arrived together, to be dispatched one after another.
-trait Requests: Iterator<Item = IncomingRequest> {
-    /// Makes `request` the next one.
-    fn next_over(&mut self, request: &mut IncomingRequest) -> Next;
-
-    /// Takes the next one as an event, if it begins as the one that was taken last.
-    fn next_alike(&mut self) -> Option<AlikeEvent<'_>>;
-}
-
-/// Why the requests of a batch are dispatched no further.
-enum Stop {
-    /// There are no more.
-    End,
-    /// This one waits for the adapter.
-    Waiting(Box<Parts>),
-    /// The last one is not done yet.
-    Running,
-}
-
-impl Requests for IncomingRun {
-    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
-        self.next_over(request)
-    }
-
-    #[inline]
-    fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
-        self.next_alike()
-    }
-}
-
-impl Requests for IncomingBatch {
-    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
-        self.next_over(request)
-    }
-
-    #[inline]
-    fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
-        self.next_alike()
-    }
-}
-
 impl Dispatching {
     pub(super) fn new(connection: Arc<Connection>) -> Self {
         Self {
@@ -111,115 +75,85 @@ impl Dispatching {
     /// Dispatches requests: each here if it is done at once, else in a task of its own.
     pub(super) async fn run(&mut self, run: &mut IncomingRun) {
         self.equip();
-        while let Some((parts, share)) = self.run_at_once(run) {
+        let mut waiting = self.run_at_once(None, run);
+        while let Some(parts) = waiting {
+            let share = self.budget.share_of(parts.current.request.parameters_len());
             // What seldom has to wait is boxed when it does: kept in place, it would make each reading
             // longer, also while it waits for something to read.
             let may_refuse = !parts.current.is_oneway();
             if let Some(refusal) = Box::pin(self.wait_for_budget(share, may_refuse)).await {
                 self.reply_exception(Some(parts.current.request.clone()), |_| refusal);
                 self.take_back(parts);
+                waiting = self.run_at_once(None, run);
                 continue;
             }
             if !self.budget.take_of_adapter(&parts) {
                 Box::pin(self.wait_for_adapter(&parts)).await;
             }
-            self.dispatch(parts, share, run);
+            waiting = self.run_at_once(Some(parts), run);
         }
     }
 
-    /// Dispatches requests up to the first that must wait, which it gives with its share of the
-    /// budget.
-    fn run_at_once(&mut self, run: &mut IncomingRun) -> Option<(Box<Parts>, u32)> {
+    /// Dispatches requests, `first` before them, up to the first that must wait for the budgets.
+    fn run_at_once(
+        &mut self,
+        mut first: Option<Box<Parts>>,
+        run: &mut IncomingRun,
+    ) -> Option<Box<Parts>> {
         loop {
-            let parts = match self.next(run)? {
-                Ok(parts) => parts,
-                Err(orphan) => {
-                    self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
-                    continue;
-                }
+            let parts = match first.take() {
+                Some(parts) => parts,
+                None => match self.next(run)? {
+                    Ok(parts) => parts,
+                    Err(orphan) => {
+                        self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
+                        continue;
+                    }
+                },
             };
-            let share = self.budget.share_of(parts.current.request.parameters_len());
-            if !self.has_budget(share) || !self.budget.take_of_adapter(&parts) {
-                return Some((parts, share));
+            if !self.may_run(&parts) {
+                return Some(parts);
             }
-            self.dispatch(parts, share, run);
+            let Some(mut polled) = self.begin(parts) else {
+                self.collect_alike(run);
+                continue;
+            };
+            loop {
+                self.end(polled, run);
+                polled = match self.repeat(run) {
+                    Repeated::Over => break,
+                    Repeated::Waiting(parts) => return Some(parts),
+                    Repeated::Polled(polled) => polled,
+                };
+            }
         }
     }
 
-    /// Dispatches a request of a run.
-    fn dispatch(&mut self, parts: Box<Parts>, share: u32, run: &mut IncomingRun) {
-        let Some(polled) = self.begin(parts) else {
-            return self.collect_alike(run);
-        };
-        // Shared from here on: `last` of what may be changed would be the iterator's.
-        let run = &*run;
+    /// Whether the budgets are enough for a request of a run.
+    #[inline]
+    fn may_run(&mut self, parts: &Parts) -> bool {
+        let share = self.budget.share_of(parts.current.request.parameters_len());
+        self.has_budget(share) && self.budget.take_of_adapter(parts)
+    }
+
+    /// Answers the request of a run that was polled, or leaves it to a task. The run is shared: `last` of one
+    /// that may be changed would be the iterator's.
+    fn end(&mut self, polled: Poll<Result<Response, SystemException>>, run: &IncomingRun) {
         match polled {
             Poll::Ready(Ok(response)) => self.reply(response),
             Poll::Ready(Err(exception)) => self.reply_exception(run.last(), |_| exception),
             Poll::Pending => {
                 let connection = self.connection.clone();
                 let place = std::mem::take(&mut self.place);
-                let asked = run.last().filter(|request| !request.id().is_oneway());
+                let last = run.last();
+                let len = last.as_ref().map_or(0, IncomingRequest::parameters_len);
+                let share = self.budget.share_of(len);
+                let asked = last.filter(|request| !request.id().is_oneway());
                 let finish = finish(connection, asked, place, self.budget.permit(share));
                 self.connection.tasks.spawn(finish);
             }
         }
         self.budget.give_way();
-    }
-
-    /// Dispatches the requests of a batch one after another, the next when the one before is done.
-    pub(super) async fn batch(&mut self, mut batch: IncomingBatch) {
-        self.equip();
-        let share = self.budget.share_of(batch.byte_len());
-        let sender = self.connection.sender();
-        if self.has_budget(share) {
-            self.budget.end_stall();
-        } else {
-            Box::pin(self.wait_for_budget(share, false)).await;
-        }
-        let mut first = None;
-        loop {
-            match self.batch_at_once(first.take(), &mut batch) {
-                Stop::End => return self.budget.give_way(),
-                Stop::Waiting(parts) => {
-                    Box::pin(self.wait_for_adapter(&parts)).await;
-                    first = Some(parts);
-                }
-                Stop::Running => {
-                    let connection = self.connection.clone();
-                    let place = std::mem::take(&mut self.place);
-                    let finish =
-                        finish_batch(connection, place, batch, sender, self.budget.permit(share));
-                    return self.connection.tasks.spawn(finish);
-                }
-            }
-        }
-    }
-
-    /// Dispatches requests of a batch, `first` before them, as long as each is done at once.
-    fn batch_at_once(&mut self, mut first: Option<Box<Parts>>, batch: &mut IncomingBatch) -> Stop {
-        loop {
-            let parts = match first.take() {
-                Some(parts) => parts,
-                None => match self.next(batch) {
-                    Some(Ok(parts)) => parts,
-                    Some(Err(_orphan)) => continue,
-                    None => return Stop::End,
-                },
-            };
-            if !self.budget.take_of_adapter(&parts) {
-                return Stop::Waiting(parts);
-            }
-            let Some(polled) = self.begin(parts) else {
-                self.collect_alike(batch);
-                continue;
-            };
-            match polled {
-                Poll::Ready(Ok(response)) => self.take_back(response.into_parts()),
-                Poll::Ready(Err(_)) => {}
-                Poll::Pending => return Stop::Running,
-            }
-        }
     }
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
@@ -428,6 +362,7 @@ impl Dispatching {
         self.budget.wait_for_adapter(parts).await;
     }
 
+    #[inline]
     fn reply(&mut self, response: Response) {
         let mut parts = response.into_parts();
         let request = &parts.current.request;
@@ -464,6 +399,7 @@ impl Dispatching {
 
     /// Keeps of a response what the next request can have. A servant may have given the response to
     /// a request of another connection, which is none of this one's business.
+    #[inline]
     fn take_back(&mut self, mut parts: Box<Parts>) {
         if parts.current.origin.is_of(&self.connection) {
             parts.buffer.clear();

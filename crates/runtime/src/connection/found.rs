@@ -49,6 +49,15 @@ impl Found {
         Ok(servant)
     }
 
+    /// Whether it is this one, and the adapter has the same servants as when it was found.
+    #[inline]
+    pub(super) fn is_still(&self, servant: &Arc<dyn Dispatcher>, parts: &Parts) -> bool {
+        let known = self.servant.as_ref();
+        let is_known =
+            known.is_some_and(|known| std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(servant)));
+        is_known && self.version == parts.current.origin.adapter().servants_version()
+    }
+
     pub(super) fn forget(&mut self) {
         self.servant = None;
     }

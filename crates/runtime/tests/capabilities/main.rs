@@ -24,6 +24,7 @@ mod locating;
 mod long_limits;
 mod oneway;
 mod raw;
+mod repeating;
 mod retrying;
 mod routing;
 mod shared;

@@ -1,0 +1,234 @@
+//! Requests that begin as the one before them, to a servant that hands itself back: dispatched in a row, they
+//! must fare as if each had come alone.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use floe::{
+    Communicator, DispatchFuture, DispatchPlace, Dispatcher, InvokeError, OperationInfo,
+    OperationMode, Proxy, Request, Response, Settings, SystemException, TypedProxy,
+};
+use tokio::task::yield_now;
+
+use crate::echo::{Server, soon};
+
+/// What the servant does, as the first byte of the parameters says.
+const RETURN: u8 = 0;
+const PANIC: u8 = 1;
+const WAIT: u8 = 2;
+const REFUSE: u8 = 3;
+/// Removes itself from its adapter.
+const LEAVE: u8 = 4;
+
+/// The same in all requests.
+const RUN: OperationInfo = OperationInfo {
+    name: "run",
+    mode: OperationMode::Normal,
+    returns_data: false,
+};
+
+/// Notes when it begins and ends what it does, and hands itself back as generated dispatchers do.
+#[derive(Default)]
+struct Row {
+    begun: Mutex<Vec<u8>>,
+    /// Lengths of parameters, at the end of each dispatch.
+    ended: Mutex<Vec<usize>>,
+    polled_count: AtomicUsize,
+}
+
+impl Row {
+    async fn answer(self: Arc<Self>, request: Request) -> Result<Response, SystemException> {
+        let parameters = request.parameters();
+        let what = parameters[6];
+        self.begun.lock().unwrap().push(what);
+        let current = request.current();
+        assert!(current.connection().is_some());
+        assert_eq!((current.name(), current.operation()), ("row", "run"));
+        match what {
+            PANIC => panic!("as asked"),
+            WAIT => {
+                for _ in 0..20 {
+                    self.polled_count.fetch_add(1, Ordering::SeqCst);
+                    yield_now().await;
+                }
+            }
+            REFUSE => return Err(SystemException::UnknownException("no".into())),
+            LEAVE => assert!(current.adapter().remove(&current.identity(), "")),
+            _ => {}
+        }
+        self.ended.lock().unwrap().push(parameters.len());
+        request.returned_nothing().map(|response| response.by(self))
+    }
+}
+
+impl Dispatcher for Row {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        Box::pin(self.answer(request))
+    }
+
+    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
+        place.run(self.answer(request));
+    }
+}
+
+async fn call(proxy: &Proxy, what: u8, len: usize) -> Result<(), InvokeError> {
+    let parameters = vec![what; len];
+    proxy
+        .call(&RUN, |encoder| encoder.bytes(&parameters), |_| Ok(()))
+        .await
+}
+
+async fn start(settings: Settings) -> (Server, Arc<Row>, Proxy) {
+    let server = Server::with_settings(settings).await;
+    let row = Arc::new(Row::default());
+    server.adapter.add("row", row.clone()).unwrap();
+    let proxy = server.proxy_of(&Communicator::new(), "row");
+    soon(proxy.ice_connection()).await.unwrap();
+    (server, row, proxy)
+}
+
+const SEVERAL: [u8; 13] = [
+    RETURN, RETURN, PANIC, RETURN, RETURN, WAIT, RETURN, REFUSE, RETURN, RETURN, LEAVE, RETURN,
+    RETURN,
+];
+
+/// How many of them come to the servant before it has left, and how many of those end there.
+const BEGUN_COUNT: usize = 11;
+const ENDED_COUNT: usize = 9;
+
+/// Waits until the last one has ended that gets to the servant.
+async fn ended(row: &Row) {
+    let is_over = || row.ended.lock().unwrap().len() == ENDED_COUNT;
+    soon(async {
+        while !is_over() {
+            yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn requests_without_a_reply_fare_as_if_each_had_come_alone() {
+    for is_batch in [false, true] {
+        let (server, row, proxy) = start(Settings::default()).await;
+        let sending = match is_batch {
+            true => proxy.ice_batch_oneway(),
+            false => proxy.ice_oneway(),
+        };
+        for what in SEVERAL {
+            call(&sending, what, 1).await.unwrap();
+        }
+        soon(sending.ice_flush_batch()).await.unwrap();
+        soon(server.proxy("echo").ice_ping()).await.unwrap();
+        ended(&row).await;
+        // What comes behind is found by nobody, and answered once the others were.
+        let after = soon(call(&proxy, RETURN, 1)).await.unwrap_err();
+        let InvokeError::System(SystemException::ObjectNotExist(_)) = after else {
+            panic!("{after}");
+        };
+        assert_eq!(
+            *row.begun.lock().unwrap(),
+            SEVERAL[..BEGUN_COUNT],
+            "{is_batch}"
+        );
+        assert_eq!(row.polled_count.load(Ordering::SeqCst), 20);
+    }
+}
+
+#[tokio::test]
+async fn each_request_in_flight_gets_its_own_answer() {
+    let (_server, row, proxy) = start(Settings::default()).await;
+    let calls = SEVERAL.map(|what| {
+        let proxy = proxy.clone();
+        tokio::spawn(async move { call(&proxy, what, 1).await })
+    });
+    for (at, (what, call)) in SEVERAL.into_iter().zip(calls).enumerate() {
+        let result = soon(call).await.unwrap();
+        let is_expected = match (what, &result) {
+            _ if at >= BEGUN_COUNT => matches!(
+                result,
+                Err(InvokeError::System(SystemException::ObjectNotExist(_)))
+            ),
+            (PANIC | REFUSE, Err(InvokeError::System(SystemException::UnknownException(_)))) => {
+                true
+            }
+            (_, result) => result.is_ok(),
+        };
+        assert!(is_expected, "{at}: {result:?}");
+    }
+    assert_eq!(*row.begun.lock().unwrap(), SEVERAL[..BEGUN_COUNT]);
+}
+
+/// Two dispatches of the least length may be under way, and one that waits and a long one are more.
+#[tokio::test]
+async fn a_long_request_in_a_row_waits_for_the_budget() {
+    const LONG: usize = 20_000;
+
+    let mut settings = Settings::default();
+    settings.dispatch_limit = 2;
+    let (_server, row, proxy) = start(settings).await;
+    let oneway = proxy.ice_oneway();
+    for (what, len) in [
+        (RETURN, 1),
+        (WAIT, 2),
+        (RETURN, 3),
+        (RETURN, LONG),
+        (RETURN, 4),
+    ] {
+        call(&oneway, what, len).await.unwrap();
+    }
+    soon(call(&proxy, RETURN, 5)).await.unwrap();
+    let ended = row.ended.lock().unwrap().clone();
+    assert_eq!(ended, [1, 3, 2, LONG, 4, 5].map(|len| len + 6));
+}
+
+/// More operations than a proxy remembers: the head of each is still its own.
+#[tokio::test]
+async fn each_of_many_operations_is_itself() {
+    const fn operation(name: &'static str) -> OperationInfo {
+        let mode = OperationMode::Normal;
+        OperationInfo {
+            name,
+            mode,
+            returns_data: false,
+        }
+    }
+    static OPERATIONS: [OperationInfo; 12] = [
+        operation("a"),
+        operation("b"),
+        operation("c"),
+        operation("d"),
+        operation("e"),
+        operation("f"),
+        operation("g"),
+        operation("h"),
+        operation("i"),
+        operation("j"),
+        operation("k"),
+        operation("l"),
+    ];
+
+    let server = Server::start().await;
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let seen = names.clone();
+    let servant = floe::dispatch_fn(move |request| {
+        seen.lock().unwrap().push(request.operation().to_owned());
+        request.returned_nothing()
+    });
+    server.adapter.add("names", servant).unwrap();
+    let proxy = server.proxy_of(&Communicator::new(), "names");
+    let mut expected = Vec::new();
+    for _ in 0..3 {
+        for proxy in [proxy.clone(), proxy.ice_oneway(), proxy.ice_batch_oneway()] {
+            for operation in &OPERATIONS {
+                let call = proxy.call::<(), InvokeError>(operation, |_| (), |_| Ok(()));
+                soon(call).await.unwrap();
+                expected.push(operation.name);
+            }
+            soon(proxy.ice_flush_batch()).await.unwrap();
+        }
+    }
+    soon(proxy.ice_ping()).await.unwrap();
+    expected.push("ice_ping");
+    assert_eq!(*names.lock().unwrap(), expected);
+}
