@@ -71,6 +71,8 @@ impl Event {
 pub struct EventParts<'a> {
     /// The operation with its size in front, and the mode.
     pub head: &'a [u8],
+    /// The mode alone.
+    pub mode: OperationMode,
     /// The context: the number of its entries, and each key and value.
     pub context: &'a [u8],
     /// The encapsulation of the parameters, header included.
@@ -86,7 +88,7 @@ impl<'a> EventParts<'a> {
     pub fn parse(event: &'a [u8]) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(event, EncodingVersion::V1_0);
         decoder.str("operation")?;
-        decoder.get::<OperationMode>()?;
+        let mode = decoder.get::<OperationMode>()?;
         let head = decoder.position();
         for _ in 0..decoder.count(2, "context")? {
             decoder.str("context key")?;
@@ -97,6 +99,7 @@ impl<'a> EventParts<'a> {
         decoder.finish_exact("event")?;
         Ok(Self {
             head: &event[..head],
+            mode,
             context: &event[head..context],
             parameters: &event[context..],
         })

@@ -5,6 +5,7 @@ mod failures;
 mod info;
 mod links;
 mod policies;
+mod reconnecting;
 mod restart;
 mod shutdown;
 mod subscriptions;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use floe::{Event, Forwarding, InvokeError, LocalError, Outcome};
+use floe::{Event, EventParts, Forwarding, InvokeError, LocalError, Outcome};
 use tokio::time::{Sleep, sleep_until};
 
 use crate::service::subscriber::Subscriber;
@@ -135,7 +135,7 @@ impl<'a> Sent<'a> {
     fn poll(&mut self, subscriber: &'a Subscriber, context: &mut Context<'_>) -> Poll<Answer> {
         if let Way::AtOnce(forwarding, _) = &mut self.way {
             match Pin::new(forwarding).poll(context) {
-                Poll::Ready(Err(InvokeError::NotDispatched(_))) => {
+                Poll::Ready(Err(error)) if may_come_again(&error, &self.event) => {
                     self.way = long(subscriber, self.event.clone());
                 }
                 polled => return polled,
@@ -154,6 +154,19 @@ impl<'a> Sent<'a> {
             Way::Long(_) => None,
         }
     }
+}
+
+/// Whether an event may be sent again: it surely did not arrive, or it does no harm to arrive twice.
+fn may_come_again(error: &InvokeError, event: &Event) -> bool {
+    match error {
+        InvokeError::NotDispatched(_) => true,
+        InvokeError::PerhapsDispatched(_) => is_idempotent(event),
+        _ => false,
+    }
+}
+
+fn is_idempotent(event: &Event) -> bool {
+    EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.mode.is_idempotent())
 }
 
 fn long<'a>(subscriber: &'a Subscriber, event: Event) -> Way<'a> {

@@ -1,0 +1,146 @@
+//! A subscriber's connection that breaks while events are under way: their order, and what is counted.
+
+use std::time::Duration;
+
+use floe::{OperationMode, Proxy, TypedProxy};
+use floe_hub::contracts::floe::SubscriberInfo;
+use tokio::io::{AsyncReadExt, copy};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::world::{Inbox, Subscribers, World, nothing, publisher, soon, subscribe};
+
+/// Events of a round: eight windows of a twoway subscriber.
+const EVENTS: usize = 40;
+/// A request takes about 36 bytes: connections break at its start, in its middle, at its end, and in every window.
+const STEP: usize = 47;
+const CUTS: std::ops::Range<usize> = 1..30;
+
+/// Forwards connections to a port of loopback. The first is cut when so many bytes have gone there.
+async fn relay(target: u16, cut_after: usize) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+    let port = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        let mut allowance = cut_after as u64;
+        while let Ok((near, _)) = listener.accept().await {
+            let far = TcpStream::connect(("127.0.0.1", target)).await;
+            let far = far.expect("the subscriber lives");
+            tokio::spawn(forward(near, far, allowance));
+            allowance = u64::MAX;
+        }
+    });
+    port
+}
+
+async fn forward(mut near: TcpStream, mut far: TcpStream, allowance: u64) {
+    let (from_hub, mut to_hub) = near.split();
+    let (mut from_subscriber, mut to_subscriber) = far.split();
+    let mut allowed = from_hub.take(allowance);
+    // Whoever ends first ends both.
+    tokio::select! {
+        _ = copy(&mut allowed, &mut to_subscriber) => {}
+        _ = copy(&mut from_subscriber, &mut to_hub) => {}
+    }
+}
+
+/// What a subscriber hears of events in this mode if its connection breaks after so many bytes, and what the hub tells.
+async fn hear(
+    cut_after: usize,
+    mode: OperationMode,
+    subscribe_as: fn(&Proxy) -> Proxy,
+    qos: &[(&str, &str)],
+) -> (Vec<usize>, SubscriberInfo) {
+    let world = World::with(|settings| settings.discard_interval = Duration::ZERO).await;
+    let subscribers = Subscribers::start().await;
+    let (_, mut inbox) = subscribers.add("s");
+    let port = subscribers.adapter.endpoints()[0].port().expect("tcp");
+    let port = relay(port, cut_after).await;
+    let text = format!("s:tcp -h 127.0.0.1 -p {port}");
+    let subscriber: Proxy = world.client.proxy(&text).expect("a proxy");
+    let topic = world.create("t").await;
+    let wishes = [qos, &[("retryCount", "-1")]].concat();
+    subscribe(&topic, &subscribe_as(&subscriber), &wishes).await;
+    let publisher = publisher(&topic).await.ice_oneway();
+    for number in 0..EVENTS {
+        let (operation, nothing) = (format!("e{number}"), nothing());
+        let sent = publisher.invoke(&operation, mode, &nothing);
+        soon(sent).await.expect("the hub takes it");
+    }
+    let info = world
+        .info_when("t", |info| {
+            let subscriber = &info.subscribers[0];
+            info.published == EVENTS as i64 && subscriber.queued == 0 && subscriber.outstanding == 0
+        })
+        .await;
+    subscribers.stop().await;
+    (numbers(&mut inbox).await, info.subscribers[0].clone())
+}
+
+/// The numbers of all events that came, when no more will.
+async fn numbers(inbox: &mut Inbox) -> Vec<usize> {
+    let mut numbers = Vec::new();
+    while inbox.has_more() {
+        let operation = inbox.next().await.operation;
+        numbers.push(operation[1..].parse().expect("a number"));
+    }
+    numbers
+}
+
+fn twoway(subscriber: &Proxy) -> Proxy {
+    subscriber.clone()
+}
+
+fn is_increasing(numbers: &[usize]) -> bool {
+    numbers.is_sorted_by(|before, after| before < after)
+}
+
+#[tokio::test]
+async fn idempotent_events_of_a_window_that_breaks_come_again_in_order_and_none_overtakes_them() {
+    for cut in CUTS {
+        let sent = hear(cut * STEP, OperationMode::Idempotent, twoway, &[]);
+        let (heard, info) = sent.await;
+        // A whole window at most comes again, from its first unanswered event on.
+        let again = heard.windows(2).position(|pair| pair[1] <= pair[0]);
+        let (first, second) = heard.split_at(again.map_or(heard.len(), |at| at + 1));
+        let context = format!("cut after {} bytes: {heard:?}", cut * STEP);
+        assert!(is_increasing(first) && is_increasing(second), "{context}");
+        if let (Some(last), Some(next)) = (first.last(), second.first()) {
+            assert!(last - next < 5, "{context}");
+        }
+        let mut all = heard.clone();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all, (0..EVENTS).collect::<Vec<_>>(), "{context}");
+        assert_eq!(info.delivered, EVENTS as i64, "{context}");
+    }
+}
+
+#[tokio::test]
+async fn other_events_that_were_under_way_are_lost_and_counted_and_the_rest_keeps_its_order() {
+    let ordered: &[(&str, &str)] = &[("reliability", "ordered")];
+    for (cut, qos) in CUTS.flat_map(|cut| [(cut, &[][..]), (cut, ordered)]) {
+        let (heard, info) = hear(cut * STEP, OperationMode::Normal, twoway, qos).await;
+        let context = format!("cut after {} bytes: {heard:?}, {info:?}", cut * STEP);
+        assert!(is_increasing(&heard), "{context}");
+        let lost = &info.lost;
+        assert_eq!(info.offered, EVENTS as i64, "{context}");
+        let delivered = EVENTS as i64 - lost.failed - lost.offline;
+        assert_eq!(info.delivered, delivered, "{context}");
+        // What failed may have arrived all the same.
+        let most = info.delivered + lost.failed;
+        let heard = heard.len() as i64;
+        assert!(info.delivered <= heard && heard <= most, "{context}");
+    }
+}
+
+#[tokio::test]
+async fn oneway_events_keep_their_order_over_a_broken_connection() {
+    for cut in CUTS {
+        let sent = hear(cut * STEP, OperationMode::Normal, Proxy::ice_oneway, &[]);
+        let (heard, info) = sent.await;
+        let context = format!("cut after {} bytes: {heard:?}, {info:?}", cut * STEP);
+        assert!(is_increasing(&heard), "{context}");
+        let lost = &info.lost;
+        let delivered = EVENTS as i64 - lost.failed - lost.offline;
+        assert_eq!(info.delivered, delivered, "{context}");
+    }
+}
