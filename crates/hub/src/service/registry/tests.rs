@@ -1,4 +1,8 @@
 //! Changes that meet one another, or a store that fails.
+//!
+//! - `tests/random.rs`: the rules, whatever happens in whatever order
+
+mod random;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
