@@ -22,26 +22,44 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 /// What `floe` can be told to do.
+///
+/// What each takes is built when it is asked for: to build it all is most of what the start of a hub would
+/// execute, and so keep in memory. So the list of subcommands has its lines from here.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
+    /// Shows typed events at work: a hub, a publisher of this machine's telemetry, three subscribers
     Demo(demo::Demo),
+    /// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
     Serve(serve::Serve),
+    /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
     #[command(subcommand)]
     Topic(topic::Topic),
+    /// Publishes typed events to a topic of a hub or an IceStorm
     Pub(publish::Publish),
+    /// Subscribes to a topic of a hub or an IceStorm, and shows its events
     Sub(subscribe::Subscribe),
+    /// Invokes an operation of any Ice or Floe server
     Call(call::Call),
+    /// Measures how long calls take to an Ice or Floe server and back
     Ping(ping::Ping),
+    /// Serves an object that gives back what it gets, for `floe ping --sizes`
     Echo(echo::Echo),
+    /// Takes proxies apart, and tells about the objects behind them
     #[command(subcommand)]
     Proxy(proxy::Proxy),
+    /// Decodes bytes that travelled to JSON, for debugging a wire
     Decode(decode::Decode),
+    /// Encodes JSON as the bytes that travel, for debugging a wire
     Encode(encode::Encode),
+    /// Checks, lays out, compares and documents Slice files, and turns them into Rust or JSON
     #[command(subcommand)]
     Slice(slice::Slice),
+    /// Measures Floe beside its peers and beside the machine's own limit
     #[cfg(feature = "lab")]
     #[command(subcommand)]
     Lab(lab::Lab),
+    /// Prints completions for a shell
     Completions(completions::Completions),
 }
 
@@ -66,5 +84,30 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         #[cfg(feature = "lab")]
         Command::Lab(lab) => lab.run(output),
         Command::Completions(completions) => completions.run(output),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use crate::Arguments;
+
+    #[test]
+    fn the_list_of_subcommands_says_of_each_what_its_own_help_says() {
+        let listed = Arguments::command();
+        let mut built = Arguments::command();
+        built.build();
+        let own: Vec<_> = built.get_subcommands().collect();
+        assert!(listed.get_subcommands().count() > 10);
+        for listed in listed.get_subcommands() {
+            let own = own.iter().find(|own| own.get_name() == listed.get_name());
+            let about = own
+                .expect("it is built")
+                .get_about()
+                .map(ToString::to_string);
+            assert!(about.is_some());
+            assert_eq!(listed.get_about().map(ToString::to_string), about);
+        }
     }
 }
