@@ -7,6 +7,7 @@ mod command;
 mod fuzz;
 mod gate;
 mod interop38;
+mod order;
 mod packages;
 mod soak;
 mod tally;
@@ -40,6 +41,7 @@ fn run(words: &[&str]) -> Result<bool, String> {
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["soak", options @ ..] => Ok(soak::run(options)),
+        ["order"] => Ok(order::run()),
         ["memory", options @ ..] => Ok(soak::memory(options)),
         ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
         [name] => gate::single(name).ok_or_else(|| format!("no task is named `{name}`")),
@@ -60,7 +62,10 @@ cargo xtask TASK
   soak hub     ten minutes of full load on a hub, with subscribers that come and go (--seconds N, --seed N, -o FILE)
   soak isolation
                what subscribers of a hub see of others that are stopped, slow and killed (--rounds N, -o FILE)
+  soak stalled what three subscribers of a hub get in each second while a fourth one is stopped (--rate N, --seconds N,
+               --service icestorm)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
+  order        lays out the optimised hub anew, after its start has changed: crates/cli/idle-hub.ld; needs valgrind
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
 
 Single steps of `test`:

@@ -1,0 +1,277 @@
+//! `cargo xtask order`: which functions an idle hub has executed, as the linker script that lays them side by side.
+//!
+//! Functions are named as they are, and once more without the hashes of the compiler, with the crate whose object they
+//! stand in: so the script holds for other versions of the compiler and of what is built, too. What the linker does not
+//! find it ignores.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::command::{cargo, succeeds};
+use crate::workspace;
+
+/// What is written.
+const SCRIPT: &str = "crates/cli/idle-hub.ld";
+/// Where the link map and the profile go, in Cargo's target folder.
+const FOLDER: &str = "order";
+/// How long the profiler may take to write.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Builds the hub, runs it under the profiler, and writes the script; whether that worked.
+pub(crate) fn run() -> bool {
+    match write() {
+        Ok(count) => {
+            println!("{SCRIPT}: {count} functions");
+            true
+        }
+        Err(reason) => {
+            eprintln!("order: {reason}");
+            false
+        }
+    }
+}
+
+fn write() -> Result<usize, String> {
+    let folder = workspace::target_dir().join(FOLDER);
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {FOLDER}: {error}"))?;
+    let map = folder.join("floe.map");
+    let link = format!("link-arg=-Wl,--no-demangle,-Map={}", map.display());
+    let package = [
+        "rustc",
+        "--release",
+        "--package",
+        "floe-cli",
+        "--bin",
+        "floe",
+    ];
+    let mut build = cargo(&[&package[..], &["--", "-C", &link]].concat());
+    if !succeeds(&mut build) {
+        return Err("the hub does not build".to_owned());
+    }
+    let hub = workspace::target_dir().join("release/floe");
+    let executed = profile(&hub, &folder.join("profile"))?;
+    let map = fs::read_to_string(map).map_err(|error| format!("no link map: {error}"))?;
+    let layout = Layout::of(&executed, &map);
+    let written = fs::write(workspace::root().join(SCRIPT), layout.script());
+    written.map_err(|error| format!("{SCRIPT}: {error}"))?;
+    Ok(layout.exact.len())
+}
+
+/// The symbols of all functions that a hub executes until it is idle, with a topic made meanwhile.
+fn profile(hub: &Path, output: &Path) -> Result<BTreeSet<String>, String> {
+    // One of an earlier run would be taken for that of this one.
+    let _ = fs::remove_file(output.with_extension("1"));
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=callgrind", "--demangle=no"])
+        .arg(format!("--callgrind-out-file={}", output.display()))
+        .arg(hub)
+        .args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut profiled = valgrind
+        .spawn()
+        .map_err(|error| format!("valgrind does not start: {error}; install it"))?;
+    let text = until_idle(&mut profiled, hub, output);
+    // It would go on for ever.
+    let _ = profiled.kill();
+    let _ = profiled.wait();
+    Ok(names(&text?))
+}
+
+fn until_idle(profiled: &mut Child, hub: &Path, output: &Path) -> Result<String, String> {
+    let lines = profiled.stdout.take().map(BufReader::new);
+    let ready = lines.and_then(|lines| lines.lines().map_while(Result::ok).next());
+    let ready = ready.ok_or("the hub does not become ready")?;
+    let manager = ready
+        .strip_prefix("ready ")
+        .ok_or("the hub says no proxy")?;
+    let mut create = Command::new(hub);
+    create
+        .args(["topic", "create", "some", "--hub", manager])
+        .stdout(Stdio::null());
+    if !succeeds(&mut create) {
+        return Err("the hub makes no topic".to_owned());
+    }
+    let mut dump = Command::new("callgrind_control");
+    dump.arg("--dump")
+        .arg(profiled.id().to_string())
+        .stdout(Stdio::null());
+    if !succeeds(&mut dump) {
+        return Err("the profiler writes nothing".to_owned());
+    }
+    let dumped = output.with_extension("1");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        // Its last line is a sum over all.
+        match fs::read_to_string(&dumped) {
+            Ok(text) if text.contains("\ntotals: ") => return Ok(text),
+            _ if Instant::now() > until => return Err("the profile does not come".to_owned()),
+            _ => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+/// The symbols that a profile names: `fn=(12) name` at the first time, `fn=(12)` then; `cfn` for callees.
+fn names(profile: &str) -> BTreeSet<String> {
+    let name = |line: &str| {
+        let (key, name) = line.split_once('=')?;
+        let (_, name) = name.split_once(") ")?;
+        matches!(key, "fn" | "cfn").then(|| without_suffix(name).to_owned())
+    };
+    profile.lines().filter_map(name).collect()
+}
+
+/// Sections of functions that stand together.
+#[derive(Debug, Default)]
+struct Layout {
+    /// Their names as they are in this build.
+    exact: BTreeSet<String>,
+    /// Patterns for them in any build, by a pattern of the objects that they are in.
+    alike: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Layout {
+    /// The sections in which a function was executed. In a link map, the symbols of a section are in the lines below
+    /// its own: functions with the same code share one, which has the name of any of them.
+    fn of(executed: &BTreeSet<String>, map: &str) -> Self {
+        let mut layout = Self::default();
+        let mut current = None;
+        for line in map.lines() {
+            if let Some((object, section)) = line.split_once(":(.text.") {
+                current = Some((object, section.trim_end_matches(')')));
+            } else if line.contains(":(") {
+                current = None;
+            } else if let (Some((object, section)), Some(symbol)) =
+                (current, line.split_whitespace().nth(4))
+                && executed.contains(without_suffix(symbol))
+            {
+                layout.add(object, section);
+            }
+        }
+        layout
+    }
+
+    fn add(&mut self, object: &str, section: &str) {
+        let (kind, symbol) = match section.strip_prefix("unlikely.") {
+            Some(symbol) => ("unlikely.", symbol),
+            None => ("", section),
+        };
+        self.exact.insert(section.to_owned());
+        let object = object.rsplit('/').next().unwrap_or_default();
+        let alike = self.alike.entry(objects_like(object)).or_default();
+        alike.insert(format!("{kind}{}", without_hashes(symbol)));
+    }
+
+    fn script(&self) -> String {
+        let mut text = HEAD.to_owned();
+        let all = self
+            .alike
+            .iter()
+            .map(|(objects, sections)| (objects.as_str(), sections));
+        for (objects, sections) in std::iter::once(("*", &self.exact)).chain(all) {
+            text += &format!("    {objects}(\n");
+            for section in sections {
+                text += &format!("      .text.{section}\n");
+            }
+            text += "    )\n";
+        }
+        text + "  }\n}\nINSERT BEFORE .text;\n"
+    }
+}
+
+const HEAD: &str = "\
+/* The functions that an idle hub has executed, side by side: they fill whole pages, and few others are resident.
+   Made by `cargo xtask order`. First as they are called in that build; then without hashes, for other versions of the
+   compiler and of what is built. */
+SECTIONS
+{
+  .text.hub :
+  {
+";
+
+/// What an object of the same crate is called: `floe-HASH.CRATE-HASH.…` or, of the program itself, `floe-HASH.floe.…`.
+fn objects_like(object: &str) -> String {
+    let part = object.split('.').nth(1).filter(|_| object.ends_with(".o"));
+    match part.map(|part| part.rsplit_once('-').ok_or(part)) {
+        Some(Ok((name, _))) => format!("*.{name}-*"),
+        Some(Err(name)) => format!("*.{name}.*-cgu*"),
+        None => "*".to_owned(),
+    }
+}
+
+/// A symbol without what the optimiser adds to it.
+fn without_suffix(symbol: &str) -> &str {
+    symbol
+        .split_once(".llvm.")
+        .map_or(symbol, |(symbol, _)| symbol)
+}
+
+/// A pattern for a symbol with any hashes: `_ZN…17hHASHE` has one at its end, `_R…` one in each `CsHASH_`.
+fn without_hashes(symbol: &str) -> String {
+    let symbol = without_suffix(symbol);
+    if symbol.starts_with("_ZN") {
+        let end = symbol.rfind("17h").unwrap_or(symbol.len());
+        return format!("{}*", &symbol[..(end + 3).min(symbol.len())]);
+    }
+    let mut parts = symbol.split("Cs");
+    let mut pattern = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let hash = part.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(0);
+        let is_hash = hash >= 5 && part[hash..].starts_with('_');
+        pattern += "Cs";
+        pattern += if is_hash { "*" } else { &part[..hash] };
+        pattern += &part[hash..];
+    }
+    pattern + "*"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_keep_names_and_lose_hashes() {
+        let legacy = "_ZN4floe4main17h0682c46dc706c962E.llvm.77";
+        assert_eq!(without_hashes(legacy), "_ZN4floe4main17h*");
+        let new = "_RNvMs3_NtCslNYArtu3iFV_5alloc7raw_vecINtB5_6RawVechE8grow_oneB7_";
+        let expected = "_RNvMs3_NtCs*_5alloc7raw_vecINtB5_6RawVechE8grow_oneB7_*";
+        assert_eq!(without_hashes(new), expected);
+    }
+
+    #[test]
+    fn objects_are_named_by_their_crate() {
+        let of_crate =
+            "floe-6fb5b2de720a0cde.tokio-2656a1f72153826b.tokio.5c9e-cgu.0.rcgu.o.rcgu.o";
+        assert_eq!(objects_like(of_crate), "*.tokio-*");
+        let own = "floe-6fb5b2de720a0cde.floe.5c9e7294ad35b11-cgu.0.rcgu.o";
+        assert_eq!(objects_like(own), "*.floe.*-cgu*");
+        assert_eq!(objects_like("libstd-1.rlib(std-2.std.3-cgu.0.rcgu.o)"), "*");
+    }
+
+    #[test]
+    fn only_what_was_executed_is_laid_out() {
+        let profile = "fn=(1) _ZN1a1b17h0123456789abcdefE\n+1 2\ncfn=(2) _ZN1a1c17h0123456789abcdefE.llvm.5\ntotals: 3\n";
+        let section = |kind: &str, name: &str, symbol: &str| {
+            let object = "/x/floe-1.a-2.a.3-cgu.0.rcgu.o.rcgu.o";
+            format!("1 1 2 16  {object}:(.text.{kind}{name})\n1 1 2 1    {symbol}\n")
+        };
+        let (b, c, d, e) = (
+            "_ZN1a1b17h0123456789abcdefE",
+            "_ZN1a1c17h0123456789abcdefE",
+            "_ZN1a1d17h0123456789abcdefE",
+            "_ZN1a1e17h0123456789abcdefE",
+        );
+        let map = section("", e, b) + &section("unlikely.", c, c) + &section("", d, d);
+        let text = Layout::of(&names(profile), &map).script();
+        let patterns = "*.a-*(\n      .text._ZN1a1e17h*\n      .text.unlikely._ZN1a1c17h*\n    )";
+        assert!(text.contains(&format!("*(\n      .text.{e}\n")), "{text}");
+        assert!(text.contains(patterns), "{text}");
+        assert!(!text.contains("1d17h"), "{text}");
+    }
+}
