@@ -43,10 +43,10 @@ const TOPIC: &str = "feed";
 #[derive(Debug, Args)]
 pub(crate) struct Isolation {
     /// Rounds, each with a part in which all are well and one in which three are not
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 20)]
     rounds: usize,
     /// Events in a part
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 2_000)]
     events: usize,
     /// Bytes that an event carries; so few that no queue of a well subscriber is ever full
     #[arg(long, default_value_t = 4_000, value_parser = load)]
