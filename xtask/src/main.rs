@@ -63,7 +63,7 @@ cargo xtask TASK
   soak isolation
                what subscribers of a hub see of others that are stopped, slow and killed (--rounds N, -o FILE)
   soak stalled what three subscribers of a hub get in each second while a fourth one is stopped (--rate N, --seconds N,
-               --service icestorm)
+               -o FILE)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
   order        lays out the optimised hub anew, after its start has changed: crates/cli/idle-hub.ld; needs valgrind
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt

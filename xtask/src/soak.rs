@@ -8,7 +8,9 @@ const SMOKE_SECONDS: &str = "60";
 /// The soak, optimised, with these options to it, or another part of it named first; whether it passed.
 pub(crate) fn run(options: &[&str]) -> bool {
     match options {
-        [role @ ("hub" | "isolation"), options @ ..] => run_program(&["--release"], role, options),
+        [role @ ("hub" | "isolation" | "stalled"), options @ ..] => {
+            run_program(&["--release"], role, options)
+        }
         options => run_program(&["--release"], "run", options),
     }
 }

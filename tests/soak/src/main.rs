@@ -48,6 +48,8 @@ enum Role {
     Hub(hub::load::Load),
     /// A hub with some subscribers that misbehave: what the others see of it
     Isolation(hub::isolation::Isolation),
+    /// A hub with one subscriber of four that is stopped: what the others get in each second
+    Stalled(hub::stalled::Stalled),
     /// What a server takes of memory
     Memory(memory::Memory),
     #[command(hide = true)]
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Role::Run(run) => run.run(),
         Role::Hub(load) => load.run(),
         Role::Isolation(isolation) => isolation.run(),
+        Role::Stalled(stalled) => stalled.run(),
         Role::Memory(memory) => memory.run(),
         Role::Server(server) => server.run(),
         Role::Client(client) => client.run(),

@@ -38,3 +38,9 @@ fn a_hub_under_full_load_loses_nothing_that_was_promised_while_subscribers_come_
     let said = passing(&["hub", "--seconds", "20"]);
     assert!(said.ends_with("hub: passed\n"), "{said}");
 }
+
+#[test]
+fn a_stopped_subscriber_costs_three_others_no_event_at_a_steady_rate() {
+    let said = passing(&["stalled", "--seconds", "5", "--rate", "5000"]);
+    assert!(said.ends_with("stalled: passed\n"), "{said}");
+}

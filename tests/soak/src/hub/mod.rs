@@ -2,6 +2,7 @@
 //!
 //! - `load.rs`: full load for a while, with subscribers, topics and links that come and go
 //! - `isolation.rs`: some subscribers misbehave, and the others notice nothing
+//! - `stalled.rs`: one is stopped at a steady rate, and what the others get in each second
 //! - `station.rs`: the hub, as a process, and what it tells
 //! - `books.rs`: whether its counts add up
 //! - `publishing.rs`, `hearing.rs`: both ends of events
@@ -15,5 +16,6 @@ pub(crate) mod isolation;
 pub(crate) mod listen;
 pub(crate) mod load;
 mod publishing;
+pub(crate) mod stalled;
 pub(crate) mod station;
 mod trickle;
