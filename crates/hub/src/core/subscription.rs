@@ -188,15 +188,16 @@ impl<R: Run> Subscription<R> {
 
     /// Events were published by somebody who waits until there is room for them: those for which
     /// there is none come back, and have not been published yet. True if the delivery must be woken.
-    pub(crate) fn offer(&mut self, mut run: R, now: Instant) -> (bool, Option<R>) {
+    pub(crate) fn offer(&mut self, run: &R, now: Instant) -> (bool, Option<R>) {
         self.end_offline(now);
-        let room = self.queue.room_for(&run, &self.limits);
-        let can_wait = self.state == State::Online && !self.is_draining && self.can_ever_fit(&run);
+        let room = self.queue.room_for(run, &self.limits);
+        let can_wait = self.state == State::Online && !self.is_draining && self.can_ever_fit(run);
         if !self.is_waited_for() || !can_wait || room == run.len() {
-            return (self.handle_events(&run, now), None);
+            return (self.handle_events(run, now), None);
         }
-        let is_woken = room > 0 && self.handle_events(&run.split_to(room), now);
-        (is_woken, Some(run))
+        let mut rest = run.clone();
+        let is_woken = room > 0 && self.handle_events(&rest.split_to(room), now);
+        (is_woken, Some(rest))
     }
 
     /// Holds to other limits from now on. What waits already stays, even if it is too much.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -47,9 +48,27 @@ struct Shared {
 /// Where publishers wait, one behind the other: the first for room, the others for the first.
 #[derive(Default)]
 struct Door {
+    /// How many stand there.
+    count: AtomicUsize,
     first: tokio::sync::Mutex<()>,
     /// Rung when there is room.
     bell: Notify,
+}
+
+/// A publisher that stands at a door.
+struct Standing<'a>(&'a Door);
+
+impl<'a> Standing<'a> {
+    fn at(door: &'a Door) -> Self {
+        door.count.fetch_add(1, Ordering::AcqRel);
+        Self(door)
+    }
+}
+
+impl Drop for Standing<'_> {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Subscriber {
@@ -158,21 +177,21 @@ impl Subscriber {
     /// Queues events as far as there is no publisher to wait; those that must wait come back, and
     /// some of them may be queued by the time that [`Subscriber::publish_waiting`] is called with them.
     pub(crate) fn publish_or_wait(&self, events: &Events, now: Instant) -> Option<Events> {
-        if !self.is_waited_for() {
-            self.publish(events, now);
-            return None;
-        }
         // Over a link with a cost only parts pass: seldom enough to go the long way.
-        let is_plain = self.link().is_none();
-        match self.door.first.try_lock() {
-            Ok(_first) if is_plain => self.offer(events.clone()),
-            _ => Some(events.clone()),
+        if self.link().is_none() && self.door.count.load(Ordering::Acquire) == 0 {
+            return self.offer(events, now);
         }
+        if self.is_waited_for() {
+            return Some(events.clone());
+        }
+        self.publish(events, now);
+        None
     }
 
     /// Queues events, and waits while there is no room if that is the policy of the subscription.
     /// Those who wait come in the order in which they began to. Cancelled, some may be queued.
     pub(crate) async fn publish_waiting(&self, events: Events) {
+        let _standing = Standing::at(&self.door);
         let _first = self.door.first.lock().await;
         match self.link() {
             None => self.queue_waiting(events).await,
@@ -188,7 +207,7 @@ impl Subscriber {
     async fn queue_waiting(&self, events: Events) {
         let mut rest = Some(events);
         while let Some(events) = rest {
-            rest = self.offer(events);
+            rest = self.offer(&events, Instant::now());
             if rest.is_some() {
                 self.door.bell.notified().await;
             }
@@ -196,8 +215,8 @@ impl Subscriber {
     }
 
     /// Queues the events for which there is room; the others come back.
-    fn offer(&self, events: Events) -> Option<Events> {
-        self.change(|subscription| subscription.offer(events, Instant::now()))
+    fn offer(&self, events: &Events, now: Instant) -> Option<Events> {
+        self.change(|subscription| subscription.offer(events, now))
     }
 
     /// Ends the subscription: what is queued is lost.

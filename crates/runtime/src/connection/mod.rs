@@ -70,6 +70,7 @@ use reading::Reading;
 pub(crate) use sending::Reply;
 use settled::Settled;
 use slot::Slot;
+pub(crate) use slot::{Answer, Told};
 
 /// A connection, shared by all who use it.
 pub(crate) struct Connection {

@@ -305,6 +305,8 @@ impl Reading {
             self.has_message = true;
             for (slot, reply) in kit.replies.drain(..) {
                 slot.answer(Ok(reply));
+                // Of an answer that was told nobody else has it.
+                Slot::put_back(slot);
             }
         }
     }

@@ -11,7 +11,7 @@ use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
 use super::burst::Haste;
-use super::slot::{Answer, Slot};
+use super::slot::{Answer, Slot, Told};
 use super::{Connection, Failure, Shared};
 use crate::error::LocalError;
 
@@ -67,10 +67,12 @@ impl Connection {
     }
 
     /// Sends so many twoway requests in one write if there is room for them; `None`, and nothing is
-    /// sent, if there is none. `write` appends the request with this number among them.
-    pub(crate) fn requests_at_once(
+    /// sent, if there is none. `write` appends the request with this number among them. The answers are
+    /// told, the first with the number `first`; some may be before this returns.
+    pub(crate) fn requests_at_once<T: Told + 'static>(
         self: &Arc<Self>,
         count: usize,
+        (told, first): (&Arc<T>, u64),
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
     ) -> Result<Option<Vec<Reply>>, Failure> {
         self.check_reader().map_err(|error| Failure {
@@ -87,6 +89,7 @@ impl Connection {
                     .map_err(|NotActive| Unwritten::NotActive)?;
                 write(output, id, at).map_err(Unwritten::Encode)?;
                 if let Some(slot) = &reply.slot {
+                    slot.tell(told.clone(), first + at as u64);
                     machine.expect_reply(id, slot.clone());
                 }
                 (reply.id, reply.start) = (Some(id), start);
@@ -332,6 +335,11 @@ impl Reply {
     fn answered(&mut self, answer: Answer) -> Answer {
         self.id = None;
         answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
+    }
+
+    /// Ends the wait for an answer that was told, and says what it means for the request.
+    pub(crate) fn told(mut self, answer: Answer) -> Answer {
+        self.answered(answer)
     }
 }
 

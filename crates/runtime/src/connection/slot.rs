@@ -9,21 +9,29 @@ use floe_wire::message::IncomingReply;
 use super::Failure;
 
 /// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
-pub(super) type Answer = Result<IncomingReply, Box<Failure>>;
+pub(crate) type Answer = Result<IncomingReply, Box<Failure>>;
 
 /// A place for one answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Slot {
     /// Guards the meeting of the caller and of whoever reads the reply; held for a moment.
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 enum State {
     #[default]
     Empty,
     Awaited(Waker),
+    /// Nobody waits: the answer is told, with a number that says which it is.
+    Told(Arc<dyn Told>, u64),
     Answered(Answer),
+}
+
+/// Is told of answers by whoever reads them, in place of callers that wait for them.
+pub(crate) trait Told: Send + Sync {
+    /// The answer to the request with this number has come, or will not come. No lock of the connection is held.
+    fn answered(&self, number: u64, answer: Answer);
 }
 
 thread_local! {
@@ -60,9 +68,19 @@ impl Slot {
 
     /// Ends the wait. The caller may have stopped waiting this very moment.
     pub(super) fn answer(&self, answer: Answer) {
-        let before = std::mem::replace(&mut *self.lock(), State::Answered(answer));
-        if let State::Awaited(waker) = before {
-            waker.wake();
+        let mut state = self.lock();
+        match std::mem::take(&mut *state) {
+            State::Told(told, number) => {
+                drop(state);
+                told.answered(number, answer);
+            }
+            before => {
+                *state = State::Answered(answer);
+                drop(state);
+                if let State::Awaited(waker) = before {
+                    waker.wake();
+                }
+            }
         }
     }
 
@@ -79,6 +97,11 @@ impl Slot {
         }
     }
 
+    /// Has the answer told, which must not have come: the request has not left.
+    pub(super) fn tell(&self, told: Arc<dyn Told>, number: u64) {
+        *self.lock() = State::Told(told, number);
+    }
+
     /// The answer, or the promise to wake.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Answer> {
         let mut state = self.lock();
@@ -88,7 +111,7 @@ impl Slot {
                 *state = State::Awaited(known);
                 Poll::Pending
             }
-            State::Empty | State::Awaited(_) => {
+            State::Empty | State::Awaited(_) | State::Told(..) => {
                 *state = State::Awaited(waker.clone());
                 Poll::Pending
             }

@@ -36,7 +36,7 @@ use floe_wire::message::{Context, Target};
 use floe_wire::reference::Reference;
 
 pub use call::OperationInfo;
-pub use forwarding::Forwarding;
+pub use forwarding::{AnswerSink, ForwardAnswer, Forwarding};
 pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;

@@ -364,12 +364,12 @@ fn who_waits_gets_back_what_has_no_room_and_loses_nothing() {
     let qos = qos(TWOWAY, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::Block);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-    let (_, rest) = subscription.offer(events(0..5), now);
+    let (_, rest) = subscription.offer(&events(0..5), now);
     assert_eq!(rest, Some(events(3..5)));
     assert!(!subscription.is_roomy());
     assert_eq!(take(&mut subscription, 2), [0, 1]);
     assert!(subscription.is_roomy());
-    assert_eq!(subscription.offer(events(3..5), now).1, None);
+    assert_eq!(subscription.offer(&events(3..5), now).1, None);
     assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
     let snapshot = subscription.snapshot();
     assert_eq!((snapshot.accounts.offered, snapshot.lost()), (5, 0));
@@ -388,15 +388,15 @@ fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_ev
     let mut failed = full();
     failed.handle_failed(0, Failure::Hard, now);
     assert!(failed.is_roomy());
-    assert_eq!(failed.offer(event(3), now).1, None);
+    assert_eq!(failed.offer(&event(3), now).1, None);
     let mut removed = full();
     removed.remove();
-    assert_eq!(removed.offer(event(3), now).1, None);
+    assert_eq!(removed.offer(&event(3), now).1, None);
     let mut draining = full();
     draining.drain();
-    assert_eq!(draining.offer(event(3), now).1, None);
+    assert_eq!(draining.offer(&event(3), now).1, None);
     let mut huge = full();
-    assert_eq!(huge.offer(Numbered(vec![(3, 101)]), now).1, None);
+    assert_eq!(huge.offer(&Numbered(vec![(3, 101)]), now).1, None);
     assert_eq!(huge.snapshot().accounts.lost.overflow, 1);
 }
 

@@ -4,8 +4,10 @@
 //! - `batch.rs`: collected for a while
 //! - `twoway.rs`: a few at a time, each answered
 //! - `link.rs`: to another topic, all that is queued in one call
-//! - `unanswered.rs`: the answers that it waits for
+//! - `unanswered.rs`: what is not answered yet
+//! - `answers.rs`: the answers to it, settled where they are read
 
+mod answers;
 mod batch;
 mod link;
 mod oneway;
@@ -13,6 +15,7 @@ mod twoway;
 mod unanswered;
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use super::registry::Registry;
 use super::subscriber::Subscriber;
@@ -20,7 +23,7 @@ use crate::core::Delivery;
 
 /// Delivers until the subscription ends. Each mode's task is only as large as that mode needs.
 pub(super) fn run<'a>(
-    subscriber: &'a Subscriber,
+    subscriber: &'a Arc<Subscriber>,
     registry: &'a Registry,
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     match subscriber.qos().delivery {

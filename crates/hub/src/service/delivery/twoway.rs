@@ -1,6 +1,7 @@
 //! Delivery with answers: a few requests at a time.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use floe::{Event, InvokeError, Outcome};
@@ -9,7 +10,7 @@ use super::unanswered::Unanswered;
 use crate::service::subscriber::Subscriber;
 
 /// Delivers until the subscription ends; answers that are outstanding then are waited for.
-pub(super) async fn run(subscriber: &Subscriber, outstanding_max: usize) {
+pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
     let mut delivering = Delivering {
         subscriber,
         outstanding_max,
@@ -42,21 +43,36 @@ impl Delivering<'_> {
         self.outstanding_max.saturating_sub(self.unanswered.len())
     }
 
-    /// Takes answers, until there are events and room for them; false if there will be no more, and
-    /// all are answered.
+    /// Waits until there are events and room for them; false if there will be no more, and all are
+    /// answered.
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<bool> {
         self.unanswered.poll(context);
-        if !self.has_ended && self.may_send() {
+        if !self.has_ended && self.may_send_or_awaits() {
             match self.subscriber.poll_bytes(context, 1) {
                 Poll::Ready(true) => return Poll::Ready(true),
                 Poll::Ready(false) => self.has_ended = true,
                 Poll::Pending => {}
             }
         }
-        match self.has_ended && self.unanswered.len() == 0 {
-            true => Poll::Ready(false),
-            false => Poll::Pending,
+        if !self.has_ended {
+            return Poll::Pending;
         }
+        // Before the look, so that no answer is missed in between.
+        self.unanswered.await_each();
+        match self.unanswered.len() {
+            0 => Poll::Ready(false),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Whether events may be sent; if not, each answer that comes from now on wakes.
+    fn may_send_or_awaits(&self) -> bool {
+        if self.may_send() {
+            return true;
+        }
+        self.unanswered.await_each();
+        // An answer may have come in between.
+        self.may_send()
     }
 
     fn may_send(&self) -> bool {

@@ -1,46 +1,44 @@
 //! Events that were sent to a twoway subscriber, until they are answered.
+//!
+//! What left at once is settled by whoever reads its answer (`answers.rs`); here is what the delivery sees to:
+//! what goes the long way, and what takes too long.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use floe::{Event, EventParts, Forwarding, InvokeError, LocalError, Outcome};
+use floe::{Event, EventParts, InvokeError, LocalError, Outcome};
 use tokio::time::{Sleep, sleep_until};
 
+use super::answers::Answers;
 use crate::service::subscriber::Subscriber;
 
-/// What was sent and is not answered yet, polled in the order in which it was sent, so that requests
-/// that go the long way leave in this order.
+/// What was sent and is not answered yet.
 pub(super) struct Unanswered<'a> {
     subscriber: &'a Subscriber,
-    sent: VecDeque<Sent<'a>>,
+    /// What left at once.
+    answers: Arc<Answers>,
+    /// Polled in the order in which it was sent, so that requests leave in this order.
+    long: VecDeque<Long<'a>>,
     /// How long an answer may take.
     limit: Option<Duration>,
     /// One for all, set when there was none: what was sent later is due later.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// An event on its way.
-struct Sent<'a> {
-    event: Event,
-    way: Way<'a>,
-}
-
-enum Way<'a> {
-    /// It left at once, at this time.
-    AtOnce(Forwarding, Instant),
-    /// It may have to connect, to wait for room, or to be tried again; and keeps its own time.
-    Long(Pin<Box<dyn Future<Output = Answer> + Send + 'a>>),
-}
+/// An event that may have to connect, to wait for room, or to be tried again; it keeps its own time.
+type Long<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
 type Answer = Result<Option<Outcome>, InvokeError>;
 
 impl<'a> Unanswered<'a> {
-    pub(super) fn new(subscriber: &'a Subscriber) -> Self {
+    pub(super) fn new(subscriber: &'a Arc<Subscriber>) -> Self {
         Self {
             subscriber,
-            sent: VecDeque::new(),
+            answers: Arc::new(Answers::new(subscriber)),
+            long: VecDeque::new(),
             limit: subscriber.send_timeout(),
             timer: None,
         }
@@ -48,53 +46,46 @@ impl<'a> Unanswered<'a> {
 
     /// Number of events that are not answered.
     pub(super) fn len(&self) -> usize {
-        self.sent.len()
+        self.answers.len() + self.long.len()
     }
 
     /// Sends events in one write, and leaves none; false, and nothing is sent, if there is no connection
     /// or no room in it.
     pub(super) fn send(&mut self, events: &mut Vec<Event>) -> bool {
-        if events.is_empty() {
-            return true;
-        }
-        let Some(forwardings) = self.subscriber.proxy().forward_at_once(events) else {
-            return false;
-        };
-        let now = Instant::now();
-        let sent = forwardings.zip(events.drain(..));
-        self.sent.extend(sent.map(|(forwarding, event)| Sent {
-            event,
-            way: Way::AtOnce(forwarding, now),
-        }));
-        true
+        events.is_empty() || self.answers.send(events, self.subscriber.proxy())
     }
 
     /// Sends events as they are polled, and leaves none.
     pub(super) fn send_later(&mut self, events: &mut Vec<Event>) {
         let subscriber = self.subscriber;
-        self.sent.extend(events.drain(..).map(|event| Sent {
-            way: long(subscriber, event.clone()),
-            event,
-        }));
+        self.long
+            .extend(events.drain(..).map(|event| long(subscriber, event)));
     }
 
-    /// Settles what is answered, or will not be.
+    /// From now on, until the next poll, each answer wakes the delivery, which otherwise only failures do.
+    pub(super) fn await_each(&self) {
+        self.answers.await_each();
+    }
+
+    /// Settles what has failed, or was answered after going the long way.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) {
-        let mut delivered = 0;
-        let mut at = 0;
-        while let Some(sent) = self.sent.get_mut(at) {
-            let Poll::Ready(answer) = sent.poll(self.subscriber, context) else {
-                at += 1;
-                continue;
-            };
-            self.sent.remove(at);
-            match answer {
-                Ok(_) => delivered += 1,
-                failed => self.subscriber.settle(1, failed),
+        for (event, error) in self.answers.poll_failed(context) {
+            if may_come_again(&error, &event) {
+                self.long.push_back(long(self.subscriber, event));
+            } else {
+                self.subscriber.settle::<()>(1, Err(error));
             }
         }
-        if delivered > 0 {
-            self.subscriber.settle_delivered(delivered);
+        if !self.long.is_empty() {
+            let subscriber = self.subscriber;
+            self.long
+                .retain_mut(|answer| match answer.as_mut().poll(context) {
+                    Poll::Ready(answer) => {
+                        subscriber.settle(1, answer);
+                        false
+                    }
+                    Poll::Pending => true,
+                });
         }
         self.poll_timer(context);
     }
@@ -108,11 +99,7 @@ impl<'a> Unanswered<'a> {
             return;
         }
         self.timer = None;
-        let now = Instant::now();
-        let is_late = |sent: &Sent<'_>| sent.since().is_some_and(|since| now - since >= limit);
-        let known = self.sent.len();
-        self.sent.retain(|sent| !is_late(sent));
-        for _ in self.sent.len()..known {
+        for _ in 0..self.answers.give_up(limit) {
             let timeout = LocalError::Timeout {
                 operation: "(event)".to_owned(),
                 after: limit,
@@ -120,7 +107,7 @@ impl<'a> Unanswered<'a> {
             let failed: Answer = Err(InvokeError::PerhapsDispatched(timeout));
             self.subscriber.settle(1, failed);
         }
-        let oldest = self.sent.iter().find_map(Sent::since);
+        let oldest = self.answers.oldest();
         let Some(deadline) = oldest.and_then(|since| since.checked_add(limit)) else {
             return;
         };
@@ -131,28 +118,9 @@ impl<'a> Unanswered<'a> {
     }
 }
 
-impl<'a> Sent<'a> {
-    fn poll(&mut self, subscriber: &'a Subscriber, context: &mut Context<'_>) -> Poll<Answer> {
-        if let Way::AtOnce(forwarding, _) = &mut self.way {
-            match Pin::new(forwarding).poll(context) {
-                Poll::Ready(Err(error)) if may_come_again(&error, &self.event) => {
-                    self.way = long(subscriber, self.event.clone());
-                }
-                polled => return polled,
-            }
-        }
-        match &mut self.way {
-            Way::Long(answer) => answer.as_mut().poll(context),
-            Way::AtOnce(..) => Poll::Pending,
-        }
-    }
-
-    /// When it left, if its time is kept here.
-    fn since(&self) -> Option<Instant> {
-        match self.way {
-            Way::AtOnce(_, since) => Some(since),
-            Way::Long(_) => None,
-        }
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.answers.give_up(Duration::ZERO);
     }
 }
 
@@ -169,8 +137,6 @@ fn is_idempotent(event: &Event) -> bool {
     EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.mode.is_idempotent())
 }
 
-fn long<'a>(subscriber: &'a Subscriber, event: Event) -> Way<'a> {
-    Way::Long(Box::pin(
-        async move { subscriber.proxy().forward(&event).await },
-    ))
+fn long(subscriber: &Subscriber, event: Event) -> Long<'_> {
+    Box::pin(async move { subscriber.proxy().forward(&event).await })
 }

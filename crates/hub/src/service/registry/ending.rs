@@ -1,7 +1,11 @@
 //! Deliveries, and how they end: one by one, or all with the hub.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Changes, Registry};
@@ -44,9 +48,8 @@ impl Registry {
 
     /// Delivers to a subscriber until its subscription ends, or all do.
     pub(super) async fn deliver(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
-        tokio::select! {
-            () = delivery::run(&subscriber, &self) => {}
-            () = self.abort.cancelled() => return,
+        if !unless_cancelled(&self.abort, delivery::run(&subscriber, &self)).await {
+            return;
         }
         // At a shutdown the subscription lives on in the store.
         if subscriber.is_gone() {
@@ -63,6 +66,30 @@ impl Registry {
         })
         .await;
     }
+}
+
+/// Runs a future to its end; false if it was cancelled before.
+async fn unless_cancelled(
+    token: &CancellationToken,
+    mut future: impl Future<Output = ()> + Unpin,
+) -> bool {
+    let mut cancelled = pin!(token.cancelled());
+    let mut known: Option<Waker> = None;
+    poll_fn(|context| {
+        // Whom to wake is said once: to say it with each poll, as `select!` does, takes a hundred instructions of
+        // each delivery.
+        let is_known = known
+            .as_ref()
+            .is_some_and(|known| known.will_wake(context.waker()));
+        if !is_known || token.is_cancelled() {
+            known = Some(context.waker().clone());
+            if cancelled.as_mut().poll(context).is_ready() {
+                return Poll::Ready(false);
+            }
+        }
+        Pin::new(&mut future).poll(context).map(|()| true)
+    })
+    .await
 }
 
 /// Waits for tasks, of which there are no more to come.

@@ -96,7 +96,7 @@ proptest! {
                 Step::Offer { byte_lens } => {
                     let run = numbered_from(published, &byte_lens);
                     let before = subscription.snapshot().accounts;
-                    let (woken, rest) = subscription.offer(run, now);
+                    let (woken, rest) = subscription.offer(&run, now);
                     is_woken = woken;
                     let after = subscription.snapshot().accounts;
                     let offered = after.offered - before.offered;
