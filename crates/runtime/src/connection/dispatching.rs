@@ -10,10 +10,10 @@
 mod batch;
 mod repeating;
 
-use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, IncomingRun, Next, RequestFailed, SystemException};
@@ -23,6 +23,7 @@ use super::budget::Budget;
 use super::collecting::{Collecting, HandedOver, Waiting};
 use super::found::Found;
 use super::lasting::{finish, finish_events, panicked};
+use super::pace::{Pace, let_others_run};
 use super::replying::encode_exception;
 use super::spare::{self, Spare};
 use crate::adapter::{AdapterCore, DispatchPlace, Origin, Parts, Request, Response};
@@ -53,6 +54,7 @@ pub(super) struct Dispatching {
     budget: Budget,
     /// Whether replies to events wait to be written.
     has_answered_events: bool,
+    pace: Pace,
 }
 
 impl Dispatching {
@@ -69,6 +71,7 @@ impl Dispatching {
             collecting: Collecting::default(),
             place: DispatchPlace::default(),
             has_answered_events: false,
+            pace: Pace::default(),
         }
     }
 
@@ -163,8 +166,8 @@ impl Dispatching {
             spare.servant = None;
         }
         self.hand_over();
-        if std::mem::take(&mut self.has_answered_events) {
-            // Whoever was given the events sends them on before their publishers send the next.
+        if std::mem::take(&mut self.has_answered_events) && !self.pace.is_pressing(Instant::now()) {
+            // Whoever was given the events sends them on before their publishers hear of it.
             let_others_run().await;
         }
         // Before all that can be done later, for somebody waits for them.
@@ -415,18 +418,4 @@ impl Connection {
         let communicator = adapter.communicator()?;
         Some((adapter, communicator))
     }
-}
-
-/// Lets those tasks run that are ready.
-async fn let_others_run() {
-    let mut have_run = false;
-    // Not tokio's: that asks the system for more that is ready first.
-    poll_fn(|context| {
-        if std::mem::replace(&mut have_run, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

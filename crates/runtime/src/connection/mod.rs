@@ -10,6 +10,7 @@
 //! - `slot.rs`, `settled.rs`: where a caller waits for its reply, and for the connection
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
 //! - `budget.rs`, `lasting.rs`, `replying.rs`: what dispatches may take, those that last, and replies
+//! - `pace.rs`: whether events are sent on or answered first
 //! - `spare.rs`: buffers that threads keep for the next connection that reads
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
@@ -30,6 +31,7 @@ mod here;
 mod input;
 pub(crate) mod lasting;
 mod output;
+mod pace;
 pub(crate) mod pool;
 mod pulse;
 mod reading;
