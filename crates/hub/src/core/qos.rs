@@ -7,8 +7,12 @@ use floe::InvocationMode;
 
 use super::limits::{OverflowPolicy, QueueLimits};
 
-/// Requests to a twoway subscriber that may be unanswered at a time, as in IceStorm.
+/// Requests to a twoway subscriber that may be unanswered at a time unless it asks for another number, as in
+/// IceStorm.
 pub(crate) const TWOWAY_OUTSTANDING_MAX: usize = 5;
+
+/// What a subscriber may ask for at most: a broken connection leaves that many events in doubt.
+pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
 /// How events are delivered to a subscriber.
 ///
@@ -105,9 +109,10 @@ impl Qos {
             )));
         }
         let cached = number(qos, "connectionCached", "connection cached setting")?;
+        let outstanding = ours(qos, "floe.outstanding", limit)?;
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),
-            delivery: Delivery::of(mode, is_ordered),
+            delivery: Delivery::of(mode, is_ordered, outstanding),
             retry_count: RetryCount::parse(text("retryCount")),
             overflow: ours(qos, "floe.overflow", str::parse)?,
             events_max: ours(qos, "floe.queueEvents", limit)?,
@@ -141,11 +146,14 @@ impl Qos {
 }
 
 impl Delivery {
-    fn of(mode: InvocationMode, is_ordered: bool) -> Self {
+    /// `outstanding` is what the subscriber asked for; the order that it asked for as well goes before.
+    fn of(mode: InvocationMode, is_ordered: bool, outstanding: Option<usize>) -> Self {
         match mode {
             InvocationMode::Twoway if is_ordered => Self::Twoway { outstanding_max: 1 },
             InvocationMode::Twoway => Self::Twoway {
-                outstanding_max: TWOWAY_OUTSTANDING_MAX,
+                outstanding_max: outstanding
+                    .unwrap_or(TWOWAY_OUTSTANDING_MAX)
+                    .min(OUTSTANDING_LIMIT),
             },
             InvocationMode::Oneway | InvocationMode::Datagram => Self::Oneway,
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => Self::Batch,
@@ -236,6 +244,20 @@ mod tests {
         assert_eq!(ordered, Delivery::Twoway { outstanding_max: 1 });
         let empty = outstanding(&[("reliability", "")]);
         assert_eq!(empty, Delivery::Twoway { outstanding_max: 5 });
+    }
+
+    #[test]
+    fn a_twoway_subscriber_may_ask_for_more_in_flight_within_a_limit() {
+        let outstanding_max = |wish, reliability| {
+            let wishes = [("floe.outstanding", wish), ("reliability", reliability)];
+            twoway(&wishes).map(|qos| qos.delivery)
+        };
+        let twoway = |outstanding_max| Ok(Delivery::Twoway { outstanding_max });
+        assert_eq!(outstanding_max("7", ""), twoway(7));
+        assert_eq!(outstanding_max("1000000", ""), twoway(OUTSTANDING_LIMIT));
+        assert_eq!(outstanding_max("7", "ordered"), twoway(1));
+        let expected = "invalid floe.outstanding: expected a number of at least 1, got \"0\"";
+        assert_eq!(outstanding_max("0", ""), Err(bad(expected)));
     }
 
     #[test]

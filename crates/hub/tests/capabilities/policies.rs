@@ -58,6 +58,23 @@ async fn the_newest_events_are_lost_if_the_subscriber_wants_that() {
 }
 
 #[tokio::test]
+async fn as_many_events_are_unanswered_as_the_subscriber_asked_for() {
+    let mut stuck = Stuck::with_qos(&[("floe.outstanding", "20")]).await;
+    publish_many(&stuck.publisher, 30).await;
+    assert_eq!(stuck.inbox.operations(20).await, numbered(20));
+    let info = stuck.world.info("t").await;
+    let subscriber = &info.subscribers[0];
+    assert_eq!((subscriber.outstanding, subscriber.queued), (20, 10));
+    stuck.inbox.open();
+    stuck.inbox.operations(10).await;
+    let info = stuck
+        .world
+        .info_when("t", |info| info.delivered == 30)
+        .await;
+    assert_eq!(info.lost, Losses::default());
+}
+
+#[tokio::test]
 async fn a_publisher_that_asked_waits_for_room_and_nothing_is_lost() {
     let wishes = [
         ("floe.overflow", "block"),

@@ -104,7 +104,12 @@ fn subscribe(case: Case, effort: Effort, address: &str, index: usize) -> Result<
     } else {
         own.ice_batch_oneway()
     };
-    let qos = [("floe.overflow", "block"), ("floe.queueEvents", "100000")];
+    let qos = [
+        ("floe.overflow", "block"),
+        ("floe.queueEvents", "100000"),
+        // Of other services nobody has a limit.
+        ("floe.outstanding", "1000"),
+    ];
     let qos: QoS = qos
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into_iter()
