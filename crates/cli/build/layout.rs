@@ -1,5 +1,5 @@
 //! The layout of the optimised program: what an idle hub has executed stands side by side, so that little else is
-//! in its memory. See `docs/adr/0038-an-idle-hub-in-whole-pages.md`.
+//! in its memory. See `docs/adr/0031-an-idle-hub-in-whole-pages.md`.
 
 use std::env;
 use std::path::Path;
