@@ -71,6 +71,10 @@ impl Answers {
     pub(super) fn send(self: &Arc<Self>, events: &mut Vec<Event>, proxy: &Proxy) -> bool {
         let first = {
             let state = self.lock();
+            if !state.failed.is_empty() {
+                // It was sent before, and may be sent again.
+                return false;
+            }
             state.first + state.sent.len() as u64
         };
         // Not locked: the connection may break meanwhile, and tell it.
@@ -108,8 +112,13 @@ impl Answers {
             state.waker = Some(context.waker().clone());
         }
         state.is_awaited = false;
-        let mut failed = std::mem::take(&mut state.failed);
         drop(state);
+        self.take_failed()
+    }
+
+    /// What failed since the last look, in the order in which it was sent.
+    pub(super) fn take_failed(&self) -> impl Iterator<Item = (Event, InvokeError)> + use<> {
+        let mut failed = std::mem::take(&mut self.lock().failed);
         failed.sort_by_key(|(number, ..)| *number);
         failed.into_iter().map(|(_, event, error)| (event, error))
     }

@@ -76,9 +76,10 @@ impl Delivering<'_> {
     }
 
     fn may_send(&self) -> bool {
-        // What is under way finds its connection first: events sent meanwhile could overtake it.
-        let is_reconnecting = self.unanswered.len() > 0 && !self.subscriber.proxy().is_connected();
-        self.room() > 0 && !is_reconnecting
+        // What goes the long way is answered first: events sent meanwhile could overtake it. So is what was under
+        // way when the connection broke: it is about to go that way.
+        let is_broken = self.unanswered.len() > 0 && !self.subscriber.proxy().is_connected();
+        self.room() > 0 && !self.unanswered.has_long() && !is_broken
     }
 
     /// Sends events in their order, and leaves none.

@@ -55,8 +55,15 @@ impl<'a> Unanswered<'a> {
         events.is_empty() || self.answers.send(events, self.subscriber.proxy())
     }
 
+    /// Whether something goes the long way, which other events could overtake.
+    pub(super) fn has_long(&self) -> bool {
+        !self.long.is_empty()
+    }
+
     /// Sends events as they are polled, and leaves none.
     pub(super) fn send_later(&mut self, events: &mut Vec<Event>) {
+        // What has failed meanwhile was sent before.
+        self.see_to(self.answers.take_failed());
         let subscriber = self.subscriber;
         self.long
             .extend(events.drain(..).map(|event| long(subscriber, event)));
@@ -69,13 +76,7 @@ impl<'a> Unanswered<'a> {
 
     /// Settles what has failed, or was answered after going the long way.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) {
-        for (event, error) in self.answers.poll_failed(context) {
-            if may_come_again(&error, &event) {
-                self.long.push_back(long(self.subscriber, event));
-            } else {
-                self.subscriber.settle::<()>(1, Err(error));
-            }
-        }
+        self.see_to(self.answers.poll_failed(context));
         if !self.long.is_empty() {
             let subscriber = self.subscriber;
             self.long
@@ -88,6 +89,17 @@ impl<'a> Unanswered<'a> {
                 });
         }
         self.poll_timer(context);
+    }
+
+    /// Sends again what has failed, or settles it.
+    fn see_to(&mut self, failed: impl Iterator<Item = (Event, InvokeError)>) {
+        for (event, error) in failed {
+            if may_come_again(&error, &event) {
+                self.long.push_back(long(self.subscriber, event));
+            } else {
+                self.subscriber.settle::<()>(1, Err(error));
+            }
+        }
     }
 
     /// Gives up what was sent too long ago, and sees to it that it is polled when that is the case.
