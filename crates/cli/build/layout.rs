@@ -30,7 +30,8 @@ pub(crate) fn ask_for() {
     }
 }
 
-/// Whether the linker of this build takes an argument: some know no scripts.
+/// Whether the linker of this build takes an argument, for some know no scripts, and what it links starts on this machine,
+/// for older loaders know no such relocations. What is built for another machine gets neither.
 fn links_with(argument: &str) -> bool {
     let variable = |name| env::var(name).unwrap_or_default();
     let folder = variable("OUT_DIR");
@@ -49,6 +50,12 @@ fn links_with(argument: &str) -> bool {
         rustc.args(["-C", &format!("linker={linker}")]);
     }
     rustc.args(["-C", &format!("link-arg={argument}")]);
-    let status = rustc.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    succeeds(&mut rustc)
+        && variable("HOST") == variable("TARGET")
+        && succeeds(&mut Command::new(Path::new(&folder).join("nothing")))
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }

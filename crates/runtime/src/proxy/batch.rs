@@ -24,12 +24,16 @@ pub(super) struct Batch {
     /// Batches whose sending was given up before any of it began; they leave before anything else is
     /// collected, so that there are no more of them than calls that were given up at the same time.
     given_back: VecDeque<Full>,
+    /// How many batches were cut.
+    cut_count: u64,
 }
 
 /// A batch that is full, and the number of its requests.
 pub(super) struct Full {
     message: Bytes,
     count: usize,
+    /// Its place among the batches of its proxy.
+    place: u64,
 }
 
 /// A batch on its way to a connection. Given up before it is there, it goes back to its proxy.
@@ -42,6 +46,22 @@ struct Leaving<'a> {
 }
 
 impl Batch {
+    /// Numbers a batch that was cut off.
+    fn cut(&mut self, message: Vec<u8>, count: usize) -> Full {
+        self.cut_count += 1;
+        Full {
+            place: self.cut_count,
+            ..Full::apart(message, count)
+        }
+    }
+
+    /// What is collected, as a batch.
+    fn finish(&mut self) -> Option<Full> {
+        let count = self.writer.count();
+        let message = self.writer.finish()?;
+        Some(self.cut(message, count))
+    }
+
     /// The number of its requests.
     fn count(&self) -> usize {
         let given_back = self.given_back.iter().map(|batch| batch.count);
@@ -50,9 +70,14 @@ impl Batch {
 }
 
 impl Full {
-    fn new(message: Vec<u8>, count: usize) -> Self {
+    /// One that nobody gives back.
+    fn apart(message: Vec<u8>, count: usize) -> Self {
         let message = message.into();
-        Self { message, count }
+        Self {
+            message,
+            count,
+            place: 0,
+        }
     }
 }
 
@@ -72,11 +97,12 @@ impl Proxy {
     /// collected; after that they leave by themselves.
     ///
     /// # Errors
-    /// [`LocalError::BatchLost`] if they could not be sent; they are collected no longer.
+    /// [`LocalError::BatchLost`] if they could not be sent; so many are collected no longer. What was given
+    /// back by a flush before is sent first, and if that fails, the rest stays collected.
     #[doc(alias = "ice_flushBatchRequests")]
     pub async fn flush_batch(&self) -> Result<(), InvokeError> {
         self.send_given_back().await?;
-        let collected = take(&mut self.lock_batch().writer);
+        let collected = self.lock_batch().finish();
         match collected {
             Some(batch) => self.post_batch(batch).await,
             None => Ok(()),
@@ -94,7 +120,10 @@ impl Proxy {
     }
 
     fn take_back(&self, batch: Full) {
-        self.lock_batch().given_back.push_back(batch);
+        let mut own = self.lock_batch();
+        let at = own.given_back.partition_point(|it| it.place < batch.place);
+        own.given_back.insert(at, batch);
+        drop(own);
         self.be_remembered();
     }
 
@@ -201,11 +230,12 @@ impl Proxy {
             let count = batch.count();
             let full = batch.push_event(target, event, len_max);
             if let Some(message) = full.map_err(not_encoded)? {
-                self.post_apart(Full::new(message, count)).await?;
+                self.post_apart(Full::apart(message, count)).await?;
             }
         }
-        match take(&mut batch) {
-            Some(last) => self.post_apart(last).await,
+        let count = batch.count();
+        match batch.finish() {
+            Some(last) => self.post_apart(Full::apart(last, count)).await,
             None => Ok(()),
         }
     }
@@ -218,11 +248,12 @@ impl Proxy {
     ) -> Result<Option<Full>, InvokeError> {
         let count = batch.writer.count();
         let full = push(&mut batch).map_err(not_encoded)?;
+        let full = full.map(|message| batch.cut(message, count));
         drop(batch);
         if count == 0 {
             self.be_remembered();
         }
-        Ok(full.map(|message| Full::new(message, count)))
+        Ok(full)
     }
 
     /// What it has collected is flushed with that of all others. The batch must not be locked.
@@ -397,12 +428,6 @@ impl Drop for Inner {
             );
         }
     }
-}
-
-/// The message of a batch and the number of its requests.
-fn take(batch: &mut BatchWriter) -> Option<Full> {
-    let count = batch.count();
-    batch.finish().map(|message| Full::new(message, count))
 }
 
 fn not_encoded(error: EncodeError) -> InvokeError {

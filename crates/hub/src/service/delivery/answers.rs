@@ -18,13 +18,14 @@ pub(super) struct Answers {
 
 #[derive(Default)]
 struct State {
-    /// In the order of their numbers, one behind the other; `None` where the answer came before that of an
-    /// earlier one.
-    sent: VecDeque<Option<Sent>>,
-    /// The number of the first of these.
-    first: u64,
-    /// How many of these are not answered.
-    count: usize,
+    /// What is not answered, in the order of their numbers. Answers come in this order, or nearly.
+    sent: VecDeque<(u64, Sent)>,
+    /// Bytes of these events.
+    sent_bytes: usize,
+    /// How many are answered this moment, and not settled yet.
+    settling_count: usize,
+    /// The number of what is sent next.
+    next: u64,
     /// Answers to what is being sent.
     early: Vec<(u64, ForwardAnswer)>,
     /// What failed since the delivery has looked.
@@ -54,17 +55,17 @@ impl Answers {
     /// looked.
     pub(super) fn len(&self) -> usize {
         let state = self.lock();
-        state.count + state.failed.len()
+        state.sent.len() + state.settling_count + state.failed.len()
+    }
+
+    /// Bytes of the events that are not answered.
+    pub(super) fn bytes(&self) -> usize {
+        self.lock().sent_bytes
     }
 
     /// When the first of those was sent.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.lock()
-            .sent
-            .iter()
-            .flatten()
-            .next()
-            .map(|sent| sent.since)
+        self.lock().sent.front().map(|(_, sent)| sent.since)
     }
 
     /// Sends events in one write, and leaves none; false, and nothing is sent, if that is not possible.
@@ -75,23 +76,28 @@ impl Answers {
                 // It was sent before, and may be sent again.
                 return false;
             }
-            state.first + state.sent.len() as u64
+            state.next
         };
         // Not locked: the connection may break meanwhile, and tell it.
         let Some(forwardings) = proxy.forward_at_once(events, self, first) else {
-            self.lock().skip(events.len());
+            // What was not sent whole may still be told to have failed: these numbers are for nothing.
+            let mut state = self.lock();
+            state.next += events.len() as u64;
+            state.early.clear();
             return false;
         };
         let since = Instant::now();
         let mut state = self.lock();
-        state.count += events.len();
-        let sent = forwardings.zip(events.drain(..));
-        state.sent.extend(sent.map(|(forwarding, event)| {
-            Some(Sent {
+        state.next += events.len() as u64;
+        state.sent_bytes += events.iter().map(|it| it.as_bytes().len()).sum::<usize>();
+        let sent = forwardings.zip(events.drain(..)).zip(first..);
+        state.sent.extend(sent.map(|((forwarding, event), number)| {
+            let sent = Sent {
                 event,
                 forwarding,
                 since,
-            })
+            };
+            (number, sent)
         }));
         let early = std::mem::take(&mut state.early);
         drop(state);
@@ -130,17 +136,15 @@ impl Answers {
 
     /// Waits no longer for what was sent this long ago; how many events that are.
     pub(super) fn give_up(&self, limit: Duration) -> usize {
-        let mut late = Vec::new();
         let mut state = self.lock();
-        if state.count == 0 {
+        if state.sent.is_empty() {
             return 0;
         }
         let now = Instant::now();
-        for sent in &mut state.sent {
-            late.extend(sent.take_if(|sent| now.saturating_duration_since(sent.since) >= limit));
-        }
-        state.count -= late.len();
-        state.drop_answered();
+        let is_late = |sent: &Sent| now.saturating_duration_since(sent.since) >= limit;
+        let count = state.sent.partition_point(|(_, sent)| is_late(sent));
+        let late: Vec<_> = state.sent.drain(..count).collect();
+        state.sent_bytes -= late.iter().map(|(_, sent)| sent.len()).sum::<usize>();
         drop(state);
         // Dropped without the lock, for that of the connection is taken.
         late.len()
@@ -154,16 +158,19 @@ impl Answers {
 impl AnswerSink for Answers {
     fn take(&self, number: u64, answer: ForwardAnswer) {
         let mut state = self.lock();
-        // What is given up may be answered all the same, this very moment.
-        let Some(at) = number.checked_sub(state.first).map(|at| at as usize) else {
-            return;
-        };
-        if at >= state.sent.len() {
+        if number >= state.next {
             return state.early.push((number, answer));
         }
-        let Some(sent) = state.sent[at].take() else {
+        let found = state
+            .sent
+            .binary_search_by_key(&number, |(number, _)| *number);
+        // What is given up may be answered all the same, this very moment.
+        let Some((_, sent)) = found.ok().and_then(|at| state.sent.remove(at)) else {
             return;
         };
+        state.sent_bytes -= sent.len();
+        // It counts until it is settled.
+        state.settling_count += 1;
         drop(state);
         // What it says of the connection is asked for without the lock.
         let ended = sent.forwarding.end(answer);
@@ -171,8 +178,7 @@ impl AnswerSink for Answers {
             self.subscriber.settle_delivered(1);
         }
         let mut state = self.lock();
-        state.count -= 1;
-        state.drop_answered();
+        state.settling_count -= 1;
         let must_wake = std::mem::take(&mut state.is_awaited) || ended.is_err();
         if let Err(error) = ended {
             state.failed.push((number, sent.event, error));
@@ -185,20 +191,9 @@ impl AnswerSink for Answers {
     }
 }
 
-impl State {
-    /// Uses these numbers for nothing: what was not sent whole may still be told to have failed.
-    fn skip(&mut self, count: usize) {
-        self.early.clear();
-        self.sent
-            .extend(std::iter::repeat_with(|| None).take(count));
-        self.drop_answered();
-    }
-
-    /// Forgets those at the front that are answered.
-    fn drop_answered(&mut self) {
-        while let Some(None) = self.sent.front() {
-            self.sent.pop_front();
-            self.first += 1;
-        }
+impl Sent {
+    /// Bytes of the event.
+    fn len(&self) -> usize {
+        self.event.as_bytes().len()
     }
 }

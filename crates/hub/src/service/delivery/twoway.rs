@@ -20,7 +20,7 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
     let (mut runs, mut events) = (Vec::new(), Vec::new());
     while poll_fn(|context| delivering.poll_events(context)).await {
         subscriber
-            .take(delivering.room(), usize::MAX, &mut runs)
+            .take(delivering.room(), delivering.bytes_room(), &mut runs)
             .await;
         for run in runs.drain(..) {
             events.extend(run.each());
@@ -28,6 +28,10 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
         delivering.start(&mut events).await;
     }
 }
+
+/// Bytes of events that are unanswered, but for the last of them: those that have left the queue are not among what
+/// it may hold.
+const UNANSWERED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 struct Delivering<'a> {
     subscriber: &'a Subscriber,
@@ -41,6 +45,11 @@ impl Delivering<'_> {
     /// Events that may be sent now.
     fn room(&self) -> usize {
         self.outstanding_max.saturating_sub(self.unanswered.len())
+    }
+
+    /// Bytes of events that may be sent now.
+    fn bytes_room(&self) -> usize {
+        UNANSWERED_BYTES_MAX.saturating_sub(self.unanswered.bytes())
     }
 
     /// Waits until there are events and room for them; false if there will be no more, and all are
@@ -76,16 +85,20 @@ impl Delivering<'_> {
     }
 
     fn may_send(&self) -> bool {
-        // What goes the long way is answered first: events sent meanwhile could overtake it. So is what was under
-        // way when the connection broke: it is about to go that way.
+        // What was under way when the connection broke is answered first: events sent meanwhile could overtake it.
         let is_broken = self.unanswered.len() > 0 && !self.subscriber.proxy().is_connected();
-        self.room() > 0 && !self.unanswered.has_long() && !is_broken
+        let has_room = self.room() > 0 && self.bytes_room() > 0;
+        has_room && !is_broken && !self.unanswered.is_resending()
     }
 
     /// Sends events in their order, and leaves none.
     async fn start(&mut self, events: &mut Vec<Event>) {
         if self.unanswered.send(events) {
             return;
+        }
+        if !self.subscriber.proxy().is_connected() {
+            // It has just broken: what was under way is told so, and leaves again before these.
+            poll_fn(|context| self.poll_broken(context)).await;
         }
         // Connects before the first of several is sent, so that they leave in their order.
         if let Err(error) = self.connect().await {
@@ -96,6 +109,19 @@ impl Delivering<'_> {
         }
         if !self.unanswered.send(events) {
             self.unanswered.send_later(events);
+        }
+    }
+
+    fn poll_broken(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.unanswered.poll(context);
+        if !self.unanswered.has_answers_due() {
+            return Poll::Ready(());
+        }
+        self.unanswered.await_each();
+        // One may have come in between.
+        match self.unanswered.has_answers_due() {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
         }
     }
 

@@ -22,6 +22,9 @@ pub(super) struct Unanswered<'a> {
     answers: Arc<Answers>,
     /// Polled in the order in which it was sent, so that requests leave in this order.
     long: VecDeque<Long<'a>>,
+    /// Whether something of it was under way when its connection broke: then each waits for the answer to
+    /// the one before, for they could take different connections.
+    is_resending: bool,
     /// How long an answer may take.
     limit: Option<Duration>,
     /// One for all, set when there was none: what was sent later is due later.
@@ -29,7 +32,11 @@ pub(super) struct Unanswered<'a> {
 }
 
 /// An event that may have to connect, to wait for room, or to be tried again; it keeps its own time.
-type Long<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+struct Long<'a> {
+    /// Bytes of the event.
+    len: usize,
+    answer: Pin<Box<dyn Future<Output = Answer> + Send + 'a>>,
+}
 
 type Answer = Result<Option<Outcome>, InvokeError>;
 
@@ -39,6 +46,7 @@ impl<'a> Unanswered<'a> {
             subscriber,
             answers: Arc::new(Answers::new(subscriber)),
             long: VecDeque::new(),
+            is_resending: false,
             limit: subscriber.send_timeout(),
             timer: None,
         }
@@ -55,9 +63,19 @@ impl<'a> Unanswered<'a> {
         events.is_empty() || self.answers.send(events, self.subscriber.proxy())
     }
 
-    /// Whether something goes the long way, which other events could overtake.
-    pub(super) fn has_long(&self) -> bool {
-        !self.long.is_empty()
+    /// Bytes of these events.
+    pub(super) fn bytes(&self) -> usize {
+        self.answers.bytes() + self.long.iter().map(|long| long.len).sum::<usize>()
+    }
+
+    /// Whether something is sent again, which other events could overtake.
+    pub(super) fn is_resending(&self) -> bool {
+        self.is_resending
+    }
+
+    /// Whether something is unanswered that left at once.
+    pub(super) fn has_answers_due(&self) -> bool {
+        self.answers.len() > 0
     }
 
     /// Sends events as they are polled, and leaves none.
@@ -77,24 +95,32 @@ impl<'a> Unanswered<'a> {
     /// Settles what has failed, or was answered after going the long way.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) {
         self.see_to(self.answers.poll_failed(context));
-        if !self.long.is_empty() {
-            let subscriber = self.subscriber;
-            self.long
-                .retain_mut(|answer| match answer.as_mut().poll(context) {
-                    Poll::Ready(answer) => {
-                        subscriber.settle(1, answer);
-                        false
-                    }
-                    Poll::Pending => true,
-                });
-        }
+        self.poll_long(context);
         self.poll_timer(context);
+    }
+
+    fn poll_long(&mut self, context: &mut Context<'_>) {
+        let subscriber = self.subscriber;
+        let mut is_done = |long: &mut Long<'_>| match long.answer.as_mut().poll(context) {
+            Poll::Ready(answer) => {
+                subscriber.settle(1, answer);
+                true
+            }
+            Poll::Pending => false,
+        };
+        if self.is_resending {
+            while self.long.pop_front_if(&mut is_done).is_some() {}
+            self.is_resending = !self.long.is_empty();
+        } else {
+            self.long.retain_mut(|long| !is_done(long));
+        }
     }
 
     /// Sends again what has failed, or settles it.
     fn see_to(&mut self, failed: impl Iterator<Item = (Event, InvokeError)>) {
         for (event, error) in failed {
             if may_come_again(&error, &event) {
+                self.is_resending = true;
                 self.long.push_back(long(self.subscriber, event));
             } else {
                 self.subscriber.settle::<()>(1, Err(error));
@@ -150,5 +176,8 @@ fn is_idempotent(event: &Event) -> bool {
 }
 
 fn long(subscriber: &Subscriber, event: Event) -> Long<'_> {
-    Box::pin(async move { subscriber.proxy().forward(&event).await })
+    Long {
+        len: event.as_bytes().len(),
+        answer: Box::pin(async move { subscriber.proxy().forward(&event).await }),
+    }
 }
