@@ -57,15 +57,16 @@ impl<'a> Unanswered<'a> {
         self.answers.len() + self.long.len()
     }
 
-    /// Sends events in one write, and leaves none; false, and nothing is sent, if there is no connection
-    /// or no room in it.
-    pub(super) fn send(&mut self, events: &mut Vec<Event>) -> bool {
-        events.is_empty() || self.answers.send(events, self.subscriber.proxy())
-    }
-
-    /// Bytes of these events.
+    /// Bytes of the events that are not answered.
     pub(super) fn bytes(&self) -> usize {
         self.answers.bytes() + self.long.iter().map(|long| long.len).sum::<usize>()
+    }
+
+    /// Sends events in one write, and leaves none; false, and nothing is sent, if there is no connection
+    /// or no room in it, or if something is sent again that these would overtake.
+    pub(super) fn send(&mut self, events: &mut Vec<Event>) -> bool {
+        let proxy = self.subscriber.proxy();
+        events.is_empty() || (!self.is_resending && self.answers.send(events, proxy))
     }
 
     /// Whether something is sent again, which other events could overtake.
