@@ -1,7 +1,7 @@
 //! Batches: several oneway requests behind one header.
 
+use super::fields::Fields;
 use super::header::{begin_message, end_message};
-use super::request::Fields;
 use super::row::{AlikeEvent, Checked, Next, Row};
 use super::{
     HEADER_LEN, IncomingRequest, Message, MessageType, PreparedHead, RequestHead, RequestHeader,

@@ -1,6 +1,6 @@
 //! How the request began that was read last: most that follow it begin the same.
 
-use super::request::Fields;
+use super::fields::Fields;
 
 /// What stands in front of a request's parameters, and what it says. A request of a later read that
 /// begins with the same bytes says the same, and need not be looked at field by field.

@@ -8,6 +8,7 @@ mod batch;
 mod context;
 mod error;
 mod event_batches;
+mod fields;
 mod head;
 mod header;
 mod incoming;

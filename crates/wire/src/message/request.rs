@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::fields::{Field, Fields};
 use super::header::{begin_message, end_message, take_off};
-use super::system_exception::{decode_facet, encode_facet};
+use super::system_exception::encode_facet;
 use super::{Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
 use crate::compression::Compression;
 use crate::encoding::{
@@ -129,34 +130,6 @@ pub struct IncomingRequest {
     /// The message that it is a part of, or several.
     bytes: Bytes,
     fields: Fields,
-}
-
-/// What a request says besides its bytes. Positions are relative to its body's, so that they hold for
-/// all requests that begin with the same bytes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fields {
-    pub(super) id: RequestId,
-    /// Where the body starts.
-    start: u32,
-    name: Field,
-    category: Field,
-    facet: Field,
-    /// Where the operation's size stands, in front of its text.
-    event_start: u32,
-    operation: Field,
-    context_start: u32,
-    parameters: Field,
-    mode: OperationMode,
-    encoding: EncodingVersion,
-    /// What the header of its message says of compression.
-    pub(super) compression: u8,
-}
-
-/// A range of bytes of a body; messages are at most 2 GiB long.
-#[derive(Debug, Clone, Copy)]
-struct Field {
-    start: u32,
-    end: u32,
 }
 
 impl IncomingRequest {
@@ -338,180 +311,6 @@ impl IncomingRequest {
         let body = self.fields.start as usize;
         body + start as usize..body + end as usize
     }
-}
-
-impl Fields {
-    /// Checks the fields of the body at which `decoder` stands.
-    pub(super) fn parse(decoder: &mut Decoder<'_>, id: RequestId) -> Result<Self, DecodeError> {
-        let start = decoder.position();
-        let name = text(decoder, start, |decoder| decoder.str("identity name"))?;
-        let category = text(decoder, start, |decoder| decoder.str("identity category"))?;
-        let facet = text(decoder, start, decode_facet)?;
-        let event_start = (decoder.position() - start) as u32;
-        let operation = text(decoder, start, |decoder| decoder.str("operation"))?;
-        let mode = decoder.get()?;
-        let context_start = (decoder.position() - start) as u32;
-        check_context(decoder)?;
-        let parameters_start = decoder.position() - start;
-        let parameters = decoder.encapsulation()?;
-        Ok(Self {
-            id,
-            start: start as u32,
-            name,
-            category,
-            facet,
-            event_start,
-            operation,
-            context_start,
-            parameters: Field::new(parameters_start, decoder.position() - start),
-            mode,
-            encoding: parameters.encoding,
-            compression: 0,
-        })
-    }
-
-    /// Makes these the fields of another body in the same bytes, if it begins as this one, up to the
-    /// parameters; false, and nothing is changed, if it does not.
-    #[inline]
-    pub(super) fn move_to_alike(&mut self, bytes: &[u8], start: usize) -> bool {
-        self.begins_alike(bytes, start) && self.move_to(bytes, start)
-    }
-
-    /// The same for a body that is known to begin so; false if its parameters are no encapsulation.
-    #[inline]
-    pub(super) fn move_to(&mut self, bytes: &[u8], start: usize) -> bool {
-        let Some((len, encoding)) = self.parameters_at(bytes, start) else {
-            return false;
-        };
-        self.start = start as u32;
-        self.parameters.end = self.parameters.start + len as u32;
-        self.encoding = encoding;
-        true
-    }
-
-    /// Where another body in the same bytes ends, if it begins as this one.
-    #[inline]
-    pub(super) fn end_of_alike(&self, bytes: &[u8], start: usize) -> Option<usize> {
-        if !self.begins_alike(bytes, start) {
-            return None;
-        }
-        let (len, _) = self.parameters_at(bytes, start)?;
-        Some(start + self.parameters.start as usize + len)
-    }
-
-    /// Where another body in the same bytes ends, if it begins as this one, and its parameters have the
-    /// same length and encoding: all that is said but the parameters is one comparison.
-    #[inline]
-    pub(super) fn end_of_same(&self, bytes: &[u8], start: usize) -> Option<usize> {
-        let own = self.start as usize;
-        let contents = self.parameters.start as usize + ENCAPSULATION_HEADER_LEN;
-        let end = start + self.parameters.end as usize;
-        let body = bytes.get(start..end)?;
-        body.starts_with(&bytes[own..own + contents]).then_some(end)
-    }
-
-    /// Makes these the fields of a body that is known to say the same but for its parameters' contents.
-    #[inline]
-    pub(super) fn shift_to(&mut self, start: usize) {
-        self.start = start as u32;
-    }
-
-    /// Whether a body at `start` begins as this one, up to the parameters.
-    #[inline]
-    pub(super) fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {
-        let body = bytes.get(start..);
-        body.is_some_and(|body| body.starts_with(self.head(bytes)))
-    }
-
-    /// What stands in front of the parameters.
-    #[inline]
-    pub(super) fn head<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
-        let own = self.start as usize;
-        &bytes[own..own + self.parameters.start as usize]
-    }
-
-    /// Length and encoding of the parameters of a body at `start` that begins as this one.
-    #[inline]
-    fn parameters_at(&self, bytes: &[u8], start: usize) -> Option<(usize, EncodingVersion)> {
-        let parameters = bytes.get(start + self.parameters.start as usize..)?;
-        let [s0, s1, s2, s3, major, minor] =
-            *parameters.first_chunk::<ENCAPSULATION_HEADER_LEN>()?;
-        let size = i32::from_le_bytes([s0, s1, s2, s3]);
-        let size = usize::try_from(size).ok()?;
-        let is_whole = size >= ENCAPSULATION_HEADER_LEN && size <= parameters.len();
-        is_whole.then_some((size, EncodingVersion::new(major, minor)))
-    }
-
-    /// Takes over what differs between these fields and those of a body that begins alike.
-    #[inline]
-    pub(super) fn differ_as(&mut self, other: &Self) {
-        (self.id, self.compression) = (other.id, other.compression);
-        (self.start, self.encoding) = (other.start, other.encoding);
-        self.parameters.end = other.parameters.end;
-    }
-
-    /// Where operation, mode, context and parameters stand.
-    #[inline]
-    pub(super) fn event(&self) -> Range<usize> {
-        self.start as usize + self.event_start as usize..self.end()
-    }
-
-    /// Encoding of the parameters.
-    #[inline]
-    pub(super) fn encoding(&self) -> EncodingVersion {
-        self.encoding
-    }
-
-    /// Where the body starts.
-    pub(super) fn start(&self) -> usize {
-        self.start as usize
-    }
-
-    /// Where the body ends.
-    #[inline]
-    pub(super) fn end(&self) -> usize {
-        self.start as usize + self.parameters.end as usize
-    }
-
-    /// Makes all texts empty, so that they stand in no bytes at all.
-    fn clear(&mut self) {
-        let nothing = Field::new(0, 0);
-        (self.start, self.event_start, self.context_start) = (0, 0, 0);
-        (self.name, self.category, self.facet) = (nothing, nothing, nothing);
-        (self.operation, self.parameters) = (nothing, nothing);
-    }
-}
-
-impl Field {
-    fn new(start: usize, end: usize) -> Self {
-        Self {
-            start: start as u32,
-            end: end as u32,
-        }
-    }
-
-    fn len(self) -> usize {
-        (self.end - self.start) as usize
-    }
-}
-
-/// Reads a string of the body at `start` and remembers where its text stands.
-fn text<'a>(
-    decoder: &mut Decoder<'a>,
-    start: usize,
-    read: impl FnOnce(&mut Decoder<'a>) -> Result<&'a str, DecodeError>,
-) -> Result<Field, DecodeError> {
-    let text = read(decoder)?;
-    let end = decoder.position() - start;
-    Ok(Field::new(end - text.len(), end))
-}
-
-fn check_context(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
-    for _ in 0..decoder.count(2, "context")? {
-        decoder.str("context key")?;
-        decoder.str("context value")?;
-    }
-    Ok(())
 }
 
 impl fmt::Debug for IncomingRequest {

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::request::{COMPRESSION_POSITION, Fields};
+use super::fields::Fields;
+use super::request::COMPRESSION_POSITION;
 use super::{HEADER_LEN, IncomingRequest, RequestId};
 use crate::encoding::{Decoder, EncodingVersion};
 
