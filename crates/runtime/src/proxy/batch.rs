@@ -165,8 +165,8 @@ impl Proxy {
     }
 
     /// Collects a request. If the batch would get too long, what was collected before leaves first;
-    /// if that fails, nothing stays collected. If the future is dropped, all stays collected that is
-    /// not on its way.
+    /// if that fails, nothing stays collected. If what a flush gave back cannot leave, this one is not
+    /// collected, and the rest stays. If the future is dropped, all stays collected that is not on its way.
     pub(super) async fn collect(
         &self,
         header: &RequestHead<'_>,
