@@ -12,11 +12,17 @@ mod blocking {
     pub(crate) use crate::sleeper::Sleeper;
 }
 /// The runtime's own.
-#[allow(dead_code, reason = "not all of it is tried here")]
+#[allow(
+    dead_code,
+    reason = "the runtime's own file, of which schedules try the part where threads meet"
+)]
 #[path = "../../crates/runtime/src/connection/output.rs"]
 mod output;
 /// The runtime's own.
-#[allow(dead_code, reason = "not all of it is tried here")]
+#[allow(
+    dead_code,
+    reason = "the runtime's own file, of which schedules try the part where threads meet"
+)]
 #[path = "../../crates/runtime/src/connection/turns.rs"]
 mod reading_turns;
 /// The runtime's own.
