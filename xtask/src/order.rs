@@ -62,7 +62,8 @@ fn write() -> Result<usize, String> {
     Ok(layout.exact.len())
 }
 
-/// The symbols of all functions that a hub executes until it is idle, with a topic made meanwhile.
+/// The symbols of all functions that a hub executes until it is idle, with a topic made meanwhile, and a subscriber
+/// that came and went.
 fn profile(hub: &Path, output: &Path) -> Result<BTreeSet<String>, String> {
     // One of an earlier run would be taken for that of this one.
     let _ = fs::remove_file(output.with_extension("1"));
@@ -97,6 +98,13 @@ fn until_idle(profiled: &mut Child, hub: &Path, output: &Path) -> Result<String,
         .stdout(Stdio::null());
     if !succeeds(&mut create) {
         return Err("the hub makes no topic".to_owned());
+    }
+    let mut subscribe = Command::new(hub);
+    subscribe
+        .args(["sub", "some", "--timeout", "2s", "--hub", manager])
+        .stdout(Stdio::null());
+    if !succeeds(&mut subscribe) {
+        return Err("the hub takes no subscriber".to_owned());
     }
     let mut dump = Command::new("callgrind_control");
     dump.arg("--dump")
