@@ -17,6 +17,8 @@ use crate::workspace;
 
 /// What is written.
 const SCRIPT: &str = "crates/cli/idle-hub.ld";
+/// What the subscriber says that it understands; nothing is published.
+const CONTRACT: &str = "crates/cli/contracts/Telemetry.ice";
 /// Where the link map and the profile go, in Cargo's target folder.
 const FOLDER: &str = "order";
 /// How long the profiler may take to write.
@@ -101,7 +103,16 @@ fn until_idle(profiled: &mut Child, hub: &Path, output: &Path) -> Result<String,
     }
     let mut subscribe = Command::new(hub);
     subscribe
-        .args(["sub", "some", "--timeout", "2s", "--hub", manager])
+        .args([
+            "sub",
+            "some",
+            "--timeout",
+            "2s",
+            "--hub",
+            manager,
+            "--slice",
+        ])
+        .arg(workspace::root().join(CONTRACT))
         .stdout(Stdio::null());
     if !succeeds(&mut subscribe) {
         return Err("the hub takes no subscriber".to_owned());
