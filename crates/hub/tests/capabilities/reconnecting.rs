@@ -49,16 +49,36 @@ async fn hear(
     subscribe_as: fn(&Proxy) -> Proxy,
     qos: &[(&str, &str)],
 ) -> (Vec<usize>, SubscriberInfo) {
+    let (heard, info) = hear_beside(0, cut_after, mode, subscribe_as, qos).await;
+    (heard.concat(), info)
+}
+
+/// The same beside so many other subscribers over the same connection, each of which may be the one that makes it
+/// anew; by connection.
+async fn hear_beside(
+    others: usize,
+    cut_after: usize,
+    mode: OperationMode,
+    subscribe_as: fn(&Proxy) -> Proxy,
+    qos: &[(&str, &str)],
+) -> (Vec<Vec<usize>>, SubscriberInfo) {
     let world = World::with(|settings| settings.discard_interval = Duration::ZERO).await;
     let subscribers = Subscribers::start().await;
     let (_, mut inbox) = subscribers.add("s");
     let port = subscribers.adapter.endpoints()[0].port().expect("tcp");
     let port = relay(port, cut_after).await;
-    let text = format!("s:tcp -h 127.0.0.1 -p {port}");
-    let subscriber: Proxy = world.client.proxy(&text).expect("a proxy");
     let topic = world.create("t").await;
     let wishes = [qos, &[("retryCount", "-1")]].concat();
-    subscribe(&topic, &subscribe_as(&subscriber), &wishes).await;
+    let mut unheard = Vec::new();
+    let names = (0..others).map(|number| format!("other-{number}"));
+    for name in names.chain(["s".to_owned()]) {
+        if name != "s" {
+            unheard.push(subscribers.add(&name));
+        }
+        let text = format!("{name}:tcp -h 127.0.0.1 -p {port}");
+        let subscriber: Proxy = world.client.proxy(&text).expect("a proxy");
+        subscribe(&topic, &subscribe_as(&subscriber), &wishes).await;
+    }
     let publisher = publisher(&topic).await.ice_oneway();
     for number in 0..EVENTS {
         let (operation, nothing) = (format!("e{number}"), nothing());
@@ -67,22 +87,40 @@ async fn hear(
     }
     let info = world
         .info_when("t", |info| {
-            let subscriber = &info.subscribers[0];
-            info.published == EVENTS as i64 && subscriber.queued == 0 && subscriber.outstanding == 0
+            let is_done = |it: &SubscriberInfo| it.queued == 0 && it.outstanding == 0;
+            info.published == EVENTS as i64 && info.subscribers.iter().all(is_done)
         })
         .await;
     subscribers.stop().await;
-    (numbers(&mut inbox).await, info.subscribers[0].clone())
+    let is_own = |it: &&SubscriberInfo| {
+        let proxy = it.subscriber.as_ref();
+        proxy.is_some_and(|proxy| proxy.reference().identity.name == "s")
+    };
+    let own = info.subscribers.iter().find(is_own);
+    (
+        numbers(&mut inbox).await,
+        own.expect("it is subscribed").clone(),
+    )
 }
 
-/// The numbers of all events that came, when no more will.
-async fn numbers(inbox: &mut Inbox) -> Vec<usize> {
-    let mut numbers = Vec::new();
+/// The numbers of all events that came, when no more will, for each connection. A subscriber reads its connections
+/// side by side: what it has not read of a broken one may come after what the next one brings.
+async fn numbers(inbox: &mut Inbox) -> Vec<Vec<usize>> {
+    let mut connections: Vec<(String, Vec<usize>)> = Vec::new();
     while inbox.has_more() {
-        let operation = inbox.next().await.operation;
-        numbers.push(operation[1..].parse().expect("a number"));
+        let received = inbox.next().await;
+        let number = received.operation[1..].parse().expect("a number");
+        match connections.iter_mut().find(|(it, _)| *it == received.peer) {
+            Some((_, numbers)) => numbers.push(number),
+            None => connections.push((received.peer, vec![number])),
+        }
     }
-    numbers
+    // That which was cut has not seen the end.
+    connections.sort_by_key(|(_, numbers)| numbers.last().copied());
+    connections
+        .into_iter()
+        .map(|(_, numbers)| numbers)
+        .collect()
 }
 
 fn twoway(subscriber: &Proxy) -> Proxy {
@@ -96,22 +134,37 @@ fn is_increasing(numbers: &[usize]) -> bool {
 #[tokio::test]
 async fn idempotent_events_of_a_window_that_breaks_come_again_in_order_and_none_overtakes_them() {
     for cut in CUTS {
-        let sent = hear(cut * STEP, OperationMode::Idempotent, twoway, &[]);
+        let sent = hear_beside(0, cut * STEP, OperationMode::Idempotent, twoway, &[]);
         let (heard, info) = sent.await;
-        // A whole window at most comes again, from its first unanswered event on.
-        let again = heard.windows(2).position(|pair| pair[1] <= pair[0]);
-        let (first, second) = heard.split_at(again.map_or(heard.len(), |at| at + 1));
-        let context = format!("cut after {} bytes: {heard:?}", cut * STEP);
-        assert!(is_increasing(first) && is_increasing(second), "{context}");
-        if let (Some(last), Some(next)) = (first.last(), second.first()) {
-            assert!(last - next < 5, "{context}");
-        }
-        let mut all = heard.clone();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all, (0..EVENTS).collect::<Vec<_>>(), "{context}");
-        assert_eq!(info.delivered, EVENTS as i64, "{context}");
+        check_again(cut, 5, &heard, &info);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_that_come_again_are_not_overtaken_where_another_subscriber_makes_the_connection() {
+    let many: &[(&str, &str)] = &[("floe.outstanding", "32")];
+    for (cut, (qos, window)) in CUTS.flat_map(|cut| [(cut, (&[][..], 5)), (cut, (many, 32))]) {
+        let mode = OperationMode::Idempotent;
+        // The others' requests are in between.
+        let (heard, info) = hear_beside(3, cut * STEP * 4, mode, twoway, qos).await;
+        check_again(cut, window, &heard, &info);
+    }
+}
+
+/// A whole window at most comes again, from its first unanswered event on, and nothing is lost.
+fn check_again(cut: usize, window: usize, heard: &[Vec<usize>], info: &SubscriberInfo) {
+    let context = format!("step {cut}: {heard:?}");
+    let (last, before) = heard.split_last().expect("something is heard");
+    assert!(before.len() <= 1, "{context}");
+    let until = before.first().map_or(0, Vec::len);
+    assert!(
+        before.iter().all(|it| it.iter().copied().eq(0..until)),
+        "{context}"
+    );
+    let first = last[0];
+    assert!(last.iter().copied().eq(first..EVENTS), "{context}");
+    assert!(first <= until && until - first <= window, "{context}");
+    assert_eq!(info.delivered, EVENTS as i64, "{context}");
 }
 
 #[tokio::test]

@@ -210,6 +210,8 @@ pub(crate) struct Received {
     pub(crate) context: Context,
     pub(crate) parameters: Vec<u8>,
     pub(crate) is_oneway: bool,
+    /// The other end of the connection it came by.
+    pub(crate) peer: String,
 }
 
 /// What a subscriber has got.
@@ -265,6 +267,7 @@ impl Dispatcher for Recorder {
                 context: current.context(),
                 parameters: request.parameters().to_vec(),
                 is_oneway: current.is_oneway(),
+                peer: current.peer().to_owned(),
             };
             // A test that has seen enough has dropped its end.
             let _ = self.sender.send(received);
