@@ -32,12 +32,13 @@
 //!
 //! - `communicator.rs`: [`Communicator`]
 //! - `servant.rs`: [`Servant`]
-//! - `wait.rs`, `sleeper.rs`: how a thread waits
+//! - `wait.rs`, `look.rs`, `sleeper.rs`: how a thread waits, and for what
 //! - `sole.rs`: how a call knows that it is all that the thread waits for
 //! - `background.rs`: the thread that does what no caller waits for
 
 pub(crate) mod background;
 mod communicator;
+mod look;
 mod servant;
 mod sleeper;
 mod sole;
@@ -47,8 +48,9 @@ pub use communicator::Communicator;
 pub use servant::Servant;
 pub use wait::Wait;
 
-pub(crate) use sleeper::Sleeper;
-pub(crate) use sole::{Sole, is_sole};
 #[cfg(unix)]
-pub(crate) use wait::wait_for_reply;
-pub(crate) use wait::{is_waiting, wait_depth, wait_until};
+pub(crate) use look::wait_for_reply;
+pub(crate) use look::{Place, is_waiting, wait_depth, wait_until};
+pub(crate) use sleeper::Sleeper;
+pub(crate) use sole::{is_sole, poll_sole};
+pub(crate) use wait::is_asked;

@@ -5,60 +5,61 @@
 //! is longer than the call in it.
 
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Waker;
 
-use pin_project_lite::pin_project;
-
-use super::wait::{Place, is_waited_for};
+use super::look::{Place, is_waited_for};
 
 thread_local! {
     /// Whether the innermost call that this thread polls is all that it waits for.
     static IS_SOLE: Cell<bool> = const { Cell::new(false) };
 }
 
-pin_project! {
-    /// A future that can learn, while it is polled, whether a thread waits for it alone.
-    #[derive(Debug)]
-    pub(crate) struct Sole<F> {
-        #[pin]
-        future: F,
-    }
-}
-
-impl<F> Sole<F> {
-    pub(crate) fn new(future: F) -> Self {
-        Self { future }
-    }
-}
-
-impl<F: Future> Future for Sole<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        /// What was so for the call around it; it is put back also when the poll panics.
-        struct Outer(bool);
-        impl Drop for Outer {
-            fn drop(&mut self) {
-                IS_SOLE.set(self.0);
-            }
+/// Polls a call that is at this place. While it runs, it can learn whether a thread waits for it alone.
+#[inline]
+pub(crate) fn poll_sole<T>(place: Place, waker: &Waker, poll: impl FnOnce() -> T) -> T {
+    /// What was so for the call around it; it is put back also when the poll panics.
+    struct Outer(bool);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            IS_SOLE.set(self.0);
         }
-        let is_sole = is_waited_for(Place::of(&*self), context.waker());
-        let _outer = Outer(IS_SOLE.replace(is_sole));
-        self.project().future.poll(context)
     }
+    let is_sole = is_waited_for(place, waker);
+    let _outer = Outer(IS_SOLE.replace(is_sole));
+    poll()
 }
 
-/// Whether the [`Sole`] future that is being polled may block its thread.
+/// Whether the call that is being polled by [`poll_sole`] may block its thread.
 pub(crate) fn is_sole() -> bool {
     IS_SOLE.get()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
     use super::*;
     use crate::blocking::Wait;
+
+    /// Polls as calls do.
+    struct Sole<F>(Pin<Box<F>>);
+
+    impl<F: Future> Future for Sole<F> {
+        type Output = F::Output;
+
+        fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+            let place = Place::of(&*self);
+            poll_sole(place, context.waker(), || self.0.as_mut().poll(context))
+        }
+    }
+
+    impl<F> Sole<F> {
+        fn new(future: F) -> Self {
+            Self(Box::pin(future))
+        }
+    }
 
     fn asks() -> Sole<impl Future<Output = bool>> {
         Sole::new(async { is_sole() })

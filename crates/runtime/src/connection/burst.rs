@@ -18,7 +18,7 @@ const GAP: Duration = Duration::from_micros(50);
 /// How long the thread of the blocking face lets messages come together; the system adds as much.
 const PAUSE: Duration = Duration::from_micros(50);
 /// Bytes that are worth a write of their own.
-const ENOUGH: usize = 64 * 1024;
+pub(super) const ENOUGH: usize = 64 * 1024;
 /// The same of requests: the peer may as well begin with them.
 const ENOUGH_ASKED: usize = 16 * 1024;
 
@@ -116,6 +116,12 @@ impl Connection {
 }
 
 impl Burst {
+    /// Whether what is appended now leaves soon without any doing.
+    #[inline]
+    pub(super) fn is_flush_due(&self) -> bool {
+        self.is_flush_due
+    }
+
     fn follows_closely(&mut self) -> bool {
         let now = Instant::now();
         let before = self.written.replace(now);

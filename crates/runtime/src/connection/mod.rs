@@ -1,5 +1,6 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
+//! - `outlet.rs`: what is appended by whom, and what is known of it
 //! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
 //! - `sending.rs`: requests and other messages on their way there
 //! - `burst.rs`: many messages at once leave together
@@ -30,6 +31,7 @@ pub(crate) mod handle;
 mod here;
 mod input;
 pub(crate) mod lasting;
+mod outlet;
 mod output;
 mod pace;
 pub(crate) mod pool;
@@ -63,9 +65,10 @@ use crate::liveness::Liveness;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
-use burst::Burst;
 use compressing::Compressing;
 use driver::Driver;
+use outlet::Shared;
+pub(crate) use outlet::{Extended, Outlet};
 use output::Output;
 use pulse::Pulse;
 use reading::Reading;
@@ -81,9 +84,7 @@ pub(crate) struct Connection {
     driver: Driver,
     /// Whether senders are threads that block, and not tasks.
     is_blocking: bool,
-    /// Guards the order of everything that is sent, and what is known of it. Never held across a
-    /// wait or a system call.
-    shared: Mutex<Shared>,
+    outlet: Arc<Outlet>,
     /// Woken when output has been written.
     room: Notify,
     /// How long waits for what comes next poll, in microseconds.
@@ -115,16 +116,6 @@ pub(crate) enum Purpose {
     Outgoing(Endpoint),
     /// Requests from the peer to this adapter, which admitted it.
     Incoming(Weak<AdapterCore>, Liveness, Option<Admission>),
-}
-
-struct Shared {
-    machine: Machine<Arc<Slot>>,
-    output: Output,
-    burst: Burst,
-    /// Whether anybody waits for output to be written.
-    has_room_waiters: bool,
-    /// Why the connection is closed, once it is.
-    error: Option<LocalError>,
 }
 
 /// Why a request got no reply.
@@ -180,27 +171,21 @@ impl Connection {
         };
         let mut output = Output::default();
         let machine = Machine::new(role, output.bytes());
-        let shared = Shared {
-            machine,
-            output,
-            burst: Burst::default(),
-            has_room_waiters: false,
-            error: None,
-        };
+        let settings = communicator.settings();
         Self {
             peer,
             writer,
             driver,
             is_blocking: communicator.core().is_blocking(),
-            shared: Mutex::new(shared),
+            outlet: Arc::new(Outlet::new(machine, output, settings.output_limit)),
             room: Notify::new(),
-            polling_micros: AtomicU32::new(micros(communicator.settings().polling)),
+            polling_micros: AtomicU32::new(micros(settings.polling)),
             is_active: AtomicBool::new(role == Role::Server),
             pulse: Pulse::new(liveness),
-            dispatches: budget::budget(communicator.settings()),
+            dispatches: budget::budget(settings),
             admission: Mutex::new(admission),
             settled: Settled::new(role == Role::Server),
-            settings: communicator.settings().clone(),
+            settings: settings.clone(),
             tasks: communicator.core().tasks(),
             owner: Arc::downgrade(communicator.core()),
             endpoint: own_endpoint,
@@ -416,9 +401,13 @@ impl Connection {
         self.dispatches.available_permits() < budget::budget_len(&self.settings) as usize
     }
 
+    /// Where its messages are appended.
+    pub(crate) fn outlet(&self) -> &Arc<Outlet> {
+        &self.outlet
+    }
+
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        // A panic while the lock is held leaves whole messages behind, see `try_append`.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.outlet.lock()
     }
 }
 

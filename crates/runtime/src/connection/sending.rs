@@ -16,12 +16,12 @@ use super::{Connection, Failure, Shared};
 use crate::error::LocalError;
 
 /// Something that was appended to the output, and where.
-struct Appended<T> {
-    value: T,
-    start: u64,
-    end: u64,
+pub(crate) struct Appended<T> {
+    pub(super) value: T,
+    pub(super) start: u64,
+    pub(super) end: u64,
     /// Whether the transport was given as much as it takes.
-    is_tried: bool,
+    pub(super) is_tried: bool,
 }
 
 /// What keeps a message from being appended to the output.
@@ -128,6 +128,13 @@ impl Connection {
             Err(Refusal::Full) => Ok(false),
             Err(Refusal::Failed(failure)) => Err(failure),
         }
+    }
+
+    /// Writes messages that were appended, and all that come before.
+    pub(crate) fn send_appended(self: &Arc<Self>, mut sent: Appended<()>) -> Result<(), Failure> {
+        self.flush();
+        sent.is_tried = true;
+        self.check_tried(&sent)
     }
 
     /// The transport may have refused messages at once.

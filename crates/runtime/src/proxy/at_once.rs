@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::RequestId;
-use floe_wire::reference::InvocationMode;
+use floe_wire::reference::{InvocationMode, Reference};
 
 use super::batch::Full;
+use super::options::Options;
 use super::{OperationInfo, Proxy};
 use crate::connection::{Connection, Failure, Reply};
 use crate::error::InvokeError;
@@ -33,7 +34,48 @@ pub(super) enum Begun {
     Not(Option<Failure>),
 }
 
+/// How the requests of a proxy leave if nothing is in their way: decided once, for the proxy never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShortWay {
+    /// Not at all: they are intercepted, or have an answer.
+    No,
+    /// Behind others in the output of a connection.
+    Oneway,
+    /// Behind others in a batch.
+    Batch,
+}
+
+impl ShortWay {
+    pub(super) fn of(reference: &Reference, options: &Options) -> Self {
+        match reference.mode {
+            _ if !options.interceptors.is_empty() => Self::No,
+            InvocationMode::Oneway => Self::Oneway,
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => Self::Batch,
+            InvocationMode::Twoway | InvocationMode::Datagram => Self::No,
+        }
+    }
+}
+
 impl Proxy {
+    /// Makes a call that gets no reply if its message can be appended to others that are about to leave, which is
+    /// nearly always so where many follow each other; false, and nothing is done, if not.
+    ///
+    /// # Errors
+    /// It was appended, and then the connection was lost.
+    #[inline]
+    pub(super) fn is_done_shortly(
+        &self,
+        operation: &'static OperationInfo,
+        encode: &impl Fn(&mut Encoder<'_>),
+    ) -> Result<bool, Box<Failure>> {
+        match self.inner.short_way {
+            _ if operation.returns_data => Ok(false),
+            ShortWay::Oneway => self.extend_burst(operation, encode),
+            ShortWay::Batch => Ok(self.extend_batch(operation, encode)),
+            ShortWay::No => Ok(false),
+        }
+    }
+
     /// Sends a twoway request if nothing has to be waited for but its reply.
     #[inline]
     pub(super) fn request_at_once(
@@ -110,7 +152,10 @@ impl Proxy {
             _ => return AtOnce::Not(None),
         };
         match connection.send_at_once(write) {
-            Ok(true) => AtOnce::Done,
+            Ok(true) => {
+                self.remember_lane(&connection);
+                AtOnce::Done
+            }
             Ok(false) => AtOnce::Not(None),
             Err(failure) => AtOnce::Not(Some(failure)),
         }

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use bytes::Bytes;
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
+use floe_wire::reference::Reference;
 
 use super::at_once::AtOnce;
 use super::attempt::Until;
 use super::invoke::check_datagram;
 use super::{Inner, OperationInfo, Proxy};
+use crate::communicator::Communicator;
 use crate::connection::Connection;
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
@@ -135,12 +137,9 @@ impl Proxy {
         operation: &'static OperationInfo,
         encode: &impl Fn(&mut Encoder<'_>),
     ) -> bool {
-        if !self.reference().mode.is_batch() || !self.inner.options.interceptors.is_empty() {
-            return false;
-        }
-        let len_max = self.batch_size_max();
         self.head_of(operation).is_some_and(|head| {
             let mut batch = self.lock_batch();
+            let len_max = self.inner.batch_size_max;
             batch.given_back.is_empty() && batch.writer.extend_prepared(head, len_max, encode)
         })
     }
@@ -154,7 +153,7 @@ impl Proxy {
     ) -> Result<AtOnce, InvokeError> {
         let context = self.sent_context();
         let head = self.header(operation.name, operation.mode, &context);
-        let (encoding, len_max) = (self.sending_encoding(), self.batch_size_max());
+        let (encoding, len_max) = (self.sending_encoding(), self.inner.batch_size_max);
         let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
         let batch = self.lock_batch();
         if !batch.given_back.is_empty() {
@@ -173,7 +172,7 @@ impl Proxy {
         encapsulation: &impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
         self.send_given_back().await?;
-        let len_max = self.batch_size_max();
+        let len_max = self.inner.batch_size_max;
         let push = |batch: &mut Batch| batch.writer.push_head(header, len_max, encapsulation);
         match self.push(self.lock_batch(), push)? {
             Some(full) => self.post_full(full).await,
@@ -184,7 +183,7 @@ impl Proxy {
     /// Collects an event, as [`Proxy::collect`] does.
     pub(super) async fn collect_event(&self, event: &Event) -> Result<(), InvokeError> {
         self.send_given_back().await?;
-        let len_max = self.batch_size_max();
+        let len_max = self.inner.batch_size_max;
         let full = self.push(self.lock_batch(), |batch| {
             batch
                 .writer
@@ -204,7 +203,7 @@ impl Proxy {
         let count = events.iter().map(Events::len).sum();
         let byte_len = events.iter().map(Events::byte_len).sum();
         let write = |buffer: &mut Buffer| {
-            let len_max = self.batch_size_max();
+            let len_max = self.inner.batch_size_max;
             let mut batches = EventBatches::new(self.target(), buffer.bytes_mut(), len_max);
             batches.reserve(count, byte_len);
             for run in events {
@@ -224,7 +223,7 @@ impl Proxy {
     /// The same where each batch is a datagram.
     async fn forward_datagrams(&self, events: &[Events]) -> Result<(), InvokeError> {
         let target = self.target();
-        let len_max = self.batch_size_max();
+        let len_max = self.inner.batch_size_max;
         let mut batch = BatchWriter::default();
         for event in events.iter().flat_map(Events::iter) {
             let count = batch.count();
@@ -339,16 +338,7 @@ impl Proxy {
         }
     }
 
-    fn batch_size_max(&self) -> usize {
-        let len_max = self
-            .communicator()
-            .map_or(usize::MAX, |c| c.settings().batch_size_max);
-        match self.reference().mode.is_datagram() {
-            true => len_max.min(DATAGRAM_LEN_MAX),
-            false => len_max,
-        }
-    }
-
+    #[inline]
     fn lock_batch(&self) -> MutexGuard<'_, Batch> {
         self.inner
             .batch
@@ -427,6 +417,15 @@ impl Drop for Inner {
                 self.reference
             );
         }
+    }
+}
+
+/// The longest batch of a proxy, in bytes.
+pub(super) fn size_max(reference: &Reference, communicator: Option<&Communicator>) -> usize {
+    let len_max = communicator.map_or(usize::MAX, |c| c.settings().batch_size_max);
+    match reference.mode.is_datagram() {
+        true => len_max.min(DATAGRAM_LEN_MAX),
+        false => len_max,
     }
 }
 

@@ -11,8 +11,9 @@ use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
 use super::at_once::{AtOnce, Begun};
+use super::calling::Calling;
 use crate::adapter::OperationError;
-use crate::blocking::Sole;
+use crate::connection::Failure;
 use crate::error::{InvokeError, LocalError};
 
 /// What a generated proxy knows of an operation.
@@ -35,31 +36,40 @@ impl Proxy {
     ///
     /// # Errors
     /// A user exception that the operation declares, or an [`InvokeError`].
+    #[inline]
     pub fn call<R, E: OperationError>(
         &self,
         operation: &'static OperationInfo,
         encode: impl Fn(&mut Encoder<'_>),
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
     ) -> impl Future<Output = Result<R, E>> {
-        Sole::new(self.make_call(operation, encode, decode))
+        Calling::new(self, operation, encode, decode, Self::make_call)
     }
 
-    async fn make_call<R, E: OperationError>(
+    /// Makes a call that [`Proxy::is_done_shortly`] did not do, or failed to do.
+    async fn make_call<R, E, Encode, Decode>(
         &self,
         operation: &'static OperationInfo,
-        encode: impl Fn(&mut Encoder<'_>),
-        decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
-    ) -> Result<R, E> {
+        encode: Encode,
+        decode: Decode,
+        failed: Option<Box<Failure>>,
+    ) -> Result<R, E>
+    where
+        E: OperationError,
+        Encode: Fn(&mut Encoder<'_>),
+        Decode: FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+    {
         if self.reference().mode != InvocationMode::Twoway {
             if operation.returns_data {
                 let operation = operation.name.to_owned();
                 return Err(InvokeError::NotDispatched(LocalError::NotTwoway { operation }).into());
             }
-            if self.extend_batch(operation, &encode) {
-                return decode_nothing(decode);
-            }
             // What seldom has to wait is boxed when it does: each call would be as long as that.
-            match self.send_at_once(operation, &encode)? {
+            let sent = match failed {
+                Some(failure) => AtOnce::Not(Some(*failure)),
+                None => self.send_at_once(operation, &encode)?,
+            };
+            match sent {
                 AtOnce::Done => {}
                 AtOnce::Full(full) => Box::pin(self.post_full(full)).await?,
                 AtOnce::Not(failed) => {
@@ -151,7 +161,7 @@ impl Proxy {
 
 /// The results of an operation that has none.
 #[inline]
-fn decode_nothing<R, E: OperationError>(
+pub(super) fn decode_nothing<R, E: OperationError>(
     decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
 ) -> Result<R, E> {
     decode(&mut Decoder::new(&[], EncodingVersion::default())).map_err(|e| bad_reply(e).into())

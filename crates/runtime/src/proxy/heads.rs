@@ -27,11 +27,18 @@ const OPERATIONS_MAX: usize = 8;
 
 impl Proxy {
     /// How each request to an operation begins; `None` if that is not always the same, or not remembered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn head_of(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
         if self.has_implicit_context() {
             return None;
         }
+        match self.inner.heads.first.get() {
+            Some(known) if std::ptr::eq(known.operation, operation) => Some(&known.head),
+            _ => self.find_head(operation),
+        }
+    }
+
+    fn find_head(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
         let mut heads = &self.inner.heads;
         for _ in 0..OPERATIONS_MAX {
             let known = match heads.first.get() {

@@ -4,7 +4,9 @@
 //! - `invoke.rs`: untyped ones
 //! - `batch.rs`: requests that are collected and sent together
 //! - `compress.rs`: what becomes of a message before it leaves
+//! - `calling.rs`: the future of a typed call
 //! - `at_once.rs`: requests that leave without any wait
+//! - `lanes.rs`: where the oneways of a thread went last
 //! - `heads.rs`: how requests begin, encoded once
 //! - `attempt.rs`: one invocation, with its deadline and its retry
 //! - `route.rs`: which connection it takes
@@ -16,11 +18,13 @@ mod at_once;
 mod attempt;
 pub(crate) mod batch;
 mod call;
+mod calling;
 mod collocated;
 mod compress;
 mod forwarding;
 mod heads;
 mod invoke;
+mod lanes;
 mod options;
 mod route;
 mod typed;
@@ -36,11 +40,13 @@ use floe_wire::message::{Context, Target};
 use floe_wire::reference::Reference;
 
 pub use call::OperationInfo;
+pub(crate) use calling::is_call;
 pub use forwarding::{AnswerSink, ForwardAnswer, Forwarding};
 pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;
 use crate::connection::Connection;
+use at_once::ShortWay;
 use batch::Batch;
 use heads::Heads;
 use options::Options;
@@ -63,6 +69,10 @@ pub(crate) struct Inner {
     heads: Heads,
     communicator: Option<Communicator>,
     options: Options,
+    /// How its requests leave if nothing is in their way.
+    short_way: ShortWay,
+    /// The longest batch that it sends, in bytes.
+    batch_size_max: usize,
     /// The connection used last. The pool owns it.
     connection: Mutex<Weak<Connection>>,
     /// Whether it has used a connection, and so does not look for an adapter here any more.
@@ -84,12 +94,16 @@ impl Proxy {
         communicator: Option<Communicator>,
         options: Options,
     ) -> Self {
+        let short_way = ShortWay::of(&reference, &options);
+        let batch_size_max = batch::size_max(&reference, communicator.as_ref());
         let inner = Inner {
             reference,
             target: OnceLock::new(),
             heads: Heads::default(),
             communicator,
             options,
+            short_way,
+            batch_size_max,
             connection: Mutex::default(),
             is_remote: AtomicBool::new(false),
             batch: Mutex::default(),

@@ -20,6 +20,7 @@ mod fairness;
 mod hostile;
 mod intercepting;
 mod invoking;
+mod joining;
 mod locating;
 mod long_limits;
 mod oneway;

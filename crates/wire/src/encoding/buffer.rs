@@ -90,6 +90,9 @@ impl Pieces {
     /// Bytes of the pieces behind a position.
     #[inline]
     pub(crate) fn len_behind(&self, position: usize) -> usize {
+        if self.list.is_empty() {
+            return 0;
+        }
         let behind = self.list.iter().rev();
         let behind = behind.take_while(|piece| piece.at > position);
         behind.map(|piece| piece.bytes.len()).sum()

@@ -167,7 +167,7 @@ pub(super) fn end_message(buffer: &mut impl Sink, start: usize) -> Result<(), En
 
 /// Fills in the sizes of a message that started at `start`. Its first `head_len` bytes are those of the same
 /// message with an empty encapsulation at its end: if nothing came behind, there is nothing to do.
-#[inline]
+#[inline(always)]
 pub(super) fn end_encapsulated(
     buffer: &mut impl Sink,
     start: usize,
@@ -187,7 +187,7 @@ pub(super) fn end_encapsulated(
 }
 
 /// Fills in the size of an encapsulation that started at `start`.
-#[inline]
+#[inline(always)]
 pub(super) fn end_encapsulation(
     bytes: &mut [u8],
     start: usize,
