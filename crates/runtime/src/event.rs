@@ -114,10 +114,18 @@ impl<'a> EventParts<'a> {
 pub struct Events {
     /// Those of all events that share the memory, one behind the other.
     bytes: Bytes,
-    /// Where each of these ends; none if there is only one.
-    ends: Option<Arc<[u32]>>,
+    ends: Ends,
     /// Which of them are meant.
     range: Range<u32>,
+}
+
+/// Where events end that share memory.
+#[derive(Debug, Clone)]
+enum Ends {
+    /// All have this length, as those mostly do that a publisher sends.
+    Every(usize),
+    /// Where each of them ends.
+    Each(Arc<[u32]>),
 }
 
 impl Events {
@@ -175,12 +183,24 @@ impl Events {
         })
     }
 
+    /// The bytes of all events, one behind the other, and the length of each, if they have the same.
+    pub(crate) fn alike(&self) -> Option<(&[u8], usize)> {
+        match self.ends {
+            Ends::Every(len) => {
+                let range = self.end(self.range.start)..self.end(self.range.end);
+                Some((&self.bytes[range], len))
+            }
+            Ends::Each(_) => None,
+        }
+    }
+
     /// Where the events before this one end.
+    #[inline]
     fn end(&self, at: u32) -> usize {
         match (&self.ends, at) {
             (_, 0) => 0,
-            (Some(ends), at) => ends[at as usize - 1] as usize,
-            (None, _) => self.bytes.len(),
+            (Ends::Every(len), at) => len * at as usize,
+            (Ends::Each(ends), at) => ends[at as usize - 1] as usize,
         }
     }
 }
@@ -188,8 +208,8 @@ impl Events {
 impl From<Event> for Events {
     fn from(event: Event) -> Self {
         Self {
+            ends: Ends::Every(event.len()),
             bytes: event.bytes,
-            ends: None,
             range: 0..1,
         }
     }
@@ -199,26 +219,29 @@ impl From<Event> for Events {
 #[derive(Debug, Default)]
 pub struct EventsBuilder {
     bytes: Vec<u8>,
+    count: u32,
+    /// The length of each, as long as they all have the same.
+    each_len: usize,
+    /// Where they end, as soon as one has another length.
     ends: Vec<u32>,
-    /// How long, and how many, the last ones were: the next are likely to be as many.
-    last: (usize, usize),
+    /// How long the last ones were together: the next are likely to be as long.
+    last_len: usize,
 }
 
 impl EventsBuilder {
     /// Adds the event whose bytes these are, as [`Event::as_bytes`] gives them. False, and nothing
     /// is added, if there would be more bytes than 4 GiB.
+    #[inline]
     #[must_use]
     pub(crate) fn push(&mut self, event: &[u8]) -> bool {
-        let Ok(end) = u32::try_from(self.bytes.len() + event.len()) else {
+        if u32::try_from(self.bytes.len() + event.len()).is_err() {
             return false;
-        };
-        if self.ends.is_empty() {
-            let (byte_len, count) = self.last;
-            self.bytes.reserve(byte_len.max(event.len()));
-            self.ends.reserve(count);
+        }
+        if self.count == 0 {
+            self.bytes.reserve(self.last_len.max(event.len()));
         }
         self.bytes.extend_from_slice(event);
-        self.ends.push(end);
+        self.note(event.len());
         true
     }
 
@@ -242,7 +265,7 @@ impl EventsBuilder {
             })
         });
         match written {
-            Ok(end) => self.ends.push(end),
+            Ok(_) => self.note(self.bytes.len() - start),
             Err(_) => self.bytes.truncate(start),
         }
         written.map(drop)
@@ -255,15 +278,39 @@ impl EventsBuilder {
 
     /// What was added; `None` if nothing was. The builder is empty afterwards, and holds no memory.
     pub fn finish(&mut self) -> Option<Events> {
-        let ends = std::mem::take(&mut self.ends);
+        let count = std::mem::take(&mut self.count);
         let bytes = std::mem::take(&mut self.bytes);
-        self.last = (bytes.len(), ends.len());
-        let count = u32::try_from(ends.len()).ok().filter(|count| *count > 0)?;
-        Some(Events {
+        let ends = std::mem::take(&mut self.ends);
+        self.last_len = bytes.len();
+        let ends = match ends.is_empty() {
+            true => Ends::Every(self.each_len),
+            false => Ends::Each(ends.into()),
+        };
+        (count > 0).then(|| Events {
             bytes: bytes.into(),
-            ends: (count > 1).then(|| ends.into()),
+            ends,
             range: 0..count,
         })
+    }
+
+    /// The last bytes, so many of them, are an event. All bytes are no more than a `u32` says.
+    #[inline]
+    fn note(&mut self, len: usize) {
+        if self.count == 0 {
+            self.each_len = len;
+        } else if len != self.each_len || !self.ends.is_empty() {
+            self.note_end();
+        }
+        self.count += 1;
+    }
+
+    /// Notes where each event ends, up to the one that is being added.
+    fn note_end(&mut self) {
+        if self.ends.is_empty() {
+            let each = (1..=self.count).map(|count| count * self.each_len as u32);
+            self.ends.extend(each);
+        }
+        self.ends.push(self.bytes.len() as u32);
     }
 }
 
@@ -279,7 +326,27 @@ mod tests {
 
     #[test]
     fn events_come_out_as_they_went_in_whole_and_in_parts() {
-        let all: [&[u8]; 4] = [b"one", b"three", b"f", b"fourth"];
+        check_parts([b"one", b"three", b"f", b"fourth"]);
+        check_parts([b"one", b"two", b"six", b"ten"]);
+        check_parts([b"one", b"two", b"six", b"four"]);
+        check_parts([b"one", b"two", b"four", b"six"]);
+    }
+
+    #[test]
+    fn events_of_one_length_are_given_in_one_piece_and_others_are_not() {
+        let mut events = built(&[b"one", b"two", b"six"]);
+        assert_eq!(events.alike(), Some((&b"onetwosix"[..], 3)));
+        let front = events.split_to(1);
+        assert_eq!(front.alike(), Some((&b"one"[..], 3)));
+        assert_eq!(events.alike(), Some((&b"twosix"[..], 3)));
+        assert_eq!(built(&[b"one", b"two", b"four"]).alike(), None);
+        let single = Event {
+            bytes: Bytes::from_static(b"single"),
+        };
+        assert_eq!(Events::from(single).alike(), Some((&b"single"[..], 6)));
+    }
+
+    fn check_parts(all: [&[u8]; 4]) {
         for count in 1..=all.len() {
             let events = built(&all[..count]);
             assert_eq!(events.len(), count);

@@ -207,7 +207,10 @@ impl Proxy {
             let mut batches = EventBatches::new(self.target(), buffer.bytes_mut(), len_max);
             batches.reserve(count, byte_len);
             for run in events {
-                run.iter().try_for_each(|event| batches.push(event))?;
+                match run.alike() {
+                    Some((events, len)) => batches.push_alike(events, len)?,
+                    None => run.iter().try_for_each(|event| batches.push(event))?,
+                }
             }
             batches.finish()
         };

@@ -1,5 +1,6 @@
 //! Events to one object in batches, written straight to where they leave from.
 
+use super::head::BLOCK_MAX;
 use super::header::{begin_message, end_message};
 use super::{HEADER_LEN, MessageType, Target};
 use crate::encoding::EncodeError;
@@ -39,8 +40,9 @@ impl<'a> EventBatches<'a> {
     /// Makes room for this many events that have so many bytes together.
     pub fn reserve(&mut self, count: usize, byte_len: usize) {
         let targets_len = count.saturating_mul(self.target.len());
+        let len = targets_len.saturating_add(byte_len);
         self.buffer
-            .reserve(targets_len.saturating_add(byte_len) + REQUESTS_START);
+            .reserve(len.saturating_add(REQUESTS_START + BLOCK_MAX));
     }
 
     /// Adds an event, as [`IncomingRequest::event_bytes`](super::IncomingRequest::event_bytes) gives it.
@@ -59,6 +61,30 @@ impl<'a> EventBatches<'a> {
         }
         self.target.write_event_body(self.buffer, event);
         self.count += 1;
+        Ok(())
+    }
+
+    /// Adds events of `len` bytes each, which stand one behind the other.
+    ///
+    /// # Errors
+    /// As [`EventBatches::push`].
+    ///
+    /// # Panics
+    /// If an event is empty, or the last one is not whole.
+    pub fn push_alike(&mut self, events: &[u8], len: usize) -> Result<(), EncodeError> {
+        assert!(len > 0 && events.len().is_multiple_of(len), "whole events");
+        let step = self.target.len() + len;
+        let mut rest = events;
+        while let Some((first, others)) = rest.split_at_checked(len) {
+            // It may be the first of a message; those behind it go along as long as there is room.
+            self.push(first)?;
+            let left = self.len_max.saturating_sub(self.buffer.len() - self.start);
+            let fitting = others.len().min((left / step).saturating_mul(len));
+            let (fitting, others) = others.split_at(fitting);
+            self.target.write_event_bodies(self.buffer, fitting, len);
+            self.count += (fitting.len() / len) as i32;
+            rest = others;
+        }
         Ok(())
     }
 
@@ -109,6 +135,40 @@ mod tests {
             events.iter().for_each(|event| batches.push(event).unwrap());
             batches.finish().unwrap();
             assert_eq!(buffer, expected, "{len_max}");
+        }
+    }
+
+    #[test]
+    fn events_of_one_length_are_those_that_were_added_one_by_one() {
+        let name =
+            "a subscriber whose name is longer than a block of those that are copied at once";
+        for (name_len, len) in [
+            (1, 1),
+            (20, 21),
+            (29, 32),
+            (30, 33),
+            (8, 64),
+            (61, 9),
+            (62, 3),
+            (79, 70),
+        ] {
+            let target = Target::new(&Identity::new(&name[..name_len]), "");
+            let events: Vec<u8> = (0..100 * len).map(|at| at as u8).collect();
+            for len_max in [0, 100, 1000, usize::MAX] {
+                for count in [1, 2, 3, 99, 100] {
+                    let events = &events[..count * len];
+                    let (mut buffer, mut expected) = (b"before".to_vec(), b"before".to_vec());
+                    let mut batches = EventBatches::new(&target, &mut expected, len_max);
+                    let mut each = events.chunks_exact(len);
+                    each.try_for_each(|event| batches.push(event)).unwrap();
+                    batches.finish().unwrap();
+                    let mut batches = EventBatches::new(&target, &mut buffer, len_max);
+                    batches.push_alike(&events[..len], len).unwrap();
+                    batches.push_alike(&events[len..], len).unwrap();
+                    batches.finish().unwrap();
+                    assert_eq!(buffer, expected, "{name_len} {len} {len_max} {count}");
+                }
+            }
         }
     }
 

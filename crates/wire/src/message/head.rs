@@ -54,7 +54,44 @@ impl Target {
         buffer.extend_from_slice(&self.bytes);
         buffer.extend_from_slice(event);
     }
+
+    /// The same of each of some events, which have `len` bytes each and stand one behind the other.
+    pub(super) fn write_event_bodies(&self, buffer: &mut Vec<u8>, events: &[u8], len: usize) {
+        let rest = match self.len().max(len) {
+            0..=32 => self.write_in_blocks::<32>(buffer, events, len),
+            33..=BLOCK_MAX => self.write_in_blocks::<BLOCK_MAX>(buffer, events, len),
+            _ => events,
+        };
+        for event in rest.chunks_exact(len) {
+            self.write_event_body(buffer, event);
+        }
+    }
+
+    /// Writes the events that have a whole block of bytes from their start on, and takes off what is too much of it: to
+    /// copy a length that the compiler knows takes a few instructions, and no call. The others come back.
+    fn write_in_blocks<'e, const N: usize>(
+        &self,
+        buffer: &mut Vec<u8>,
+        mut events: &'e [u8],
+        len: usize,
+    ) -> &'e [u8] {
+        let mut target = [0; N];
+        target[..self.len()].copy_from_slice(&self.bytes);
+        buffer.reserve(events.len() / len * (self.len() + len) + N);
+        while let Some(event) = events.first_chunk::<N>() {
+            let start = buffer.len();
+            buffer.extend_from_slice(&target);
+            buffer.truncate(start + self.len());
+            buffer.extend_from_slice(event);
+            buffer.truncate(start + self.len() + len);
+            events = &events[len..];
+        }
+        events
+    }
 }
+
+/// The longest block that is copied at once.
+pub(super) const BLOCK_MAX: usize = 64;
 
 /// What a request says besides its parameters, as [`RequestHeader`](super::RequestHeader), to a target
 /// that is encoded already.
