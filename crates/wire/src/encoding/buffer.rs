@@ -154,6 +154,10 @@ impl Buffer {
 
     /// Appends all of another one, which is left empty.
     pub fn append(&mut self, other: &mut Self) {
+        if !other.has_pieces() {
+            self.bytes.extend_from_slice(&other.bytes[other.taken..]);
+            return other.clear();
+        }
         let start = self.bytes.len();
         self.pieces.len += std::mem::take(&mut other.pieces.len);
         let pieces = other.pieces.list.drain(..).map(|piece| Piece {
@@ -362,6 +366,12 @@ mod tests {
         assert!(other.is_empty() && !other.has_pieces());
         assert_eq!(one.pieces.list.len(), 4);
         assert_eq!(taken(one, 100), [&vector[..], &vector[3..]].concat());
+        let (mut one, mut short) = (parts().0, Buffer::default());
+        short.bytes_mut().extend_from_slice(b"short");
+        short.advance(1);
+        one.append(&mut short);
+        assert!(short.is_empty());
+        assert_eq!(taken(one, 100), [&vector[..], b"hort"].concat());
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// A decoder over the payload of an encapsulation, or over fields of a message.
+    #[inline]
     pub fn new(bytes: &'a [u8], encoding: EncodingVersion) -> Self {
         Self {
             bytes,
@@ -47,6 +48,7 @@ impl<'a> Decoder<'a> {
     /// The same decoder with a context for values that need one: proxies are bound to the
     /// communicator that they find here.
     #[must_use]
+    #[inline]
     pub fn with_context(mut self, context: &'a (dyn Any + Send + Sync)) -> Self {
         self.context = Some(context);
         self
@@ -60,6 +62,7 @@ impl<'a> Decoder<'a> {
     /// The same decoder with the shared bytes, a message say, that it reads a part of: `Bytes` are
     /// decoded as slices of it, and keep all of it in memory as long as they live.
     #[must_use]
+    #[inline]
     pub fn with_owner(mut self, owner: &'a Bytes) -> Self {
         self.owner = Some(owner);
         self
@@ -322,7 +325,15 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`DecodeErrorKind::TrailingBytes`], or what makes a tagged value unreadable.
+    #[inline]
     pub fn finish(mut self) -> Result<(), DecodeError> {
+        if self.remaining() == 0 {
+            return Ok(());
+        }
+        self.finish_surplus()
+    }
+
+    fn finish_surplus(&mut self) -> Result<(), DecodeError> {
         if self.encoding == EncodingVersion::V1_0 {
             return match self.remaining() {
                 0 | 1 => Ok(()),
@@ -332,7 +343,7 @@ impl<'a> Decoder<'a> {
                 )),
             };
         }
-        super::tagged::skip_rest(&mut self)
+        super::tagged::skip_rest(self)
     }
 
     /// Ends the reading of something that has no tagged values.

@@ -39,6 +39,7 @@ impl<'a> Encapsulation<'a> {
     ///
     /// # Errors
     /// [`DecodeErrorKind::UnsupportedEncoding`].
+    #[inline]
     pub fn decoder(&self) -> Result<Decoder<'a>, DecodeError> {
         let decoder = Decoder::new(self.payload, self.encoding);
         if self.encoding.is_supported() {
