@@ -4,9 +4,7 @@ use bytes::BytesMut;
 use floe_wire::Encapsulation;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::{Connection, Event, Role};
-use floe_wire::message::{
-    IncomingBatch, IncomingRequest, IncomingRun, KnownHead, Message, Next, Outcome,
-};
+use floe_wire::message::{IncomingRequest, IncomingRun, KnownHead, Message, Next, Outcome};
 
 /// Handles `input` as the bytes of one connection, in both roles, and reads everything that comes of it.
 ///
@@ -98,7 +96,7 @@ fn read(
         Event::Request(request) => read_one(request),
         Event::Run(run) if is_over => take_over(run, read_one),
         Event::Run(run) => run.for_each(read_one),
-        Event::Batch(batch) if is_over => take_over(batch, read_one),
+        Event::Batch(batch) if is_over => take_over(batch.into_run(), read_one),
         Event::Batch(batch) => batch.for_each(read_one),
         Event::Reply((), reply) => {
             if let Ok(Outcome::Returned(bytes) | Outcome::UserException(bytes)) = reply.outcome() {
@@ -112,46 +110,28 @@ fn read(
     }
 }
 
-/// Requests that arrived together.
-trait Requests: ExactSizeIterator<Item = IncomingRequest> {
-    fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool;
-
-    fn next_over(&mut self, request: &mut IncomingRequest) -> Next;
-}
-
-impl Requests for IncomingRun {
-    fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
-        self.repeat_over(request)
-    }
-
-    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
-        self.next_over(request)
-    }
-}
-
-impl Requests for IncomingBatch {
-    fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
-        self.repeat_over(request)
-    }
-
-    fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
-        self.next_over(request)
-    }
-}
-
 /// Takes each request as a server does, which makes it of the one before.
-fn take_over(mut requests: impl Requests, mut read_one: impl FnMut(IncomingRequest)) {
-    let Some(mut request) = requests.next() else {
+fn take_over(mut run: IncomingRun, mut read_one: impl FnMut(IncomingRequest)) {
+    let Some(mut request) = run.next() else {
         return;
     };
     loop {
         read_one(request.clone());
-        let left = requests.len();
-        if !requests.repeat_over(&mut request) && requests.next_over(&mut request) == Next::End {
+        let left = run.len();
+        let alike_len = run.alike_len(&request);
+        if let Some(len) = alike_len {
+            let is_shorter = run.repeat_over_up_to(&mut request, len - 1);
+            assert!(!is_shorter, "it is as long as was said");
+        }
+        let is_alike = run.repeat_over(&mut request);
+        assert_eq!(is_alike, alike_len.is_some(), "it was said to begin alike");
+        if !is_alike && run.next_over(&mut request) == Next::End {
             assert_eq!(left, 0, "all were taken");
             return;
         }
-        assert_eq!(requests.len(), left - 1, "one was taken");
+        let len = request.parameters().len();
+        assert_eq!(alike_len.unwrap_or(len), len, "it is as long as was said");
+        assert_eq!(run.len(), left - 1, "one was taken");
     }
 }
 

@@ -63,6 +63,8 @@ pub use adapter::{
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};
+#[doc(hidden)]
+pub use connection::{Answered, Following};
 pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit::ImplicitContext;

@@ -163,6 +163,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Lets a decoder know the classes that were added, and the limit.
+    #[inline]
     pub(crate) fn make_known(&self, decoder: &mut Decoder<'_>) {
         for classes in &self.classes {
             decoder.know_classes(*classes);

@@ -891,21 +891,36 @@ pub mod everything {
 
         async fn answer(
             self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
+            mut request: ::floe::Request,
+            mut following: ::floe::Following,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
                 b"name" => {
-                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request.current())
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    loop {
+                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        let result = {
+                            let answer = <S as Named>::name(
+                                &self.servant,
+                                request.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |returned, encoder| {
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 _ => {
                     request
@@ -913,9 +928,9 @@ pub mod everything {
                             "::Everything::Named",
                             &["::Everything::Named", "::Ice::Object"],
                         )
+                        .map(|response| response.by(self))
                 }
             }
-                .map(|response| response.by(self))
         }
     }
 
@@ -924,7 +939,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request))
+            ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
         }
 
         fn dispatch_in(
@@ -932,7 +947,16 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request));
+            place.run(self.answer(request, ::floe::Following::default()));
+        }
+
+        fn dispatch_following(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+            following: ::floe::Following,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request, following));
         }
     }
 
@@ -1667,69 +1691,61 @@ pub mod everything {
 
         async fn answer(
             self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
+            mut request_: ::floe::Request,
+            mut following: ::floe::Following,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request_.operation_bytes() {
                 b"name" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        let result = {
+                            let answer = <S as Named>::name(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |returned, encoder| {
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"nothing" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::nothing(&self.servant, request_.current())
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::nothing(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"everything" => {
-                    let (
-                        flag,
-                        volume,
-                        name,
-                        data,
-                        tables,
-                        item,
-                        anything,
-                        later,
-                        objects,
-                    ) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let flag: bool = decoder.get()?;
-                                let volume: Volume = decoder.get()?;
-                                let name: String = decoder.get()?;
-                                let data: Bytes = decoder.get()?;
-                                let tables: Tables = decoder.get()?;
-                                let item: Item = decoder.get()?;
-                                let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                    .get()?;
-                                let later: ::std::option::Option<LaterProxy> = decoder
-                                    .get()?;
-                                let objects: Objects = decoder.get()?;
-                                Ok((
-                                    flag,
-                                    volume,
-                                    name,
-                                    data,
-                                    tables,
-                                    item,
-                                    anything,
-                                    later,
-                                    objects,
-                                ))
-                            },
-                        )?;
-                    let result = <S as Tool>::everything(
-                            &self.servant,
+                    loop {
+                        let (
                             flag,
                             volume,
                             name,
@@ -1739,45 +1755,72 @@ pub mod everything {
                             anything,
                             later,
                             objects,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned, results, other), encoder| {
-                                encoder.put(results);
-                                encoder.put(other);
-                                encoder.put(returned);
-                            },
-                        )
+                        ) = request_
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder| {
+                                    let flag: bool = decoder.get()?;
+                                    let volume: Volume = decoder.get()?;
+                                    let name: String = decoder.get()?;
+                                    let data: Bytes = decoder.get()?;
+                                    let tables: Tables = decoder.get()?;
+                                    let item: Item = decoder.get()?;
+                                    let anything: ::std::option::Option<::floe::Proxy> = decoder
+                                        .get()?;
+                                    let later: ::std::option::Option<LaterProxy> = decoder
+                                        .get()?;
+                                    let objects: Objects = decoder.get()?;
+                                    Ok((
+                                        flag,
+                                        volume,
+                                        name,
+                                        data,
+                                        tables,
+                                        item,
+                                        anything,
+                                        later,
+                                        objects,
+                                    ))
+                                },
+                            )?;
+                        let result = {
+                            let answer = <S as Tool>::everything(
+                                &self.servant,
+                                flag,
+                                volume,
+                                name,
+                                data,
+                                tables,
+                                item,
+                                anything,
+                                later,
+                                objects,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |(returned, results, other), encoder| {
+                                            encoder.put(results);
+                                            encoder.put(other);
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"encoder" => {
-                    let (encoder, decoder, request, current, result, self_, r#type) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder_| {
-                                let encoder: i32 = decoder_.get()?;
-                                let decoder: i32 = decoder_.get()?;
-                                let request: i32 = decoder_.get()?;
-                                let current: i32 = decoder_.get()?;
-                                let result: i32 = decoder_.get()?;
-                                let self_: i32 = decoder_.get()?;
-                                let r#type: i32 = decoder_.get()?;
-                                Ok((
-                                    encoder,
-                                    decoder,
-                                    request,
-                                    current,
-                                    result,
-                                    self_,
-                                    r#type,
-                                ))
-                            },
-                        )?;
-                    let result_ = <S as Tool>::encoder(
-                            &self.servant,
+                    loop {
+                        let (
                             encoder,
                             decoder,
                             request,
@@ -1785,57 +1828,156 @@ pub mod everything {
                             result,
                             self_,
                             r#type,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result_,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned_, returned, r#move), encoder_| {
-                                encoder_.put(returned);
-                                encoder_.put(r#move);
-                                encoder_.put(returned_);
-                            },
-                        )
+                        ) = request_
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder_| {
+                                    let encoder: i32 = decoder_.get()?;
+                                    let decoder: i32 = decoder_.get()?;
+                                    let request: i32 = decoder_.get()?;
+                                    let current: i32 = decoder_.get()?;
+                                    let result: i32 = decoder_.get()?;
+                                    let self_: i32 = decoder_.get()?;
+                                    let r#type: i32 = decoder_.get()?;
+                                    Ok((
+                                        encoder,
+                                        decoder,
+                                        request,
+                                        current,
+                                        result,
+                                        self_,
+                                        r#type,
+                                    ))
+                                },
+                            )?;
+                        let result_ = {
+                            let answer = <S as Tool>::encoder(
+                                &self.servant,
+                                encoder,
+                                decoder,
+                                request,
+                                current,
+                                result,
+                                self_,
+                                r#type,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result_,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |(returned_, returned, r#move), encoder_| {
+                                            encoder_.put(returned);
+                                            encoder_.put(r#move);
+                                            encoder_.put(returned_);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"compact" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::compact(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Compact,
-                            |only, encoder| {
-                                encoder.put(only);
-                            },
-                        )
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::compact(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Compact,
+                                        |only, encoder| {
+                                            encoder.put(only);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"into" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::into(&self.servant, request_.current())
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::into(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"clone" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::renamed(&self.servant, request_.current())
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::renamed(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"len" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Tool>::len(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        let result = {
+                            let answer = <S as Tool>::len(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |returned, encoder| {
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 _ => {
                     request_
@@ -1847,9 +1989,9 @@ pub mod everything {
                                 "::Ice::Object",
                             ],
                         )
+                        .map(|response| response.by(self))
                 }
             }
-                .map(|response| response.by(self))
         }
     }
 
@@ -1858,7 +2000,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request_))
+            ::std::boxed::Box::pin(self.answer(request_, ::floe::Following::default()))
         }
 
         fn dispatch_in(
@@ -1866,7 +2008,16 @@ pub mod everything {
             request_: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request_));
+            place.run(self.answer(request_, ::floe::Following::default()));
+        }
+
+        fn dispatch_following(
+            self: ::std::sync::Arc<Self>,
+            request_: ::floe::Request,
+            following: ::floe::Following,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request_, following));
         }
     }
 
@@ -2078,42 +2229,69 @@ pub mod everything {
 
         async fn answer(
             self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
+            mut request: ::floe::Request,
+            mut following: ::floe::Following,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
                 b"name" => {
-                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request.current())
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    loop {
+                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        let result = {
+                            let answer = <S as Named>::name(
+                                &self.servant,
+                                request.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |returned, encoder| {
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"from_file" => {
-                    let (topic, qos) = request
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let topic: ::std::option::Option<
-                                    ::floe::contracts::ice_storm::TopicProxy,
-                                > = decoder.get()?;
-                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                Ok((topic, qos))
-                            },
-                        )?;
-                    let result = <S as Other>::from_file(
-                            &self.servant,
-                            topic,
-                            qos,
-                            request.current(),
-                        )
-                        .await;
-                    request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        let (topic, qos) = request
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder| {
+                                    let topic: ::std::option::Option<
+                                        ::floe::contracts::ice_storm::TopicProxy,
+                                    > = decoder.get()?;
+                                    let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
+                                    Ok((topic, qos))
+                                },
+                            )?;
+                        let result = {
+                            let answer = <S as Other>::from_file(
+                                &self.servant,
+                                topic,
+                                qos,
+                                request.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 _ => {
                     request
@@ -2125,9 +2303,9 @@ pub mod everything {
                                 "::Ice::Object",
                             ],
                         )
+                        .map(|response| response.by(self))
                 }
             }
-                .map(|response| response.by(self))
         }
     }
 
@@ -2136,7 +2314,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request))
+            ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
         }
 
         fn dispatch_in(
@@ -2144,7 +2322,16 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request));
+            place.run(self.answer(request, ::floe::Following::default()));
+        }
+
+        fn dispatch_following(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+            following: ::floe::Following,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request, following));
         }
     }
 
@@ -2470,69 +2657,61 @@ pub mod everything {
 
         async fn answer(
             self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
+            mut request_: ::floe::Request,
+            mut following: ::floe::Following,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request_.operation_bytes() {
                 b"name" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        let result = {
+                            let answer = <S as Named>::name(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |returned, encoder| {
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"nothing" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::nothing(&self.servant, request_.current())
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::nothing(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"everything" => {
-                    let (
-                        flag,
-                        volume,
-                        name,
-                        data,
-                        tables,
-                        item,
-                        anything,
-                        later,
-                        objects,
-                    ) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let flag: bool = decoder.get()?;
-                                let volume: Volume = decoder.get()?;
-                                let name: String = decoder.get()?;
-                                let data: Bytes = decoder.get()?;
-                                let tables: Tables = decoder.get()?;
-                                let item: Item = decoder.get()?;
-                                let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                    .get()?;
-                                let later: ::std::option::Option<LaterProxy> = decoder
-                                    .get()?;
-                                let objects: Objects = decoder.get()?;
-                                Ok((
-                                    flag,
-                                    volume,
-                                    name,
-                                    data,
-                                    tables,
-                                    item,
-                                    anything,
-                                    later,
-                                    objects,
-                                ))
-                            },
-                        )?;
-                    let result = <S as Tool>::everything(
-                            &self.servant,
+                    loop {
+                        let (
                             flag,
                             volume,
                             name,
@@ -2542,45 +2721,72 @@ pub mod everything {
                             anything,
                             later,
                             objects,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned, results, other), encoder| {
-                                encoder.put(results);
-                                encoder.put(other);
-                                encoder.put(returned);
-                            },
-                        )
+                        ) = request_
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder| {
+                                    let flag: bool = decoder.get()?;
+                                    let volume: Volume = decoder.get()?;
+                                    let name: String = decoder.get()?;
+                                    let data: Bytes = decoder.get()?;
+                                    let tables: Tables = decoder.get()?;
+                                    let item: Item = decoder.get()?;
+                                    let anything: ::std::option::Option<::floe::Proxy> = decoder
+                                        .get()?;
+                                    let later: ::std::option::Option<LaterProxy> = decoder
+                                        .get()?;
+                                    let objects: Objects = decoder.get()?;
+                                    Ok((
+                                        flag,
+                                        volume,
+                                        name,
+                                        data,
+                                        tables,
+                                        item,
+                                        anything,
+                                        later,
+                                        objects,
+                                    ))
+                                },
+                            )?;
+                        let result = {
+                            let answer = <S as Tool>::everything(
+                                &self.servant,
+                                flag,
+                                volume,
+                                name,
+                                data,
+                                tables,
+                                item,
+                                anything,
+                                later,
+                                objects,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |(returned, results, other), encoder| {
+                                            encoder.put(results);
+                                            encoder.put(other);
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"encoder" => {
-                    let (encoder, decoder, request, current, result, self_, r#type) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder_| {
-                                let encoder: i32 = decoder_.get()?;
-                                let decoder: i32 = decoder_.get()?;
-                                let request: i32 = decoder_.get()?;
-                                let current: i32 = decoder_.get()?;
-                                let result: i32 = decoder_.get()?;
-                                let self_: i32 = decoder_.get()?;
-                                let r#type: i32 = decoder_.get()?;
-                                Ok((
-                                    encoder,
-                                    decoder,
-                                    request,
-                                    current,
-                                    result,
-                                    self_,
-                                    r#type,
-                                ))
-                            },
-                        )?;
-                    let result_ = <S as Tool>::encoder(
-                            &self.servant,
+                    loop {
+                        let (
                             encoder,
                             decoder,
                             request,
@@ -2588,84 +2794,210 @@ pub mod everything {
                             result,
                             self_,
                             r#type,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result_,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned_, returned, r#move), encoder_| {
-                                encoder_.put(returned);
-                                encoder_.put(r#move);
-                                encoder_.put(returned_);
-                            },
-                        )
+                        ) = request_
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder_| {
+                                    let encoder: i32 = decoder_.get()?;
+                                    let decoder: i32 = decoder_.get()?;
+                                    let request: i32 = decoder_.get()?;
+                                    let current: i32 = decoder_.get()?;
+                                    let result: i32 = decoder_.get()?;
+                                    let self_: i32 = decoder_.get()?;
+                                    let r#type: i32 = decoder_.get()?;
+                                    Ok((
+                                        encoder,
+                                        decoder,
+                                        request,
+                                        current,
+                                        result,
+                                        self_,
+                                        r#type,
+                                    ))
+                                },
+                            )?;
+                        let result_ = {
+                            let answer = <S as Tool>::encoder(
+                                &self.servant,
+                                encoder,
+                                decoder,
+                                request,
+                                current,
+                                result,
+                                self_,
+                                r#type,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result_,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |(returned_, returned, r#move), encoder_| {
+                                            encoder_.put(returned);
+                                            encoder_.put(r#move);
+                                            encoder_.put(returned_);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"compact" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::compact(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Compact,
-                            |only, encoder| {
-                                encoder.put(only);
-                            },
-                        )
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::compact(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Compact,
+                                        |only, encoder| {
+                                            encoder.put(only);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"into" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::into(&self.servant, request_.current())
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::into(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"clone" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::renamed(&self.servant, request_.current())
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Tool>::renamed(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"len" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Tool>::len(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        let result = {
+                            let answer = <S as Tool>::len(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |returned, encoder| {
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"from_file" => {
-                    let (topic, qos) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let topic: ::std::option::Option<
-                                    ::floe::contracts::ice_storm::TopicProxy,
-                                > = decoder.get()?;
-                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                Ok((topic, qos))
-                            },
-                        )?;
-                    let result = <S as Other>::from_file(
-                            &self.servant,
-                            topic,
-                            qos,
-                            request_.current(),
-                        )
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        let (topic, qos) = request_
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder| {
+                                    let topic: ::std::option::Option<
+                                        ::floe::contracts::ice_storm::TopicProxy,
+                                    > = decoder.get()?;
+                                    let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
+                                    Ok((topic, qos))
+                                },
+                            )?;
+                        let result = {
+                            let answer = <S as Other>::from_file(
+                                &self.servant,
+                                topic,
+                                qos,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 b"last" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Later>::last(&self.servant, request_.current())
-                        .await;
-                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                    loop {
+                        request_.decode_nothing(::floe::OperationMode::Normal)?;
+                        let result = {
+                            let answer = <S as Later>::last(
+                                &self.servant,
+                                request_.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request_
+                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                            )
+                        {
+                            Ok(next) => request_ = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 _ => {
                     request_
@@ -2679,9 +3011,9 @@ pub mod everything {
                                 "::Ice::Object",
                             ],
                         )
+                        .map(|response| response.by(self))
                 }
             }
-                .map(|response| response.by(self))
         }
     }
 
@@ -2690,7 +3022,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request_: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request_))
+            ::std::boxed::Box::pin(self.answer(request_, ::floe::Following::default()))
         }
 
         fn dispatch_in(
@@ -2698,7 +3030,16 @@ pub mod everything {
             request_: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request_));
+            place.run(self.answer(request_, ::floe::Following::default()));
+        }
+
+        fn dispatch_following(
+            self: ::std::sync::Arc<Self>,
+            request_: ::floe::Request,
+            following: ::floe::Following,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request_, following));
         }
     }
 
@@ -2821,34 +3162,46 @@ pub mod everything {
 
         async fn answer(
             self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
+            mut request: ::floe::Request,
+            mut following: ::floe::Following,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
                 b"keep" => {
-                    let (keeper, pair) = request
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let keeper: self::r#type::Keeper = decoder.get()?;
-                                let pair: self::inner::Pair = decoder.get()?;
-                                Ok((keeper, pair))
-                            },
-                        )?;
-                    let result = <S as Again>::keep(
-                            &self.servant,
-                            keeper,
-                            pair,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    loop {
+                        let (keeper, pair) = request
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder| {
+                                    let keeper: self::r#type::Keeper = decoder.get()?;
+                                    let pair: self::inner::Pair = decoder.get()?;
+                                    Ok((keeper, pair))
+                                },
+                            )?;
+                        let result = {
+                            let answer = <S as Again>::keep(
+                                &self.servant,
+                                keeper,
+                                pair,
+                                request.current(),
+                            );
+                            following.answered(::std::pin::pin!(answer)).await
+                        };
+                        match following
+                            .next(
+                                request
+                                    .reply(
+                                        result,
+                                        ::floe::ExceptionFormat::Sliced,
+                                        |returned, encoder| {
+                                            encoder.put(returned);
+                                        },
+                                    )?,
+                            )
+                        {
+                            Ok(next) => request = next,
+                            Err(response) => return Ok(response.by(self)),
+                        }
+                    }
                 }
                 _ => {
                     request
@@ -2856,9 +3209,9 @@ pub mod everything {
                             "::Everything::Again",
                             &["::Everything::Again", "::Ice::Object"],
                         )
+                        .map(|response| response.by(self))
                 }
             }
-                .map(|response| response.by(self))
         }
     }
 
@@ -2867,7 +3220,7 @@ pub mod everything {
             self: ::std::sync::Arc<Self>,
             request: ::floe::Request,
         ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request))
+            ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
         }
 
         fn dispatch_in(
@@ -2875,7 +3228,16 @@ pub mod everything {
             request: ::floe::Request,
             place: &mut ::floe::DispatchPlace,
         ) {
-            place.run(self.answer(request));
+            place.run(self.answer(request, ::floe::Following::default()));
+        }
+
+        fn dispatch_following(
+            self: ::std::sync::Arc<Self>,
+            request: ::floe::Request,
+            following: ::floe::Following,
+            place: &mut ::floe::DispatchPlace,
+        ) {
+            place.run(self.answer(request, following));
         }
     }
 
@@ -3235,45 +3597,68 @@ pub mod everything {
 
             async fn answer(
                 self: ::std::sync::Arc<Self>,
-                request: ::floe::Request,
+                mut request: ::floe::Request,
+                mut following: ::floe::Following,
             ) -> Result<::floe::Response, ::floe::SystemException> {
                 match request.operation_bytes() {
                     b"name" => {
-                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                        let result = <S as super::Named>::name(
-                                &self.servant,
-                                request.current(),
-                            )
-                            .await;
-                        request
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
+                        loop {
+                            request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                            let result = {
+                                let answer = <S as super::Named>::name(
+                                    &self.servant,
+                                    request.current(),
+                                );
+                                following.answered(::std::pin::pin!(answer)).await
+                            };
+                            match following
+                                .next(
+                                    request
+                                        .reply(
+                                            result,
+                                            ::floe::ExceptionFormat::Sliced,
+                                            |returned, encoder| {
+                                                encoder.put(returned);
+                                            },
+                                        )?,
+                                )
+                            {
+                                Ok(next) => request = next,
+                                Err(response) => return Ok(response.by(self)),
+                            }
+                        }
                     }
                     b"work" => {
-                        let volume: super::Volume = request
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| decoder.get(),
-                            )?;
-                        let result = <S as Worker>::work(
-                                &self.servant,
-                                volume,
-                                request.current(),
-                            )
-                            .await;
-                        request
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
+                        loop {
+                            let volume: super::Volume = request
+                                .decode(
+                                    ::floe::OperationMode::Normal,
+                                    |decoder| decoder.get(),
+                                )?;
+                            let result = {
+                                let answer = <S as Worker>::work(
+                                    &self.servant,
+                                    volume,
+                                    request.current(),
+                                );
+                                following.answered(::std::pin::pin!(answer)).await
+                            };
+                            match following
+                                .next(
+                                    request
+                                        .reply(
+                                            result,
+                                            ::floe::ExceptionFormat::Sliced,
+                                            |returned, encoder| {
+                                                encoder.put(returned);
+                                            },
+                                        )?,
+                                )
+                            {
+                                Ok(next) => request = next,
+                                Err(response) => return Ok(response.by(self)),
+                            }
+                        }
                     }
                     _ => {
                         request
@@ -3285,9 +3670,9 @@ pub mod everything {
                                     "::Ice::Object",
                                 ],
                             )
+                            .map(|response| response.by(self))
                     }
                 }
-                    .map(|response| response.by(self))
             }
         }
 
@@ -3296,7 +3681,9 @@ pub mod everything {
                 self: ::std::sync::Arc<Self>,
                 request: ::floe::Request,
             ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(self.answer(request))
+                ::std::boxed::Box::pin(
+                    self.answer(request, ::floe::Following::default()),
+                )
             }
 
             fn dispatch_in(
@@ -3304,7 +3691,16 @@ pub mod everything {
                 request: ::floe::Request,
                 place: &mut ::floe::DispatchPlace,
             ) {
-                place.run(self.answer(request));
+                place.run(self.answer(request, ::floe::Following::default()));
+            }
+
+            fn dispatch_following(
+                self: ::std::sync::Arc<Self>,
+                request: ::floe::Request,
+                following: ::floe::Following,
+                place: &mut ::floe::DispatchPlace,
+            ) {
+                place.run(self.answer(request, following));
             }
         }
     }

@@ -976,77 +976,134 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
+        mut request: ::floe::Request,
+        mut following: ::floe::Following,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"topicInfo" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as HubAdmin>::topic_info(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(
+                            ::floe::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as HubAdmin>::topic_info(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"status" => {
-                request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                let result = <S as HubAdmin>::status(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as HubAdmin>::status(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"totals" => {
-                request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                let result = <S as HubAdmin>::totals(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as HubAdmin>::totals(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"topicStatus" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as HubAdmin>::topic_status(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(
+                            ::floe::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as HubAdmin>::topic_status(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
                     .builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"])
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1055,7 +1112,7 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
     }
 
     fn dispatch_in(
@@ -1063,7 +1120,16 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
         request: ::floe::Request,
         place: &mut ::floe::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, ::floe::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+        following: ::floe::Following,
+        place: &mut ::floe::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -1193,29 +1259,42 @@ impl<S: LossListener> LossListenerDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
+        mut request: ::floe::Request,
+        mut following: ::floe::Following,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"lost" => {
-                let (topic, count, total) = request
-                    .decode(
-                        ::floe::OperationMode::Normal,
-                        |decoder| {
-                            let topic: String = decoder.get()?;
-                            let count: i64 = decoder.get()?;
-                            let total: Losses = decoder.get()?;
-                            Ok((topic, count, total))
-                        },
-                    )?;
-                let result = <S as LossListener>::lost(
-                        &self.servant,
-                        topic,
-                        count,
-                        total,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let (topic, count, total) = request
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let topic: String = decoder.get()?;
+                                let count: i64 = decoder.get()?;
+                                let total: Losses = decoder.get()?;
+                                Ok((topic, count, total))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as LossListener>::lost(
+                            &self.servant,
+                            topic,
+                            count,
+                            total,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -1223,9 +1302,9 @@ impl<S: LossListener> LossListenerDispatcher<S> {
                         "::Floe::LossListener",
                         &["::Floe::LossListener", "::Ice::Object"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1234,7 +1313,7 @@ impl<S: LossListener> ::floe::Dispatcher for LossListenerDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
     }
 
     fn dispatch_in(
@@ -1242,6 +1321,15 @@ impl<S: LossListener> ::floe::Dispatcher for LossListenerDispatcher<S> {
         request: ::floe::Request,
         place: &mut ::floe::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, ::floe::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+        following: ::floe::Following,
+        place: &mut ::floe::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }

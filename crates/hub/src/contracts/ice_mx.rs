@@ -916,122 +916,191 @@ impl<S: MetricsAdmin> MetricsAdminDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
+        mut request: ::floe::Request,
+        mut following: ::floe::Following,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"getMetricsViewNames" => {
-                request.decode_nothing(::floe::OperationMode::Normal)?;
-                let result = <S as MetricsAdmin>::get_metrics_view_names(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |(returned, disabled_views), encoder| {
-                            encoder.put(disabled_views);
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as MetricsAdmin>::get_metrics_view_names(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |(returned, disabled_views), encoder| {
+                                        encoder.put(disabled_views);
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"enableMetricsView" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as MetricsAdmin>::enable_metrics_view(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let name: String = request
+                        .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as MetricsAdmin>::enable_metrics_view(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"disableMetricsView" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as MetricsAdmin>::disable_metrics_view(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let name: String = request
+                        .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as MetricsAdmin>::disable_metrics_view(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getMetricsView" => {
-                let view: String = request
-                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as MetricsAdmin>::get_metrics_view(
-                        &self.servant,
-                        view,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |(returned, timestamp), encoder| {
-                            encoder.set_class_format(::floe::ClassFormat::Sliced);
-                            encoder.put(timestamp);
-                            encoder.put(returned);
-                            encoder.finish_classes();
-                        },
-                    )
+                loop {
+                    let view: String = request
+                        .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as MetricsAdmin>::get_metrics_view(
+                            &self.servant,
+                            view,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |(returned, timestamp), encoder| {
+                                        encoder.set_class_format(::floe::ClassFormat::Sliced);
+                                        encoder.put(timestamp);
+                                        encoder.put(returned);
+                                        encoder.finish_classes();
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getMapMetricsFailures" => {
-                let (view, map) = request
-                    .decode(
-                        ::floe::OperationMode::Normal,
-                        |decoder| {
-                            let view: String = decoder.get()?;
-                            let map: String = decoder.get()?;
-                            Ok((view, map))
-                        },
-                    )?;
-                let result = <S as MetricsAdmin>::get_map_metrics_failures(
-                        &self.servant,
-                        view,
-                        map,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let (view, map) = request
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let view: String = decoder.get()?;
+                                let map: String = decoder.get()?;
+                                Ok((view, map))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as MetricsAdmin>::get_map_metrics_failures(
+                            &self.servant,
+                            view,
+                            map,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getMetricsFailures" => {
-                let (view, map, id) = request
-                    .decode(
-                        ::floe::OperationMode::Normal,
-                        |decoder| {
-                            let view: String = decoder.get()?;
-                            let map: String = decoder.get()?;
-                            let id: String = decoder.get()?;
-                            Ok((view, map, id))
-                        },
-                    )?;
-                let result = <S as MetricsAdmin>::get_metrics_failures(
-                        &self.servant,
-                        view,
-                        map,
-                        id,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let (view, map, id) = request
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let view: String = decoder.get()?;
+                                let map: String = decoder.get()?;
+                                let id: String = decoder.get()?;
+                                Ok((view, map, id))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as MetricsAdmin>::get_metrics_failures(
+                            &self.servant,
+                            view,
+                            map,
+                            id,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    ::floe::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -1039,9 +1108,9 @@ impl<S: MetricsAdmin> MetricsAdminDispatcher<S> {
                         "::IceMX::MetricsAdmin",
                         &["::Ice::Object", "::IceMX::MetricsAdmin"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1050,7 +1119,7 @@ impl<S: MetricsAdmin> ::floe::Dispatcher for MetricsAdminDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: ::floe::Request,
     ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
     }
 
     fn dispatch_in(
@@ -1058,7 +1127,16 @@ impl<S: MetricsAdmin> ::floe::Dispatcher for MetricsAdminDispatcher<S> {
         request: ::floe::Request,
         place: &mut ::floe::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, ::floe::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: ::floe::Request,
+        following: ::floe::Following,
+        place: &mut ::floe::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 

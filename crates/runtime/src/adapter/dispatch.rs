@@ -15,7 +15,7 @@ use floe_wire::message::{
 use floe_wire::reference::Identity;
 
 use super::{Adapter, DispatchPlace, OperationError, Origin};
-use crate::connection::handle;
+use crate::connection::{Following, handle};
 use crate::error::system_exception;
 use crate::event::{Event, Events};
 
@@ -33,6 +33,19 @@ pub trait Dispatcher: Send + Sync + 'static {
     /// The same in a place that is used again. Generated dispatchers have it; one by hand need not.
     fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
         place.run_boxed(self.dispatch(request));
+    }
+
+    /// The same with the requests that follow and begin as this one, which generated dispatchers answer one
+    /// after the other. What is not polled in the place must not keep them.
+    #[doc(hidden)]
+    fn dispatch_following(
+        self: Arc<Self>,
+        request: Request,
+        following: Following,
+        place: &mut DispatchPlace,
+    ) {
+        drop(following);
+        self.dispatch_in(request, place);
     }
 
     /// Who takes the requests to this object as events, if they are not to be dispatched one by one:
@@ -65,32 +78,17 @@ impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
         Arc::clone(&*self).dispatch_in(request, place);
     }
 
+    fn dispatch_following(
+        self: Arc<Self>,
+        request: Request,
+        following: Following,
+        place: &mut DispatchPlace,
+    ) {
+        Arc::clone(&*self).dispatch_following(request, following, place);
+    }
+
     fn event_sink(&self, current: &Current) -> Option<Arc<dyn EventSink>> {
         (**self).event_sink(current)
-    }
-}
-
-/// An untyped servant that answers at once, from a function. It gets every request undecoded, and
-/// must not block.
-#[doc(alias = "Ice.Blobject")]
-pub fn dispatch_fn(
-    answer: impl Fn(Request) -> Result<Response, SystemException> + Send + Sync + 'static,
-) -> impl Dispatcher {
-    Answering(answer)
-}
-
-struct Answering<F>(F);
-
-impl<F> Dispatcher for Answering<F>
-where
-    F: Fn(Request) -> Result<Response, SystemException> + Send + Sync + 'static,
-{
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        Box::pin(std::future::ready((self.0)(request)))
-    }
-
-    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
-        place.run(std::future::ready((self.0)(request)));
     }
 }
 
@@ -279,12 +277,15 @@ impl Request {
     ///
     /// # Errors
     /// [`SystemException::UnknownLocalException`] for the caller.
+    #[inline]
     pub fn decode<T>(
         &self,
         mode: OperationMode,
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, DecodeError>,
     ) -> Result<T, SystemException> {
-        self.check_mode(mode)?;
+        if self.parts.current.mode() != mode {
+            self.check_mode(mode)?;
+        }
         let encapsulation = self.parts.current.request.encapsulation();
         let mut decoder = encapsulation
             .decoder()?
@@ -308,6 +309,10 @@ impl Request {
         if request.mode() == mode && request.has_no_parameters() {
             return Ok(());
         }
+        self.skip_parameters(mode)
+    }
+
+    fn skip_parameters(&self, mode: OperationMode) -> Result<(), SystemException> {
         self.decode(mode, |_| Ok(()))
     }
 
@@ -315,6 +320,7 @@ impl Request {
     ///
     /// # Errors
     /// What the servant failed with, if it is no user exception.
+    #[inline]
     pub fn reply<T, E: OperationError>(
         self,
         result: Result<T, E>,
@@ -334,6 +340,7 @@ impl Request {
     ///
     /// # Errors
     /// [`SystemException::UnknownLocalException`] if a result has no encoding.
+    #[inline]
     pub fn returned(
         self,
         encode: impl FnOnce(&mut Encoder<'_>),
@@ -408,6 +415,7 @@ impl Request {
         })
     }
 
+    #[inline]
     fn write(
         mut self,
         write: impl FnOnce(&mut Buffer, RequestId) -> Result<(), floe_wire::EncodeError>,
@@ -454,6 +462,11 @@ impl Response {
     pub fn by(mut self, servant: Arc<dyn Dispatcher>) -> Self {
         self.parts.servant = Some(servant);
         self
+    }
+
+    /// One whose parts are there already.
+    pub(crate) fn of(parts: Box<Parts>) -> Self {
+        Self { parts }
     }
 
     /// The bytes of the reply, and what the next request of the connection can have.

@@ -5,9 +5,11 @@
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
 //! - `dispatch.rs`, `origin.rs`: the [`Dispatcher`] trait, and what a request and its response are
+//! - `answering.rs`: a servant that is a function
 //! - `place.rs`: where dispatches run
 
 mod accepting;
+mod answering;
 mod dispatch;
 mod into_identity;
 mod limits;
@@ -26,10 +28,9 @@ use floe_wire::reference::{Endpoint, Identity, Reference, Target, parse_endpoint
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+pub use answering::dispatch_fn;
 pub(crate) use dispatch::Parts;
-pub use dispatch::{
-    Current, DispatchFuture, Dispatcher, EventSink, Request, Response, Taking, dispatch_fn,
-};
+pub use dispatch::{Current, DispatchFuture, Dispatcher, EventSink, Request, Response, Taking};
 pub use into_identity::IntoIdentity;
 pub use limits::{AdapterCounts, AdapterSettings};
 pub(crate) use limits::{Admission, Admissions};

@@ -48,6 +48,16 @@ impl Budget {
         share.saturating_add(PERMITS_MIN).min(self.own_len)
     }
 
+    /// The longest parameters for which there is enough: as long as nobody takes of it, it does not get less.
+    pub(super) fn parameters_len_max(&self) -> usize {
+        let left = self.own.available_permits();
+        if left >= self.own_len as usize {
+            return usize::MAX;
+        }
+        let blocks = (left + 1).saturating_sub(PERMITS_MIN as usize);
+        (blocks * PERMIT_LEN).saturating_sub(1)
+    }
+
     /// Whether there is as much. Nobody else takes of it.
     pub(super) fn has(&self, share: u32) -> bool {
         self.own.available_permits() >= share as usize

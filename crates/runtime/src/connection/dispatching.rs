@@ -6,8 +6,10 @@
 //!
 //! - `dispatching/batch.rs`: the requests of a batch
 //! - `dispatching/repeating.rs`: requests that begin as the one before them
+//! - `dispatching/following.rs`: the same in the hands of a generated dispatcher
 
 mod batch;
+mod following;
 mod repeating;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,14 +30,19 @@ use super::replying::encode_exception;
 use super::spare::{self, Spare};
 use crate::adapter::{AdapterCore, DispatchPlace, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
-use repeating::{Repeated, Requests};
+use following::Home;
+pub use following::{Answered, Following};
+use repeating::Repeated;
 
 /// Replies of one read that are collected before they are written, in bytes.
 const REPLIES_MAX: usize = 64 * 1024;
 thread_local! {
     /// What dispatching needs, of connections that wait.
-    static SPARE: Spare<(Buffer, Buffer, DispatchPlace)> = const { Spare::new(Vec::new()) };
+    static SPARE: Spare<Equipment> = const { Spare::new(Vec::new()) };
 }
+
+/// Buffers of replies and of a reply, a place, and what requests are lent by.
+type Equipment = (Buffer, Buffer, DispatchPlace, Option<Arc<Home>>);
 
 /// The dispatching of one connection.
 pub(super) struct Dispatching {
@@ -51,6 +58,9 @@ pub(super) struct Dispatching {
     found: Found,
     collecting: Collecting,
     place: DispatchPlace,
+    /// Where requests come back that were lent to a dispatcher, and whether some are.
+    home: Option<Arc<Home>>,
+    is_lending: bool,
     budget: Budget,
     /// Whether replies to events wait to be written.
     has_answered_events: bool,
@@ -70,6 +80,8 @@ impl Dispatching {
             found: Found::default(),
             collecting: Collecting::default(),
             place: DispatchPlace::default(),
+            home: None,
+            is_lending: false,
             has_answered_events: false,
             pace: Pace::default(),
         }
@@ -123,7 +135,7 @@ impl Dispatching {
             };
             loop {
                 self.end(polled, run);
-                polled = match self.repeat(run) {
+                polled = match self.repeat(run, false) {
                     Repeated::Over => break,
                     Repeated::Waiting(parts) => return Some(parts),
                     Repeated::Polled(polled) => polled,
@@ -189,9 +201,9 @@ impl Dispatching {
     /// Takes buffers and a place that this thread keeps.
     fn equip(&mut self) {
         if !std::mem::replace(&mut self.is_equipped, true)
-            && let Some((replies, buffer, place)) = spare::take(&SPARE)
+            && let Some((replies, buffer, place, home)) = spare::take(&SPARE)
         {
-            (self.replies, self.place) = (replies, place);
+            (self.replies, self.place, self.home) = (replies, place, home);
             if let Some(parts) = &mut self.spare {
                 parts.buffer = buffer;
             }
@@ -204,16 +216,14 @@ impl Dispatching {
             let replies = std::mem::take(&mut self.replies);
             let buffer = self.spare.as_mut().map(|parts| &mut parts.buffer);
             let buffer = buffer.map(std::mem::take).unwrap_or_default();
-            spare::put_back(&SPARE, (replies, buffer, std::mem::take(&mut self.place)));
+            let place = std::mem::take(&mut self.place);
+            spare::put_back(&SPARE, (replies, buffer, place, self.home.take()));
         }
     }
 
     /// The next request; as an error if nobody answers requests of this connection.
     #[inline]
-    fn next(
-        &mut self,
-        requests: &mut impl Requests,
-    ) -> Option<Result<Box<Parts>, IncomingRequest>> {
+    fn next(&mut self, run: &mut IncomingRun) -> Option<Result<Box<Parts>, IncomingRequest>> {
         let version = self.connection.adapter_version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.spare = None;
@@ -225,7 +235,7 @@ impl Dispatching {
         if let Some(mut parts) = self.spare.take()
             && parts.current.origin.renew()
         {
-            match requests.next_over(&mut parts.current.request) {
+            match run.next_over(&mut parts.current.request) {
                 Next::End => {
                     self.spare = Some(parts);
                     return None;
@@ -235,7 +245,7 @@ impl Dispatching {
             }
             return Some(Ok(parts));
         }
-        let request = requests.next()?;
+        let request = run.next()?;
         Some(match Origin::new(&self.connection) {
             Some(origin) => Ok(Parts::new(request, origin)),
             None => Err(request),
@@ -287,8 +297,8 @@ impl Dispatching {
 
     /// Collects the requests that follow an event as long as they begin as it did.
     #[inline]
-    fn collect_alike(&mut self, requests: &mut impl Requests) {
-        while let Some(event) = requests.next_alike() {
+    fn collect_alike(&mut self, run: &mut IncomingRun) {
+        while let Some(event) = run.next_alike() {
             if self.collecting.add_alike(&event) {
                 self.hand_over();
             }
@@ -393,11 +403,7 @@ impl Dispatching {
 
     fn append_reply(&mut self, reply: &mut Buffer) {
         self.reply_count += 1;
-        if self.replies.is_empty() {
-            std::mem::swap(&mut self.replies, reply);
-        } else {
-            self.replies.append(reply);
-        }
+        append(&mut self.replies, reply);
     }
 
     /// Keeps of a response what the next request can have. A servant may have given the response to
@@ -408,6 +414,16 @@ impl Dispatching {
             parts.buffer.clear();
             self.spare = Some(parts);
         }
+    }
+}
+
+/// Appends a reply, which is empty afterwards.
+#[inline]
+fn append(replies: &mut Buffer, reply: &mut Buffer) {
+    if replies.is_empty() {
+        std::mem::swap(replies, reply);
+    } else {
+        replies.append(reply);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{IncomingBatch, IncomingRequest, SystemException};
+use floe_wire::message::{IncomingRequest, IncomingRun, SystemException};
 
 use super::Connection;
 use super::budget::Permit;
@@ -34,7 +34,7 @@ pub(super) async fn finish(
 pub(super) async fn finish_batch(
     connection: Arc<Connection>,
     mut place: DispatchPlace,
-    batch: IncomingBatch,
+    batch: IncomingRun,
     sender: Option<String>,
     _permit: Permit,
 ) {

@@ -66,6 +66,7 @@ use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
 use compressing::Compressing;
+pub use dispatching::{Answered, Following};
 use driver::Driver;
 use outlet::Shared;
 pub(crate) use outlet::{Extended, Outlet};

@@ -177,37 +177,68 @@ impl<S: Process> ProcessDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"shutdown" => {
-                request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Process>::shutdown(&self.servant, request.current())
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    request.decode_nothing(crate::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as Process>::shutdown(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"writeMessage" => {
-                let (message, fd) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let message: String = decoder.get()?;
-                            let fd: i32 = decoder.get()?;
-                            Ok((message, fd))
-                        },
-                    )?;
-                let result = <S as Process>::write_message(
-                        &self.servant,
-                        message,
-                        fd,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let (message, fd) = request
+                        .decode(
+                            crate::OperationMode::Normal,
+                            |decoder| {
+                                let message: String = decoder.get()?;
+                                let fd: i32 = decoder.get()?;
+                                Ok((message, fd))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as Process>::write_message(
+                            &self.servant,
+                            message,
+                            fd,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
-            _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
+            _ => {
+                request
+                    .builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"])
+                    .map(|response| response.by(self))
+            }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -216,7 +247,7 @@ impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -224,7 +255,16 @@ impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -917,67 +957,104 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"setAdapterDirectProxy" => {
-                let (id, proxy) = request
-                    .decode(
-                        crate::OperationMode::Idempotent,
-                        |decoder| {
-                            let id: String = decoder.get()?;
-                            let proxy: Option<crate::Proxy> = decoder.get()?;
-                            Ok((id, proxy))
-                        },
-                    )?;
-                let result = <S as LocatorRegistry>::set_adapter_direct_proxy(
-                        &self.servant,
-                        id,
-                        proxy,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let (id, proxy) = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| {
+                                let id: String = decoder.get()?;
+                                let proxy: Option<crate::Proxy> = decoder.get()?;
+                                Ok((id, proxy))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as LocatorRegistry>::set_adapter_direct_proxy(
+                            &self.servant,
+                            id,
+                            proxy,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"setReplicatedAdapterDirectProxy" => {
-                let (adapter_id, replica_group_id, proxy) = request
-                    .decode(
-                        crate::OperationMode::Idempotent,
-                        |decoder| {
-                            let adapter_id: String = decoder.get()?;
-                            let replica_group_id: String = decoder.get()?;
-                            let proxy: Option<crate::Proxy> = decoder.get()?;
-                            Ok((adapter_id, replica_group_id, proxy))
-                        },
-                    )?;
-                let result = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
-                        &self.servant,
-                        adapter_id,
-                        replica_group_id,
-                        proxy,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let (adapter_id, replica_group_id, proxy) = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| {
+                                let adapter_id: String = decoder.get()?;
+                                let replica_group_id: String = decoder.get()?;
+                                let proxy: Option<crate::Proxy> = decoder.get()?;
+                                Ok((adapter_id, replica_group_id, proxy))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
+                            &self.servant,
+                            adapter_id,
+                            replica_group_id,
+                            proxy,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"setServerProcessProxy" => {
-                let (id, proxy) = request
-                    .decode(
-                        crate::OperationMode::Idempotent,
-                        |decoder| {
-                            let id: String = decoder.get()?;
-                            let proxy: Option<ProcessProxy> = decoder.get()?;
-                            Ok((id, proxy))
-                        },
-                    )?;
-                let result = <S as LocatorRegistry>::set_server_process_proxy(
-                        &self.servant,
-                        id,
-                        proxy,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let (id, proxy) = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| {
+                                let id: String = decoder.get()?;
+                                let proxy: Option<ProcessProxy> = decoder.get()?;
+                                Ok((id, proxy))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as LocatorRegistry>::set_server_process_proxy(
+                            &self.servant,
+                            id,
+                            proxy,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -985,9 +1062,9 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
                         "::Ice::LocatorRegistry",
                         &["::Ice::LocatorRegistry", "::Ice::Object"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -996,7 +1073,7 @@ impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -1004,7 +1081,16 @@ impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -1366,64 +1452,107 @@ impl<S: Locator> LocatorDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"findObjectById" => {
-                let id: crate::Identity = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as Locator>::find_object_by_id(
-                        &self.servant,
-                        id,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let id: crate::Identity = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as Locator>::find_object_by_id(
+                            &self.servant,
+                            id,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"findAdapterById" => {
-                let id: String = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as Locator>::find_adapter_by_id(
-                        &self.servant,
-                        id,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let id: String = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as Locator>::find_adapter_by_id(
+                            &self.servant,
+                            id,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getRegistry" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Locator>::get_registry(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Locator>::get_registry(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
-            _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
+            _ => {
+                request
+                    .builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"])
+                    .map(|response| response.by(self))
+            }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1432,7 +1561,7 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -1440,7 +1569,16 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -1552,24 +1690,36 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getLocator" => {
-                request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as LocatorFinder>::get_locator(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as LocatorFinder>::get_locator(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -1577,9 +1727,9 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
                         "::Ice::LocatorFinder",
                         &["::Ice::LocatorFinder", "::Ice::Object"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1588,7 +1738,7 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -1596,7 +1746,16 @@ impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 

@@ -1029,158 +1029,282 @@ impl<S: Topic> TopicDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getName" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_name(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_name(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getPublisher" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_publisher(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getNonReplicatedPublisher" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_non_replicated_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_non_replicated_publisher(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"subscribeAndGetPublisher" => {
-                let (qos, subscriber) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let qos: QoS = decoder.get()?;
-                            let subscriber: Option<crate::Proxy> = decoder.get()?;
-                            Ok((qos, subscriber))
-                        },
-                    )?;
-                let result = <S as Topic>::subscribe_and_get_publisher(
-                        &self.servant,
-                        qos,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let (qos, subscriber) = request
+                        .decode(
+                            crate::OperationMode::Normal,
+                            |decoder| {
+                                let qos: QoS = decoder.get()?;
+                                let subscriber: Option<crate::Proxy> = decoder.get()?;
+                                Ok((qos, subscriber))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as Topic>::subscribe_and_get_publisher(
+                            &self.servant,
+                            qos,
+                            subscriber,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"unsubscribe" => {
-                let subscriber: Option<crate::Proxy> = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as Topic>::unsubscribe(
-                        &self.servant,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let subscriber: Option<crate::Proxy> = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as Topic>::unsubscribe(
+                            &self.servant,
+                            subscriber,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"link" => {
-                let (link_to, cost) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let link_to: Option<TopicProxy> = decoder.get()?;
-                            let cost: i32 = decoder.get()?;
-                            Ok((link_to, cost))
-                        },
-                    )?;
-                let result = <S as Topic>::link(
-                        &self.servant,
-                        link_to,
-                        cost,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let (link_to, cost) = request
+                        .decode(
+                            crate::OperationMode::Normal,
+                            |decoder| {
+                                let link_to: Option<TopicProxy> = decoder.get()?;
+                                let cost: i32 = decoder.get()?;
+                                Ok((link_to, cost))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as Topic>::link(
+                            &self.servant,
+                            link_to,
+                            cost,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"unlink" => {
-                let link_to: Option<TopicProxy> = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as Topic>::unlink(
-                        &self.servant,
-                        link_to,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let link_to: Option<TopicProxy> = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as Topic>::unlink(
+                            &self.servant,
+                            link_to,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getLinkInfoSeq" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_link_info_seq(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_link_info_seq(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getSubscribers" => {
-                request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::get_subscribers(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as Topic>::get_subscribers(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"destroy" => {
-                request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::destroy(&self.servant, request.current())
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    request.decode_nothing(crate::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as Topic>::destroy(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -1188,9 +1312,9 @@ impl<S: Topic> TopicDispatcher<S> {
                         "::IceStorm::Topic",
                         &["::Ice::Object", "::IceStorm::Topic"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1199,7 +1323,7 @@ impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -1207,7 +1331,16 @@ impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -1641,94 +1774,153 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"create" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as TopicManager>::create(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as TopicManager>::create(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"retrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as TopicManager>::retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as TopicManager>::retrieve(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"createOrRetrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as TopicManager>::create_or_retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as TopicManager>::create_or_retrieve(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"retrieveAll" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as TopicManager>::retrieve_all(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as TopicManager>::retrieve_all(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getSliceChecksums" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as TopicManager>::get_slice_checksums(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as TopicManager>::get_slice_checksums(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -1736,9 +1928,9 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
                         "::IceStorm::TopicManager",
                         &["::Ice::Object", "::IceStorm::TopicManager"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1747,7 +1939,7 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -1755,7 +1947,16 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -1867,24 +2068,36 @@ impl<S: Finder> FinderDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getTopicManager" => {
-                request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Finder>::get_topic_manager(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as Finder>::get_topic_manager(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -1892,9 +2105,9 @@ impl<S: Finder> FinderDispatcher<S> {
                         "::IceStorm::Finder",
                         &["::Ice::Object", "::IceStorm::Finder"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -1903,7 +2116,7 @@ impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -1911,7 +2124,16 @@ impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -2121,19 +2343,32 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"forward" => {
-                let events: EventDataSeq = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as TopicLink>::forward(
-                        &self.servant,
-                        events,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let events: EventDataSeq = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as TopicLink>::forward(
+                            &self.servant,
+                            events,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -2141,9 +2376,9 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
                         "::IceStorm::TopicLink",
                         &["::Ice::Object", "::IceStorm::TopicLink"],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -2152,7 +2387,7 @@ impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -2160,7 +2395,16 @@ impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -2589,185 +2833,332 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getName" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_name(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_name(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getPublisher" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_publisher(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getNonReplicatedPublisher" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_non_replicated_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_non_replicated_publisher(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"subscribeAndGetPublisher" => {
-                let (qos, subscriber) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let qos: QoS = decoder.get()?;
-                            let subscriber: Option<crate::Proxy> = decoder.get()?;
-                            Ok((qos, subscriber))
-                        },
-                    )?;
-                let result = <S as Topic>::subscribe_and_get_publisher(
-                        &self.servant,
-                        qos,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let (qos, subscriber) = request
+                        .decode(
+                            crate::OperationMode::Normal,
+                            |decoder| {
+                                let qos: QoS = decoder.get()?;
+                                let subscriber: Option<crate::Proxy> = decoder.get()?;
+                                Ok((qos, subscriber))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as Topic>::subscribe_and_get_publisher(
+                            &self.servant,
+                            qos,
+                            subscriber,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"unsubscribe" => {
-                let subscriber: Option<crate::Proxy> = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as Topic>::unsubscribe(
-                        &self.servant,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let subscriber: Option<crate::Proxy> = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as Topic>::unsubscribe(
+                            &self.servant,
+                            subscriber,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"link" => {
-                let (link_to, cost) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let link_to: Option<TopicProxy> = decoder.get()?;
-                            let cost: i32 = decoder.get()?;
-                            Ok((link_to, cost))
-                        },
-                    )?;
-                let result = <S as Topic>::link(
-                        &self.servant,
-                        link_to,
-                        cost,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let (link_to, cost) = request
+                        .decode(
+                            crate::OperationMode::Normal,
+                            |decoder| {
+                                let link_to: Option<TopicProxy> = decoder.get()?;
+                                let cost: i32 = decoder.get()?;
+                                Ok((link_to, cost))
+                            },
+                        )?;
+                    let result = {
+                        let answer = <S as Topic>::link(
+                            &self.servant,
+                            link_to,
+                            cost,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"unlink" => {
-                let link_to: Option<TopicProxy> = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as Topic>::unlink(
-                        &self.servant,
-                        link_to,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let link_to: Option<TopicProxy> = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as Topic>::unlink(
+                            &self.servant,
+                            link_to,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getLinkInfoSeq" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_link_info_seq(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as Topic>::get_link_info_seq(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getSubscribers" => {
-                request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::get_subscribers(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as Topic>::get_subscribers(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"destroy" => {
-                request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::destroy(&self.servant, request.current())
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    request.decode_nothing(crate::OperationMode::Normal)?;
+                    let result = {
+                        let answer = <S as Topic>::destroy(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getLinkProxy" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as TopicInternal>::get_link_proxy(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as TopicInternal>::get_link_proxy(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"reap" => {
-                let id: crate::contracts::ice::IdentitySeq = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as TopicInternal>::reap(
-                        &self.servant,
-                        id,
-                        request.current(),
-                    )
-                    .await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                loop {
+                    let id: crate::contracts::ice::IdentitySeq = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as TopicInternal>::reap(
+                            &self.servant,
+                            id,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -2779,9 +3170,9 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                             "::IceStorm::TopicInternal",
                         ],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -2790,7 +3181,7 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -2798,7 +3189,16 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }
 
@@ -3023,110 +3423,180 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
 
     async fn answer(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
+        mut request: crate::Request,
+        mut following: crate::Following,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"create" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as TopicManager>::create(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as TopicManager>::create(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"retrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
-                let result = <S as TopicManager>::retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(
+                            crate::OperationMode::Idempotent,
+                            |decoder| decoder.get(),
+                        )?;
+                    let result = {
+                        let answer = <S as TopicManager>::retrieve(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"createOrRetrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as TopicManager>::create_or_retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    let name: String = request
+                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                    let result = {
+                        let answer = <S as TopicManager>::create_or_retrieve(
+                            &self.servant,
+                            name,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"retrieveAll" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as TopicManager>::retrieve_all(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as TopicManager>::retrieve_all(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getSliceChecksums" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as TopicManager>::get_slice_checksums(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as TopicManager>::get_slice_checksums(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             b"getReplicaNode" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as TopicManagerInternal>::get_replica_node(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                loop {
+                    request.decode_nothing(crate::OperationMode::Idempotent)?;
+                    let result = {
+                        let answer = <S as TopicManagerInternal>::get_replica_node(
+                            &self.servant,
+                            request.current(),
+                        );
+                        following.answered(::std::pin::pin!(answer)).await
+                    };
+                    match following
+                        .next(
+                            request
+                                .reply(
+                                    result,
+                                    crate::ExceptionFormat::Sliced,
+                                    |returned, encoder| {
+                                        encoder.put(returned);
+                                    },
+                                )?,
+                        )
+                    {
+                        Ok(next) => request = next,
+                        Err(response) => return Ok(response.by(self)),
+                    }
+                }
             }
             _ => {
                 request
@@ -3138,9 +3608,9 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                             "::IceStorm::TopicManagerInternal",
                         ],
                     )
+                    .map(|response| response.by(self))
             }
         }
-            .map(|response| response.by(self))
     }
 }
 
@@ -3149,7 +3619,7 @@ impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatch
         self: ::std::sync::Arc<Self>,
         request: crate::Request,
     ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request))
+        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
     }
 
     fn dispatch_in(
@@ -3157,6 +3627,15 @@ impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatch
         request: crate::Request,
         place: &mut crate::DispatchPlace,
     ) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, crate::Following::default()));
+    }
+
+    fn dispatch_following(
+        self: ::std::sync::Arc<Self>,
+        request: crate::Request,
+        following: crate::Following,
+        place: &mut crate::DispatchPlace,
+    ) {
+        place.run(self.answer(request, following));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use floe::{
-    Communicator, DispatchFuture, DispatchPlace, Dispatcher, InvokeError, OperationInfo,
+    Communicator, DispatchFuture, DispatchPlace, Dispatcher, Following, InvokeError, OperationInfo,
     OperationMode, Proxy, Request, Response, Settings, SystemException, TypedProxy,
 };
 use tokio::task::yield_now;
@@ -27,20 +27,48 @@ const RUN: OperationInfo = OperationInfo {
     returns_data: false,
 };
 
-/// Notes when it begins and ends what it does, and hands itself back as generated dispatchers do.
-#[derive(Default)]
+/// Hands itself back as generated dispatchers do: the very one that is in the adapter, and not what it holds.
 struct Row {
+    notes: Arc<Notes>,
+    /// Whether it answers one request at a time, although others follow.
+    is_alone: bool,
+}
+
+/// When it begins and ends what it does.
+#[derive(Default)]
+struct Notes {
     begun: Mutex<Vec<u8>>,
     /// Lengths of parameters, at the end of each dispatch.
     ended: Mutex<Vec<usize>>,
     polled_count: AtomicUsize,
+    /// How often it was given others with a request.
+    followed_count: AtomicUsize,
 }
 
 impl Row {
-    async fn answer(self: Arc<Self>, request: Request) -> Result<Response, SystemException> {
+    /// As in generated dispatchers.
+    async fn answer(
+        self: Arc<Self>,
+        mut request: Request,
+        mut following: Following,
+    ) -> Result<Response, SystemException> {
+        loop {
+            let answered = {
+                let run = self.run(&request);
+                following.answered(std::pin::pin!(run)).await
+            };
+            answered?;
+            match following.next(request.returned_nothing()?) {
+                Ok(next) => request = next,
+                Err(response) => return Ok(response.by(self)),
+            }
+        }
+    }
+
+    async fn run(&self, request: &Request) -> Result<(), SystemException> {
         let parameters = request.parameters();
         let what = parameters[6];
-        self.begun.lock().unwrap().push(what);
+        self.notes.begun.lock().unwrap().push(what);
         let current = request.current();
         assert!(current.connection().is_some());
         assert_eq!((current.name(), current.operation()), ("row", "run"));
@@ -48,7 +76,7 @@ impl Row {
             PANIC => panic!("as asked"),
             WAIT => {
                 for _ in 0..20 {
-                    self.polled_count.fetch_add(1, Ordering::SeqCst);
+                    self.notes.polled_count.fetch_add(1, Ordering::SeqCst);
                     yield_now().await;
                 }
             }
@@ -56,18 +84,32 @@ impl Row {
             LEAVE => assert!(current.adapter().remove(&current.identity(), "")),
             _ => {}
         }
-        self.ended.lock().unwrap().push(parameters.len());
-        request.returned_nothing().map(|response| response.by(self))
+        self.notes.ended.lock().unwrap().push(parameters.len());
+        Ok(())
     }
 }
 
 impl Dispatcher for Row {
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        Box::pin(self.answer(request))
+        Box::pin(self.answer(request, Following::default()))
     }
 
     fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
-        place.run(self.answer(request));
+        place.run(self.answer(request, Following::default()));
+    }
+
+    fn dispatch_following(
+        self: Arc<Self>,
+        request: Request,
+        following: Following,
+        place: &mut DispatchPlace,
+    ) {
+        self.notes.followed_count.fetch_add(1, Ordering::SeqCst);
+        if self.is_alone {
+            drop(following);
+            return self.dispatch_in(request, place);
+        }
+        place.run(self.answer(request, following));
     }
 }
 
@@ -78,13 +120,17 @@ async fn call(proxy: &Proxy, what: u8, len: usize) -> Result<(), InvokeError> {
         .await
 }
 
-async fn start(settings: Settings) -> (Server, Arc<Row>, Proxy) {
+async fn start(settings: Settings, is_alone: bool) -> (Server, Arc<Notes>, Proxy) {
     let server = Server::with_settings(settings).await;
-    let row = Arc::new(Row::default());
-    server.adapter.add("row", row.clone()).unwrap();
+    let notes = Arc::new(Notes::default());
+    let row = Row {
+        notes: notes.clone(),
+        is_alone,
+    };
+    server.adapter.add("row", row).unwrap();
     let proxy = server.proxy_of(&Communicator::new(), "row");
     soon(proxy.ice_connection()).await.unwrap();
-    (server, row, proxy)
+    (server, notes, proxy)
 }
 
 const SEVERAL: [u8; 13] = [
@@ -97,7 +143,7 @@ const BEGUN_COUNT: usize = 11;
 const ENDED_COUNT: usize = 9;
 
 /// Waits until the last one has ended that gets to the servant.
-async fn ended(row: &Row) {
+async fn ended(row: &Notes) {
     let is_over = || row.ended.lock().unwrap().len() == ENDED_COUNT;
     soon(async {
         while !is_over() {
@@ -109,8 +155,8 @@ async fn ended(row: &Row) {
 
 #[tokio::test]
 async fn requests_without_a_reply_fare_as_if_each_had_come_alone() {
-    for is_batch in [false, true] {
-        let (server, row, proxy) = start(Settings::default()).await;
+    for (is_batch, is_alone) in [(false, false), (true, false), (false, true), (true, true)] {
+        let (server, row, proxy) = start(Settings::default(), is_alone).await;
         let sending = match is_batch {
             true => proxy.ice_batch_oneway(),
             false => proxy.ice_oneway(),
@@ -129,15 +175,19 @@ async fn requests_without_a_reply_fare_as_if_each_had_come_alone() {
         assert_eq!(
             *row.begun.lock().unwrap(),
             SEVERAL[..BEGUN_COUNT],
-            "{is_batch}"
+            "{is_batch} {is_alone}"
         );
         assert_eq!(row.polled_count.load(Ordering::SeqCst), 20);
+        if is_batch {
+            // All arrived together.
+            assert!(row.followed_count.load(Ordering::SeqCst) > 0);
+        }
     }
 }
 
 #[tokio::test]
 async fn each_request_in_flight_gets_its_own_answer() {
-    let (_server, row, proxy) = start(Settings::default()).await;
+    let (_server, row, proxy) = start(Settings::default(), false).await;
     let calls = SEVERAL.map(|what| {
         let proxy = proxy.clone();
         tokio::spawn(async move { call(&proxy, what, 1).await })
@@ -166,7 +216,7 @@ async fn a_long_request_in_a_row_waits_for_the_budget() {
 
     let mut settings = Settings::default();
     settings.dispatch_limit = 2;
-    let (_server, row, proxy) = start(settings).await;
+    let (_server, row, proxy) = start(settings, false).await;
     let oneway = proxy.ice_oneway();
     for (what, len) in [
         (RETURN, 1),
@@ -180,6 +230,46 @@ async fn a_long_request_in_a_row_waits_for_the_budget() {
     soon(call(&proxy, RETURN, 5)).await.unwrap();
     let ended = row.ended.lock().unwrap().clone();
     assert_eq!(ended, [1, 3, 2, LONG, 4, 5].map(|len| len + 6));
+}
+
+/// Keeps what follows the requests that it is given.
+#[derive(Default)]
+struct Keeper(Mutex<Vec<Following>>);
+
+impl Dispatcher for Keeper {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        let response = request.returned_nothing();
+        Box::pin(async { response.map(|response| response.by(self)) })
+    }
+
+    fn dispatch_following(
+        self: Arc<Self>,
+        request: Request,
+        following: Following,
+        place: &mut DispatchPlace,
+    ) {
+        self.0.lock().unwrap().push(following);
+        self.dispatch_in(request, place);
+    }
+}
+
+/// Nobody else knows which they are, so that nobody could answer them.
+#[tokio::test]
+async fn who_keeps_the_requests_that_follow_loses_the_connection() {
+    let server = Server::start().await;
+    server.adapter.add("row", Keeper::default()).unwrap();
+    let proxy = server.proxy_of(&Communicator::new(), "row");
+    soon(proxy.ice_connection()).await.unwrap();
+    let batch = proxy.ice_batch_oneway();
+    for _ in 0..3 {
+        call(&batch, RETURN, 1).await.unwrap();
+    }
+    let before = soon(proxy.ice_connection()).await.unwrap();
+    soon(batch.ice_flush_batch()).await.unwrap();
+    if let Some(connection) = before {
+        soon(connection.closed()).await;
+    }
+    soon(server.proxy("echo").ice_ping()).await.unwrap();
 }
 
 /// More operations than a proxy remembers: the head of each is still its own.

@@ -2,10 +2,10 @@
 
 use super::fields::Fields;
 use super::header::{begin_message, end_message};
-use super::row::{AlikeEvent, Checked, Next, Row};
+use super::row::Checked;
 use super::{
-    HEADER_LEN, IncomingRequest, Message, MessageType, PreparedHead, RequestHead, RequestHeader,
-    RequestId, Target,
+    HEADER_LEN, IncomingRequest, IncomingRun, Message, MessageType, PreparedHead, RequestHead,
+    RequestHeader, RequestId, Target,
 };
 use crate::encoding::{
     DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, EncodingVersion,
@@ -187,7 +187,7 @@ fn check_len(len: usize) -> Result<(), EncodeError> {
 /// The requests of a BatchRequest message, all fields checked.
 #[derive(Debug, Clone)]
 pub struct IncomingBatch {
-    row: Row,
+    run: IncomingRun,
     byte_len: usize,
 }
 
@@ -209,17 +209,18 @@ impl IncomingBatch {
             return Err(decoder.error("batch count", kind));
         }
         let mut checked = Checked::new(REQUESTS_START);
-        for _ in 0..count {
+        while checked.count() < count {
             if !checked.add_alike(&message.bytes) {
                 let mut decoder = decoder.clone();
                 decoder.bytes(checked.end() - REQUESTS_START, "batch")?;
                 checked.add(Fields::parse(&mut decoder, RequestId::ONEWAY)?);
             }
+            checked.add_same(&message.bytes, 0, count - checked.count());
         }
         decoder.bytes(checked.end() - REQUESTS_START, "batch")?;
         decoder.finish_exact("batch")?;
         Ok(Self {
-            row: checked.into_row(message.bytes.clone(), 0),
+            run: IncomingRun::of_batch(checked.into_row(message.bytes.clone(), 0)),
             byte_len: message.bytes.len(),
         })
     }
@@ -229,23 +230,9 @@ impl IncomingBatch {
         self.byte_len
     }
 
-    /// Makes `request` the next one, and says what it was made. The bytes are shared anew only if
-    /// `request` was none of this batch.
-    #[inline]
-    pub fn next_over(&mut self, request: &mut IncomingRequest) -> Next {
-        self.row.next_over(request)
-    }
-
-    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike.
-    #[inline]
-    pub fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
-        self.row.repeat_over(request)
-    }
-
-    /// Takes the next request as an event, if it begins as the one that was taken last.
-    #[inline]
-    pub fn next_alike(&mut self) -> Option<AlikeEvent<'_>> {
-        self.row.next_alike()
+    /// The requests, as if each had come in a message of its own.
+    pub fn into_run(self) -> IncomingRun {
+        self.run
     }
 }
 
@@ -253,12 +240,11 @@ impl Iterator for IncomingBatch {
     type Item = IncomingRequest;
 
     fn next(&mut self) -> Option<IncomingRequest> {
-        self.row.next()
+        self.run.next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let count = self.row.remaining();
-        (count, Some(count))
+        self.run.size_hint()
     }
 }
 
@@ -271,7 +257,7 @@ mod tests {
     use bytes::BytesMut;
 
     use super::*;
-    use crate::message::{Context, OperationMode};
+    use crate::message::{Context, Next, OperationMode};
     use crate::reference::Identity;
 
     fn push(batch: &mut BatchWriter, encapsulation: impl FnOnce(&mut Encoder<'_>)) {
@@ -436,7 +422,8 @@ mod tests {
     }
 
     /// What a batch gives if each request is made of the one before it, as text.
-    fn taken_over(mut batch: IncomingBatch) -> Vec<String> {
+    fn taken_over(batch: IncomingBatch) -> Vec<String> {
+        let mut batch = batch.into_run();
         let mut texts = Vec::new();
         let Some(mut request) = batch.next() else {
             return texts;

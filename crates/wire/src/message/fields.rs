@@ -98,7 +98,7 @@ impl Fields {
     #[inline]
     pub(super) fn end_of_same(&self, bytes: &[u8], start: usize) -> Option<usize> {
         let own = self.start as usize;
-        let contents = self.parameters.start as usize + ENCAPSULATION_HEADER_LEN;
+        let contents = self.contents_start();
         let end = start + self.parameters.end as usize;
         let body = bytes.get(start..end)?;
         body.starts_with(&bytes[own..own + contents]).then_some(end)
@@ -124,9 +124,19 @@ impl Fields {
         &bytes[own..own + self.parameters.start as usize]
     }
 
+    /// Where in the body the contents of the parameters start.
+    #[inline]
+    pub(super) fn contents_start(&self) -> usize {
+        self.parameters.start as usize + ENCAPSULATION_HEADER_LEN
+    }
+
     /// Length and encoding of the parameters of a body at `start` that begins as this one.
     #[inline]
-    fn parameters_at(&self, bytes: &[u8], start: usize) -> Option<(usize, EncodingVersion)> {
+    pub(super) fn parameters_at(
+        &self,
+        bytes: &[u8],
+        start: usize,
+    ) -> Option<(usize, EncodingVersion)> {
         let parameters = bytes.get(start + self.parameters.start as usize..)?;
         let [s0, s1, s2, s3, major, minor] =
             *parameters.first_chunk::<ENCAPSULATION_HEADER_LEN>()?;
@@ -157,6 +167,7 @@ impl Fields {
     }
 
     /// Where the body starts.
+    #[inline]
     pub(super) fn start(&self) -> usize {
         self.start as usize
     }
@@ -184,6 +195,7 @@ impl Field {
         }
     }
 
+    #[inline]
     pub(super) fn len(self) -> usize {
         (self.end - self.start) as usize
     }

@@ -162,6 +162,12 @@ impl IncomingRequest {
         (self.bytes, self.fields)
     }
 
+    /// Its bytes, and where its fields stand.
+    #[inline]
+    pub(super) fn parts(&self) -> (&Bytes, &Fields) {
+        (&self.bytes, &self.fields)
+    }
+
     /// What of it [`Row`](super::row::Row) changes to make it the next one.
     #[inline]
     pub(super) fn parts_mut(&mut self) -> (&mut Bytes, &mut Fields) {
@@ -235,6 +241,7 @@ impl IncomingRequest {
     }
 
     /// What the parameters are a part of: the message, or several that arrived together.
+    #[inline]
     pub fn message(&self) -> &Bytes {
         &self.bytes
     }
@@ -262,6 +269,7 @@ impl IncomingRequest {
     }
 
     /// The parameters' encapsulation, borrowed.
+    #[inline]
     pub fn encapsulation(&self) -> Encapsulation<'_> {
         let range = self.field(self.fields.parameters);
         let payload = &self.bytes[range.start + ENCAPSULATION_HEADER_LEN..range.end];
@@ -303,10 +311,12 @@ impl IncomingRequest {
             .expect("text fields were checked when the request was parsed")
     }
 
+    #[inline]
     fn field(&self, field: Field) -> Range<usize> {
         self.range(field.start, field.end)
     }
 
+    #[inline]
     fn range(&self, start: u32, end: u32) -> Range<usize> {
         let body = self.fields.start as usize;
         body + start as usize..body + end as usize

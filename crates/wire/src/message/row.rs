@@ -14,7 +14,7 @@ use super::{HEADER_LEN, IncomingRequest, RequestId};
 use crate::encoding::{Decoder, EncodingVersion};
 
 /// Requests in shared bytes, all fields checked, to be taken one after another.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Row {
     bytes: Bytes,
     /// Bytes in front of each body: those of a header and a request id, or none.
@@ -87,22 +87,93 @@ impl Row {
         Next::Other
     }
 
-    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike.
+    /// Length of the parameters of the next request, if `request` is the one that was taken last, and the
+    /// next one begins alike.
     #[inline]
-    pub(super) fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
+    pub(super) fn alike_len(&self, request: &IncomingRequest) -> Option<usize> {
+        let (bytes, fields) = request.parts();
+        if !self.is_last(bytes, fields) {
+            return None;
+        }
+        match self.same_count {
+            0 => self.next_alike_len(),
+            _ => self.known.as_ref().map(|known| known.parameters.len()),
+        }
+    }
+
+    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike and
+    /// has parameters of at most this length.
+    #[inline]
+    pub(super) fn repeat_over(
+        &mut self,
+        request: &mut IncomingRequest,
+        parameters_len_max: usize,
+    ) -> bool {
         let (bytes, fields) = request.parts_mut();
-        let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
-        if !is_shared || self.remaining == 0 || self.taken_start != Some(fields.start()) {
+        if !self.is_last(bytes, fields) {
             return false;
         }
-        if !self.move_to_alike(self.position + self.gap) || self.end_move().is_none() {
+        if self.same_count == 0 {
+            return self.move_to_shorter(fields, parameters_len_max);
+        }
+        fields.parameters.len() <= parameters_len_max && self.move_to_same(fields)
+    }
+
+    /// Moves on to the next one, and makes these its fields, of which nothing changes but the number and the
+    /// contents of the parameters.
+    #[inline]
+    fn move_to_same(&mut self, fields: &mut Fields) -> bool {
+        let Some(known) = &mut self.known else {
             return false;
+        };
+        if self.gap > 0 {
+            let Some((id, compression)) = framing(&self.bytes, self.position) else {
+                return false;
+            };
+            (known.id, known.compression) = (id, compression);
+            (fields.id, fields.compression) = (id, compression);
         }
         self.remaining -= 1;
-        if let Some(known) = &self.known {
+        self.alike_count -= 1;
+        self.same_count -= 1;
+        let start = self.position + self.gap;
+        known.shift_to(start);
+        fields.shift_to(start);
+        self.position = fields.end();
+        self.taken_start = Some(start);
+        true
+    }
+
+    /// Moves on to the next one if it begins alike and has parameters of at most this length, and makes these
+    /// its fields.
+    #[inline(never)]
+    fn move_to_shorter(&mut self, fields: &mut Fields, parameters_len_max: usize) -> bool {
+        let len = self.next_alike_len();
+        let is_next = len.is_some_and(|len| len <= parameters_len_max)
+            && self.move_to_alike(self.position + self.gap)
+            && self.end_move().is_some();
+        if is_next && let Some(known) = &self.known {
+            self.remaining -= 1;
             fields.differ_as(known);
         }
-        true
+        is_next
+    }
+
+    /// Length of the parameters of the next request, if that begins as the known one.
+    fn next_alike_len(&self) -> Option<usize> {
+        let known = self.known.as_ref()?;
+        let start = self.position + self.gap;
+        let is_alike = self.alike_count > 0 || known.begins_alike(&self.bytes, start);
+        let parameters = is_alike.then(|| known.parameters_at(&self.bytes, start));
+        parameters.flatten().map(|(len, _)| len)
+    }
+
+    /// Whether these are of the request that was taken last, and another one comes.
+    #[inline]
+    fn is_last(&self, bytes: &Bytes, fields: &Fields) -> bool {
+        // The start alone could be that of a request in other bytes.
+        let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
+        is_shared && self.remaining > 0 && self.taken_start == Some(fields.start())
     }
 
     /// Takes the next request as an event, if it begins as the one that was taken last.
@@ -297,6 +368,46 @@ impl Checked {
         true
     }
 
+    /// Adds those that follow and are the first one again but for its number and the contents of its
+    /// parameters, if so far there are no others: up to `count_max`, each behind a gap of so many bytes that
+    /// hold the header and number of a message, or none. How many of them get a reply.
+    #[inline]
+    pub(super) fn add_same(&mut self, bytes: &[u8], gap: usize, count_max: usize) -> usize {
+        // One that comes alone, as most do that get a reply, is not looked at again.
+        if bytes.len() == self.end || self.same_count != self.count {
+            return 0;
+        }
+        self.add_all_same(bytes, gap, count_max)
+    }
+
+    fn add_all_same(&mut self, bytes: &[u8], gap: usize, count_max: usize) -> usize {
+        let Some(first) = &self.first else { return 0 };
+        let (row, rest) = bytes.split_at(self.end);
+        let step = gap + first.end() - first.start();
+        let template = &row[first.start() - gap..][..gap + first.contents_start()];
+        let mut twoway_count = 0;
+        let mut count = 0;
+        for next in rest.chunks_exact(step).take(count_max) {
+            let next = &next[..template.len()];
+            match (next.split_first_chunk(), template.split_first_chunk()) {
+                (Some((framing, next)), Some((known, template))) if gap == FRAMING_LEN => {
+                    if !is_same_framing(framing, known) || next != template {
+                        break;
+                    }
+                    twoway_count += usize::from(!id_of(framing).is_oneway());
+                }
+                _ if next != template => break,
+                _ => {}
+            }
+            count += 1;
+        }
+        self.end += count * step;
+        self.count += count;
+        self.alike_count += count;
+        self.same_count += count;
+        twoway_count
+    }
+
     /// Adds a body that was read field by field.
     pub(super) fn add(&mut self, fields: Fields) {
         if self.first.is_none() {
@@ -330,11 +441,25 @@ pub(super) fn parse(bytes: &[u8], start: usize) -> Option<Fields> {
 }
 
 /// Request id and compression of the Request message at `start`.
+#[inline]
 pub(super) fn framing(bytes: &[u8], start: usize) -> Option<(RequestId, u8)> {
-    let framing = bytes.get(start..)?.first_chunk::<FRAMING_LEN>()?;
+    let framing = bytes.get(start..)?.first_chunk()?;
+    Some((id_of(framing), framing[COMPRESSION_POSITION]))
+}
+
+/// What stands in front of the body of a Request message.
+type Framing = [u8; FRAMING_LEN];
+
+#[inline]
+fn id_of(framing: &Framing) -> RequestId {
     let [.., i0, i1, i2, i3] = *framing;
-    let id = RequestId(i32::from_le_bytes([i0, i1, i2, i3]));
-    Some((id, framing[COMPRESSION_POSITION]))
+    RequestId(i32::from_le_bytes([i0, i1, i2, i3]))
+}
+
+/// Whether two messages have the same header.
+#[inline]
+fn is_same_framing(one: &Framing, other: &Framing) -> bool {
+    one.first_chunk::<HEADER_LEN>() == other.first_chunk()
 }
 
 /// Bytes of a Request message in front of its body: header and request id.

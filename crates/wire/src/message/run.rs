@@ -10,7 +10,7 @@ use crate::compression::Compression;
 
 /// Request messages that follow one another in what was read: their fields are checked, their bytes
 /// shared. It is as if each had been taken alone, but many small ones cost far less.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct IncomingRun {
     row: Row,
     twoway_count: usize,
@@ -31,6 +31,7 @@ impl IncomingRun {
         let mut twoway_count = 0;
         while let Some(is_oneway) = check_next(&mut checked, input, size_max, known) {
             twoway_count += usize::from(!is_oneway);
+            twoway_count += checked.add_same(input, FRAMING_LEN, usize::MAX);
         }
         if checked.count() == 0 {
             return None;
@@ -40,6 +41,14 @@ impl IncomingRun {
             row: checked.into_row(bytes, FRAMING_LEN),
             twoway_count,
         })
+    }
+
+    /// Those of a batch: none gets a reply.
+    pub(super) fn of_batch(row: Row) -> Self {
+        Self {
+            row,
+            twoway_count: 0,
+        }
     }
 
     /// Number of requests to come that get a reply.
@@ -63,10 +72,27 @@ impl IncomingRun {
         next
     }
 
+    /// Length of the parameters of the next request, if `request` is the one that was taken last, and the
+    /// next one begins alike: what [`IncomingRun::repeat_over`] would make of it.
+    #[inline]
+    pub fn alike_len(&self, request: &IncomingRequest) -> Option<usize> {
+        self.row.alike_len(request)
+    }
+
     /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike.
     #[inline]
     pub fn repeat_over(&mut self, request: &mut IncomingRequest) -> bool {
-        let is_repeated = self.row.repeat_over(request);
+        self.repeat_over_up_to(request, usize::MAX)
+    }
+
+    /// The same if the parameters of the next one have at most this length.
+    #[inline]
+    pub fn repeat_over_up_to(
+        &mut self,
+        request: &mut IncomingRequest,
+        parameters_len_max: usize,
+    ) -> bool {
+        let is_repeated = self.row.repeat_over(request, parameters_len_max);
         if is_repeated && !request.id().is_oneway() {
             self.twoway_count -= 1;
         }
@@ -350,9 +376,14 @@ mod tests {
         let mut request = run.next().unwrap();
         let mut repeated = Vec::new();
         for (at, expected) in expected.iter().enumerate().skip(1) {
-            if run.repeat_over(&mut request) {
+            let len = expected.parameters_len();
+            let alike_len = run.alike_len(&request);
+            assert!(!run.repeat_over_up_to(&mut request, len - 1), "too long");
+            if run.repeat_over_up_to(&mut request, len) {
+                assert_eq!(alike_len, Some(len));
                 repeated.push(at);
             } else {
+                assert_eq!(alike_len, None);
                 assert_eq!(run.next_over(&mut request), Next::Other);
             }
             assert_eq!(format!("{request:?}"), format!("{expected:?}"));
@@ -364,8 +395,41 @@ mod tests {
             assert_eq!((run.len(), run.twoway_count()), (5 - at, due.count()));
         }
         assert_eq!(repeated, [1, 2, 4]);
+        assert_eq!(run.alike_len(&request), None);
         assert!(!run.repeat_over(&mut request));
         assert_eq!(run.next_over(&mut request), Next::End);
+    }
+
+    #[test]
+    fn damaged_messages_are_the_same_however_they_are_taken() {
+        let bytes = [0, 7, 0, 0].map(|id| request(id, "a", b"p")).concat();
+        for at in 0..bytes.len() {
+            for flipped in [0x01, 0x04, 0x80, 0xff] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= flipped;
+                let together = split(&mut BytesMut::from(&bytes[..]));
+                let mut alone = BytesMut::from(&bytes[..]);
+                let mut run = together.unwrap_or_default();
+                let mut over: Option<IncomingRequest> = None;
+                while run.len() > 0 {
+                    let message = crate::message::Message::split(&mut alone, SIZE_MAX);
+                    let expected = IncomingRequest::parse(&message.unwrap().unwrap()).unwrap();
+                    match &mut over {
+                        None => over = run.next(),
+                        Some(request) => {
+                            let is_next = run.repeat_over(request);
+                            assert!(is_next || run.next_over(request) != Next::End);
+                        }
+                    }
+                    let request = over.as_ref().unwrap();
+                    assert_eq!(format!("{request:?}"), format!("{expected:?}"));
+                    assert_eq!(request.parameters(), expected.parameters());
+                    assert_eq!(request.event(), expected.event());
+                }
+                // What is left is no whole request, or an error.
+                assert!(split(&mut alone).is_none(), "{flipped:x} at {at}");
+            }
+        }
     }
 
     #[test]

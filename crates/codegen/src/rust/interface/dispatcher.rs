@@ -32,17 +32,47 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         .flat_map(|(_, operation)| parameter_names(operation))
         .collect();
     let request = names::fresh("request", &taken);
+    let following = names::fresh("following", &taken);
     let arms = operations
         .iter()
-        .map(|(declaring, operation)| arm(scope, *declaring, operation, &servant, &request));
+        .map(|(declaring, operation)| Arm {
+            scope,
+            declaring: *declaring,
+            operation,
+            servant: &servant,
+            request: &request,
+            following: &following,
+        })
+        .map(|arm| arm.tokens());
     let scoped = &definition.scoped;
     let type_ids = scope.model.type_ids(id);
-    let builtin = quote!(#request.builtin(#scoped, &[#(#type_ids),*]));
-    let answer = if operations.is_empty() {
-        builtin
-    } else {
-        quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, })
+    let builtin = quote! {
+        #request.builtin(#scoped, &[#(#type_ids),*]).map(|response| response.by(self))
     };
+    let (answer, more, none) = if operations.is_empty() {
+        (builtin, None, None)
+    } else {
+        let answer = quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, });
+        let none = quote!(#root::Following::default());
+        (
+            answer,
+            Some(quote!(mut #following: #root::Following,)),
+            Some(none),
+        )
+    };
+    let is_mut = more.as_ref().map(|_| quote!(mut));
+    let dispatch_following = more.as_ref().map(|_| {
+        quote! {
+            fn dispatch_following(
+                self: ::std::sync::Arc<Self>,
+                #request: #root::Request,
+                #following: #root::Following,
+                place: &mut #root::DispatchPlace,
+            ) {
+                place.run(self.answer(#request, #following));
+            }
+        }
+    });
     quote! {
         #summary
         #[derive(Debug, Clone)]
@@ -60,9 +90,10 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             }
             async fn answer(
                 self: ::std::sync::Arc<Self>,
-                #request: #root::Request,
+                #is_mut #request: #root::Request,
+                #more
             ) -> #result<#root::Response, #root::SystemException> {
-                #answer.map(|response| response.by(self))
+                #answer
             }
         }
         impl<#servant: #interface> #root::Dispatcher for #name<#servant> {
@@ -70,47 +101,72 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
             ) -> #root::DispatchFuture {
-                ::std::boxed::Box::pin(self.answer(#request))
+                ::std::boxed::Box::pin(self.answer(#request, #none))
             }
             fn dispatch_in(
                 self: ::std::sync::Arc<Self>,
                 #request: #root::Request,
                 place: &mut #root::DispatchPlace,
             ) {
-                place.run(self.answer(#request));
+                place.run(self.answer(#request, #none));
             }
+            #dispatch_following
         }
     }
 }
 
-fn arm(
-    scope: &Scope<'_>,
+/// An operation in the match of its dispatcher.
+struct Arm<'a> {
+    scope: &'a Scope<'a>,
     declaring: DefinitionId,
-    operation: &Operation,
-    servant: &Ident,
-    request: &Ident,
-) -> TokenStream {
-    let (name, method) = (&operation.name, operation_ident(operation));
-    let interface = scope.servant(declaring);
-    let mode = operation_mode(scope, operation);
-    let values = Values::inputs(operation);
-    let inputs = values.names();
-    let arguments = decode(scope, &values, request, &mode);
-    let exception_format = exception_format(scope, declaring, operation);
-    let is_sliced = is_sliced(scope, declaring, operation);
-    let encode = Values::results(operation).encode_owned(scope, is_sliced);
-    let result = names::fresh("result", &parameter_names(operation));
-    let name = Literal::byte_string(name.as_bytes());
-    quote! {
-        #name => {
-            #arguments
-            let #result = <#servant as #interface>::#method(
-                &self.servant,
-                #(#inputs,)*
-                #request.current(),
-            )
-            .await;
-            #request.reply(#result, #exception_format, #encode)
+    operation: &'a Operation,
+    servant: &'a Ident,
+    request: &'a Ident,
+    following: &'a Ident,
+}
+
+impl Arm<'_> {
+    /// Answers the request, and then those to the same operation that follow it.
+    fn tokens(&self) -> TokenStream {
+        let Self {
+            scope,
+            declaring,
+            operation,
+            servant,
+            request,
+            following,
+        } = *self;
+        let (name, method) = (&operation.name, operation_ident(operation));
+        let interface = scope.servant(declaring);
+        let mode = operation_mode(scope, operation);
+        let values = Values::inputs(operation);
+        let inputs = values.names();
+        let arguments = decode(scope, &values, request, &mode);
+        let exception_format = exception_format(scope, declaring, operation);
+        let is_sliced = is_sliced(scope, declaring, operation);
+        let encode = Values::results(operation).encode_owned(scope, is_sliced);
+        let taken = parameter_names(operation);
+        let (result, answer) = (
+            names::fresh("result", &taken),
+            names::fresh("answer", &taken),
+        );
+        let name = Literal::byte_string(name.as_bytes());
+        quote! {
+            #name => loop {
+                #arguments
+                let #result = {
+                    let #answer = <#servant as #interface>::#method(
+                        &self.servant,
+                        #(#inputs,)*
+                        #request.current(),
+                    );
+                    #following.answered(::std::pin::pin!(#answer)).await
+                };
+                match #following.next(#request.reply(#result, #exception_format, #encode)?) {
+                    Ok(next) => #request = next,
+                    Err(response) => return Ok(response.by(self)),
+                }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use floe_wire::message::IncomingBatch;
+use floe_wire::message::{IncomingBatch, IncomingRun};
 
 use super::Dispatching;
 use super::repeating::Repeated;
@@ -21,7 +21,7 @@ enum Stop {
 
 impl Dispatching {
     /// Dispatches the requests of a batch one after another, the next when the one before is done.
-    pub(in crate::connection) async fn batch(&mut self, mut batch: IncomingBatch) {
+    pub(in crate::connection) async fn batch(&mut self, batch: IncomingBatch) {
         self.equip();
         let share = self.budget.share_of(batch.byte_len());
         let sender = self.connection.sender();
@@ -30,9 +30,10 @@ impl Dispatching {
         } else {
             Box::pin(self.wait_for_budget(share, false)).await;
         }
+        let mut run = batch.into_run();
         let mut first = None;
         loop {
-            match self.batch_at_once(first.take(), &mut batch) {
+            match self.batch_at_once(first.take(), &mut run) {
                 Stop::End => return self.budget.give_way(),
                 Stop::Waiting(parts) => {
                     Box::pin(self.wait_for_adapter(&parts)).await;
@@ -42,7 +43,7 @@ impl Dispatching {
                     let connection = self.connection.clone();
                     let place = std::mem::take(&mut self.place);
                     let finish =
-                        finish_batch(connection, place, batch, sender, self.budget.permit(share));
+                        finish_batch(connection, place, run, sender, self.budget.permit(share));
                     return self.connection.tasks.spawn(finish);
                 }
             }
@@ -50,11 +51,11 @@ impl Dispatching {
     }
 
     /// Dispatches requests of a batch, `first` before them, as long as each is done at once.
-    fn batch_at_once(&mut self, mut first: Option<Box<Parts>>, batch: &mut IncomingBatch) -> Stop {
+    fn batch_at_once(&mut self, mut first: Option<Box<Parts>>, run: &mut IncomingRun) -> Stop {
         loop {
             let parts = match first.take() {
                 Some(parts) => parts,
-                None => match self.next(batch) {
+                None => match self.next(run) {
                     Some(Ok(parts)) => parts,
                     Some(Err(_orphan)) => continue,
                     None => return Stop::End,
@@ -64,7 +65,7 @@ impl Dispatching {
                 return Stop::Waiting(parts);
             }
             let Some(mut polled) = self.begin(parts) else {
-                self.collect_alike(batch);
+                self.collect_alike(run);
                 continue;
             };
             loop {
@@ -74,7 +75,7 @@ impl Dispatching {
                     Poll::Ready(Err(_)) => {}
                     Poll::Pending => return Stop::Running,
                 }
-                polled = match self.repeat(batch) {
+                polled = match self.repeat(run, true) {
                     Repeated::Over => break,
                     Repeated::Waiting(parts) => return Stop::Waiting(parts),
                     Repeated::Polled(polled) => polled,
