@@ -21,6 +21,14 @@ pub trait AnswerSink: Send + Sync + 'static {
 /// The answer to an event: what [`Forwarding::end`] tells the meaning of.
 pub struct ForwardAnswer(Answer);
 
+impl ForwardAnswer {
+    /// Whether the servant's side has answered, whatever it says; if not, the event failed on its way, and
+    /// [`Forwarding::end`] asks the connection how far it came.
+    pub fn has_come(&self) -> bool {
+        self.0.is_ok()
+    }
+}
+
 /// An event that was sent, until it is answered. Dropped before, it is given up: its answer is not told any
 /// more, unless that is being done already.
 pub struct Forwarding {

@@ -36,6 +36,15 @@ struct State {
     is_awaited: bool,
 }
 
+/// How much is not answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Load {
+    /// Events.
+    pub(super) count: usize,
+    /// Their bytes, without those of what failed.
+    pub(super) bytes: usize,
+}
+
 /// An event on its way.
 struct Sent {
     event: Event,
@@ -51,16 +60,9 @@ impl Answers {
         }
     }
 
-    /// Number of events that are not answered, those that failed included while the delivery has not
-    /// looked.
-    pub(super) fn len(&self) -> usize {
-        let state = self.lock();
-        state.sent.len() + state.settling_count + state.failed.len()
-    }
-
-    /// Bytes of the events that are not answered.
-    pub(super) fn bytes(&self) -> usize {
-        self.lock().sent_bytes
+    /// What is not answered; what failed is part of it while the delivery has not looked.
+    pub(super) fn load(&self) -> Load {
+        self.lock().load()
     }
 
     /// When the first of those was sent.
@@ -107,26 +109,24 @@ impl Answers {
         true
     }
 
-    /// What failed, in the order in which it was sent; the next failure wakes this task.
+    /// What failed, in the order in which it was sent, and how much is not answered besides; the next failure wakes
+    /// this task.
     pub(super) fn poll_failed(
         &self,
         context: &mut Context<'_>,
-    ) -> impl Iterator<Item = (Event, InvokeError)> + use<> {
+    ) -> (Vec<(Event, InvokeError)>, Load) {
         let mut state = self.lock();
         let known = state.waker.as_ref();
         if !known.is_some_and(|known| known.will_wake(context.waker())) {
             state.waker = Some(context.waker().clone());
         }
         state.is_awaited = false;
-        drop(state);
-        self.take_failed()
+        (state.take_failed(), state.load())
     }
 
     /// What failed since the last look, in the order in which it was sent.
-    pub(super) fn take_failed(&self) -> impl Iterator<Item = (Event, InvokeError)> + use<> {
-        let mut failed = std::mem::take(&mut self.lock().failed);
-        failed.sort_by_key(|(number, ..)| *number);
-        failed.into_iter().map(|(_, event, error)| (event, error))
+    pub(super) fn take_failed(&self) -> Vec<(Event, InvokeError)> {
+        self.lock().take_failed()
     }
 
     /// From now on, until the next poll, each answer wakes.
@@ -155,6 +155,25 @@ impl Answers {
     }
 }
 
+impl State {
+    fn load(&self) -> Load {
+        Load {
+            count: self.sent.len() + self.settling_count + self.failed.len(),
+            bytes: self.sent_bytes,
+        }
+    }
+
+    fn take_failed(&mut self) -> Vec<(Event, InvokeError)> {
+        if self.failed.is_empty() {
+            return Vec::new();
+        }
+        let mut failed = std::mem::take(&mut self.failed);
+        failed.sort_by_key(|(number, ..)| *number);
+        let failed = failed.into_iter();
+        failed.map(|(_, event, error)| (event, error)).collect()
+    }
+}
+
 impl AnswerSink for Answers {
     fn take(&self, number: u64, answer: ForwardAnswer) {
         let mut state = self.lock();
@@ -169,21 +188,29 @@ impl AnswerSink for Answers {
             return;
         };
         state.sent_bytes -= sent.len();
-        // It counts until it is settled.
-        state.settling_count += 1;
-        drop(state);
-        // What it says of the connection is asked for without the lock.
-        let ended = sent.forwarding.end(answer);
-        if ended.is_ok() {
-            self.subscriber.settle_delivered(1);
-        }
-        let mut state = self.lock();
-        state.settling_count -= 1;
+        let Sent {
+            event, forwarding, ..
+        } = sent;
+        let ended = if answer.has_come() {
+            let ended = forwarding.end(answer);
+            if ended.is_ok() {
+                self.subscriber.settle_delivered(1);
+            }
+            ended
+        } else {
+            // What it says of the connection is asked for without the lock; it counts until that is known.
+            state.settling_count += 1;
+            drop(state);
+            let ended = forwarding.end(answer);
+            state = self.lock();
+            state.settling_count -= 1;
+            ended
+        };
         let must_wake = std::mem::take(&mut state.is_awaited) || ended.is_err();
         if let Err(error) = ended {
-            state.failed.push((number, sent.event, error));
+            state.failed.push((number, event, error));
         }
-        let waker = state.waker.clone().filter(|_| must_wake);
+        let waker = state.waker.as_ref().filter(|_| must_wake).cloned();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use floe::{Event, InvokeError, Outcome};
 
+use super::answers::Load;
 use super::unanswered::Unanswered;
 use crate::service::subscriber::Subscriber;
 
@@ -18,10 +19,8 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
         has_ended: false,
     };
     let (mut runs, mut events) = (Vec::new(), Vec::new());
-    while poll_fn(|context| delivering.poll_events(context)).await {
-        subscriber
-            .take(delivering.room(), delivering.bytes_room(), &mut runs)
-            .await;
+    while let Some(room) = poll_fn(|context| delivering.poll_events(context)).await {
+        subscriber.take(room.events, room.bytes, &mut runs).await;
         for run in runs.drain(..) {
             events.extend(run.each());
         }
@@ -41,24 +40,22 @@ struct Delivering<'a> {
     has_ended: bool,
 }
 
+/// How much may be sent now: something.
+struct Room {
+    events: usize,
+    bytes: usize,
+}
+
 impl Delivering<'_> {
-    /// Events that may be sent now.
-    fn room(&self) -> usize {
-        self.outstanding_max.saturating_sub(self.unanswered.len())
-    }
-
-    /// Bytes of events that may be sent now.
-    fn bytes_room(&self) -> usize {
-        UNANSWERED_BYTES_MAX.saturating_sub(self.unanswered.bytes())
-    }
-
-    /// Waits until there are events and room for them; false if there will be no more, and all are
+    /// Waits until there are events and room for them; `None` if there will be no more, and all are
     /// answered.
-    fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<bool> {
-        self.unanswered.poll(context);
-        if !self.has_ended && self.may_send_or_awaits() {
+    fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<Option<Room>> {
+        let unanswered = self.unanswered.poll(context);
+        if !self.has_ended
+            && let Some(room) = self.room_or_await(unanswered)
+        {
             match self.subscriber.poll_bytes(context, 1) {
-                Poll::Ready(true) => return Poll::Ready(true),
+                Poll::Ready(true) => return Poll::Ready(Some(room)),
                 Poll::Ready(false) => self.has_ended = true,
                 Poll::Pending => {}
             }
@@ -68,27 +65,31 @@ impl Delivering<'_> {
         }
         // Before the look, so that no answer is missed in between.
         self.unanswered.await_each();
-        match self.unanswered.len() {
-            0 => Poll::Ready(false),
+        match self.unanswered.load().count {
+            0 => Poll::Ready(None),
             _ => Poll::Pending,
         }
     }
 
-    /// Whether events may be sent; if not, each answer that comes from now on wakes.
-    fn may_send_or_awaits(&self) -> bool {
-        if self.may_send() {
-            return true;
-        }
-        self.unanswered.await_each();
-        // An answer may have come in between.
-        self.may_send()
+    /// The room for events beside those that are not answered; if there is none, each answer that comes from now on
+    /// wakes.
+    fn room_or_await(&self, unanswered: Load) -> Option<Room> {
+        self.room_beside(unanswered).or_else(|| {
+            self.unanswered.await_each();
+            // An answer may have come in between.
+            self.room_beside(self.unanswered.load())
+        })
     }
 
-    fn may_send(&self) -> bool {
+    fn room_beside(&self, unanswered: Load) -> Option<Room> {
         // What was under way when the connection broke is answered first: events sent meanwhile could overtake it.
-        let is_broken = self.unanswered.len() > 0 && !self.subscriber.proxy().is_connected();
-        let has_room = self.room() > 0 && self.bytes_room() > 0;
-        has_room && !is_broken && !self.unanswered.is_resending()
+        let is_broken = unanswered.count > 0 && !self.subscriber.proxy().is_connected();
+        let room = Room {
+            events: self.outstanding_max.saturating_sub(unanswered.count),
+            bytes: UNANSWERED_BYTES_MAX.saturating_sub(unanswered.bytes),
+        };
+        let may_send = !is_broken && !self.unanswered.is_resending();
+        (may_send && room.events > 0 && room.bytes > 0).then_some(room)
     }
 
     /// Sends events in their order, and leaves none.
@@ -127,7 +128,7 @@ impl Delivering<'_> {
 
     async fn connect(&mut self) -> Result<(), InvokeError> {
         let proxy = self.subscriber.proxy();
-        if self.unanswered.len() > 0 || proxy.is_connected() {
+        if self.unanswered.load().count > 0 || proxy.is_connected() {
             return Ok(());
         }
         // Boxed: it is long, and seldom needed.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use floe::{Event, EventParts, InvokeError, LocalError, Outcome};
 use tokio::time::{Sleep, sleep_until};
 
-use super::answers::Answers;
+use super::answers::{Answers, Load};
 use crate::service::subscriber::Subscriber;
 
 /// What was sent and is not answered yet.
@@ -52,14 +52,16 @@ impl<'a> Unanswered<'a> {
         }
     }
 
-    /// Number of events that are not answered.
-    pub(super) fn len(&self) -> usize {
-        self.answers.len() + self.long.len()
+    /// How much is not answered.
+    pub(super) fn load(&self) -> Load {
+        self.with_long(self.answers.load())
     }
 
-    /// Bytes of the events that are not answered.
-    pub(super) fn bytes(&self) -> usize {
-        self.answers.bytes() + self.long.iter().map(|long| long.len).sum::<usize>()
+    fn with_long(&self, answers: Load) -> Load {
+        Load {
+            count: answers.count + self.long.len(),
+            bytes: answers.bytes + self.long.iter().map(|long| long.len).sum::<usize>(),
+        }
     }
 
     /// Sends events in one write, and leaves none; false, and nothing is sent, if there is no connection
@@ -76,7 +78,7 @@ impl<'a> Unanswered<'a> {
 
     /// Whether something is unanswered that left at once.
     pub(super) fn has_answers_due(&self) -> bool {
-        self.answers.len() > 0
+        self.answers.load().count > 0
     }
 
     /// Sends events as they are polled, and leaves none.
@@ -93,11 +95,16 @@ impl<'a> Unanswered<'a> {
         self.answers.await_each();
     }
 
-    /// Settles what has failed, or was answered after going the long way.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) {
-        self.see_to(self.answers.poll_failed(context));
-        self.poll_long(context);
+    /// Settles what has failed, or was answered after going the long way; how much is not answered then, or a little
+    /// more.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Load {
+        let (failed, left) = self.answers.poll_failed(context);
+        self.see_to(failed);
+        if !self.long.is_empty() {
+            self.poll_long(context);
+        }
         self.poll_timer(context);
+        self.with_long(left)
     }
 
     fn poll_long(&mut self, context: &mut Context<'_>) {
@@ -118,7 +125,7 @@ impl<'a> Unanswered<'a> {
     }
 
     /// Sends again what has failed, or settles it.
-    fn see_to(&mut self, failed: impl Iterator<Item = (Event, InvokeError)>) {
+    fn see_to(&mut self, failed: Vec<(Event, InvokeError)>) {
         for (event, error) in failed {
             if may_come_again(&error, &event) {
                 self.is_resending = true;
