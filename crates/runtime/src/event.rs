@@ -144,9 +144,13 @@ impl Events {
     ///
     /// # Panics
     /// If there are not that many.
+    #[inline]
     pub fn byte_len_of(&self, count: usize) -> usize {
         assert!(count <= self.len(), "there are {} events", self.len());
-        self.end(self.range.start + count as u32) - self.end(self.range.start)
+        match self.ends {
+            Ends::Every(len) => len * count,
+            Ends::Each(_) => self.end(self.range.start + count as u32) - self.end(self.range.start),
+        }
     }
 
     /// Takes the first `count` events out.
