@@ -87,7 +87,7 @@ impl Proxy {
             return Begun::Not(None);
         }
         let connection = match self.known_connection() {
-            Some(connection) if self.compressor(&connection).is_none() => connection,
+            Some(connection) if !self.compresses(&connection) => connection,
             _ => return Begun::Not(None),
         };
         connection.set_polling(self.polling());
@@ -148,7 +148,7 @@ impl Proxy {
 
     fn post_at_once(&self, write: impl Fn(&mut Buffer) -> Result<(), EncodeError>) -> AtOnce {
         let connection = match self.known_connection() {
-            Some(connection) if self.compressor(&connection).is_none() => connection,
+            Some(connection) if !self.compresses(&connection) => connection,
             _ => return AtOnce::Not(None),
         };
         match connection.send_at_once(write) {

@@ -101,16 +101,30 @@ impl Proxy {
         send(&connection, until, append).await
     }
 
+    /// Whether what is sent on this connection is compressed.
+    #[inline]
+    pub(super) fn compresses(&self, connection: &Connection) -> bool {
+        let Some(communicator) = self.communicator() else {
+            return false;
+        };
+        let own = self.inner.options.compress.is_on;
+        match communicator.settings().compress_override.or(own) {
+            Some(is_on) => is_on,
+            // None of one that the peer made, over which it is called back.
+            None => connection
+                .endpoint()
+                .is_some_and(Endpoint::wants_compression),
+        }
+    }
+
     /// How to compress what is sent on this connection; `None` if it is not to be.
     pub(super) fn compressor(&self, connection: &Connection) -> Option<Compressor> {
-        let settings = self.communicator()?.settings();
-        let compress = self.inner.options.compress;
-        // None of one that the peer made, over which it is called back.
-        let endpoint = connection.endpoint();
-        let is_on = settings.compress_override.or(compress.is_on);
-        if !is_on.unwrap_or_else(|| endpoint.is_some_and(Endpoint::wants_compression)) {
+        if !self.compresses(connection) {
             return None;
         }
+        let settings = self.communicator()?.settings();
+        let compress = self.inner.options.compress;
+        let endpoint = connection.endpoint();
         let wanted = compress.compression;
         let is_offered = |endpoint| offered(wanted, self.reference().endpoints(), endpoint);
         let is_known =

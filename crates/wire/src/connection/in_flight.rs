@@ -1,6 +1,6 @@
 //! Requests whose replies are due.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::message::RequestId;
@@ -10,10 +10,18 @@ use crate::message::RequestId;
 pub(super) struct InFlight<T> {
     /// One of them: where each request waits for the one before, it is the only one.
     one: Option<(i32, T)>,
-    /// The others.
-    tokens: HashMap<i32, T, BuildHasherDefault<IdHasher>>,
+    /// Others whose ids follow each other, the first of them with `row_start`; those that are answered leave
+    /// a gap, but none in front. The row may end with the last id of all, so that its start is longer.
+    row: VecDeque<Option<T>>,
+    row_start: i64,
+    row_count: usize,
+    /// Those that are in flight for so long that the row would get longer than [`ROW_MAX`].
+    old: HashMap<i32, T, BuildHasherDefault<IdHasher>>,
     last_id: i32,
 }
+
+/// Requests in flight from the first to the last that are kept in a row.
+const ROW_MAX: usize = 4096;
 
 impl<T> InFlight<T> {
     /// An id that no request in flight has.
@@ -27,20 +35,54 @@ impl<T> InFlight<T> {
         }
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, id: RequestId, token: T) {
         match self.one {
             None => self.one = Some((id.0, token)),
-            Some(_) => {
-                self.tokens.insert(id.0, token);
-            }
+            Some(_) => self.insert_more(id.0, token),
         }
     }
 
-    pub(super) fn remove(&mut self, id: RequestId) -> Option<T> {
-        match self.one.take_if(|(one, _)| *one == id.0) {
-            Some((_, token)) => Some(token),
-            None => self.tokens.remove(&id.0),
+    fn insert_more(&mut self, id: i32, token: T) {
+        if self.row.is_empty() {
+            self.row_start = id.into();
         }
+        let Some(mut at) = self.place(id).filter(|at| *at >= self.row.len()) else {
+            // The ids have come round, or this one was reserved before others that have left.
+            self.old.insert(id, token);
+            return;
+        };
+        while at >= ROW_MAX && !self.row.is_empty() {
+            if let (Some(Some(first)), Ok(first_id)) =
+                (self.row.pop_front(), self.row_start.try_into())
+            {
+                self.row_count -= 1;
+                self.old.insert(first_id, first);
+            }
+            self.row_start += 1;
+            self.trim();
+            at = self.place(id).unwrap_or_default();
+        }
+        if self.row.is_empty() {
+            (self.row_start, at) = (id.into(), 0);
+        }
+        self.row.resize_with(at, || None);
+        self.row.push_back(Some(token));
+        self.row_count += 1;
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, id: RequestId) -> Option<T> {
+        if let Some((_, token)) = self.one.take_if(|(one, _)| *one == id.0) {
+            return Some(token);
+        }
+        let place = self.place(id.0);
+        let Some(token) = place.and_then(|at| self.row.get_mut(at)?.take()) else {
+            return self.old.remove(&id.0);
+        };
+        self.row_count -= 1;
+        self.trim();
+        Some(token)
     }
 
     /// The same for the request that is kept apart, if `is_meant` knows its token.
@@ -58,19 +100,40 @@ impl<T> InFlight<T> {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        usize::from(self.one.is_some()) + self.tokens.len()
+        usize::from(self.one.is_some()) + self.row_count + self.old.len()
     }
 
     fn contains(&self, id: i32) -> bool {
         let is_one = self.one.as_ref().is_some_and(|(one, _)| *one == id);
-        is_one || (!self.tokens.is_empty() && self.tokens.contains_key(&id))
+        let in_row = || self.place(id).and_then(|at| self.row.get(at)?.as_ref());
+        is_one || in_row().is_some() || !self.old.is_empty() && self.old.contains_key(&id)
     }
 
     /// Takes all tokens out, in the order of their requests.
     pub(super) fn drain(&mut self) -> Vec<T> {
-        let mut all: Vec<_> = self.tokens.drain().chain(self.one.take()).collect();
+        let row = (self.row_start..).zip(self.row.drain(..));
+        let row = row.filter_map(|(id, token)| Some((id, token?)));
+        let others = self.old.drain().chain(self.one.take());
+        let others = others.map(|(id, token)| (i64::from(id), token));
+        let mut all: Vec<_> = row.chain(others).collect();
+        self.row_count = 0;
         all.sort_unstable_by_key(|(id, _)| *id);
         all.into_iter().map(|(_, token)| token).collect()
+    }
+
+    /// Where an id has its place in the row, or would have it behind.
+    #[inline]
+    fn place(&self, id: i32) -> Option<usize> {
+        usize::try_from(i64::from(id) - self.row_start).ok()
+    }
+
+    /// Takes the gaps in front away.
+    #[inline]
+    fn trim(&mut self) {
+        while let Some(None) = self.row.front() {
+            self.row.pop_front();
+            self.row_start += 1;
+        }
     }
 }
 
@@ -78,7 +141,10 @@ impl<T> Default for InFlight<T> {
     fn default() -> Self {
         Self {
             one: None,
-            tokens: HashMap::default(),
+            row: VecDeque::new(),
+            row_start: 0,
+            row_count: 0,
+            old: HashMap::default(),
             last_id: 0,
         }
     }
@@ -111,7 +177,9 @@ impl Hasher for IdHasher {
 
 #[cfg(test)]
 mod tests {
-    use super::{InFlight, RequestId};
+    use std::collections::BTreeMap;
+
+    use super::{InFlight, ROW_MAX, RequestId};
 
     #[test]
     fn ids_start_again_at_one_and_leave_out_those_in_flight() {
@@ -135,5 +203,61 @@ mod tests {
         assert_eq!(in_flight.len(), 3);
         assert_eq!(in_flight.drain(), ["a", "c", "d"]);
         assert_eq!(in_flight.len(), 0);
+    }
+
+    /// What is in flight is what a plain map says, whatever is answered when, and also where ids come round.
+    #[test]
+    fn they_are_what_a_map_of_them_says() {
+        for start in [0, i32::MAX - 700] {
+            let mut in_flight = InFlight {
+                last_id: start,
+                ..InFlight::default()
+            };
+            let mut expected = BTreeMap::new();
+            let mut random = 7_u64;
+            for step in 0..40_000 {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let choice = (random >> 33) as usize;
+                // Some are never answered; at first there are more of them all the time, and then fewer.
+                let is_sent = choice % 100 < if step < 20_000 { 55 } else { 45 };
+                if is_sent || expected.is_empty() {
+                    let id = in_flight.next_id();
+                    in_flight.insert(id, step);
+                    assert_eq!(expected.insert(id.0, step), None, "it is free");
+                } else {
+                    let answered = match choice % 3 {
+                        0 => *expected.keys().next_back().expect("not empty"),
+                        _ => *expected
+                            .keys()
+                            .nth(choice / 3 % expected.len())
+                            .expect("within"),
+                    };
+                    let token = in_flight.remove(RequestId(answered));
+                    assert_eq!(token, expected.remove(&answered));
+                    assert_eq!(in_flight.remove(RequestId(answered)), None);
+                }
+                assert_eq!(in_flight.len(), expected.len());
+            }
+            assert!(in_flight.drain().into_iter().eq(expected.into_values()));
+            assert_eq!(in_flight.len(), 0);
+        }
+    }
+
+    #[test]
+    fn one_that_is_never_answered_makes_no_long_row() {
+        let mut in_flight = InFlight::default();
+        let mut send = |token| {
+            let id = in_flight.next_id();
+            in_flight.insert(id, token);
+            if token > 1 {
+                assert_eq!(in_flight.remove(id), Some(token));
+            }
+            in_flight.row.len()
+        };
+        let longest = (0..3 * ROW_MAX).map(&mut send).max();
+        assert!(longest <= Some(ROW_MAX), "{longest:?}");
+        assert_eq!(in_flight.drain(), [0, 1]);
     }
 }
