@@ -29,7 +29,10 @@ pub trait Wait: Future + Sized {
         if is_call::<Self>() {
             IS_ASKED.set(true);
             let mut context = Context::from_waker(Waker::noop());
-            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            let polled = future.as_mut().poll(&mut context);
+            // Whatever was polled: the next call is not asked.
+            IS_ASKED.set(false);
+            if let Poll::Ready(output) = polled {
                 return output;
             }
         }
@@ -113,6 +116,9 @@ const OWN_COUNT: usize = 2;
 struct Spot {
     sleeper: Arc<Sleeper>,
     waker: Waker,
+    /// Whether a wait sleeps here that is not looking. While it does, its thread may run a servant, which waits
+    /// elsewhere: to make this ready for another wait would forget that this one was woken.
+    is_slept_in: Cell<bool>,
 }
 
 thread_local! {
@@ -126,14 +132,18 @@ impl Spot {
     fn new() -> Self {
         let sleeper = Arc::new(Sleeper::new());
         let waker = Waker::from(sleeper.clone());
-        Self { sleeper, waker }
+        Self {
+            sleeper,
+            waker,
+            is_slept_in: Cell::new(false),
+        }
     }
 
     /// Whether the thread waits for nothing, and nobody has kept a waker of an earlier wait, which
     /// would disturb the next one.
     #[inline]
     fn is_free(&self) -> bool {
-        wait_depth() == 0 && self.is_unknown()
+        wait_depth() == 0 && !self.is_slept_in.get() && self.is_unknown()
     }
 
     #[inline]
@@ -163,6 +173,7 @@ impl Spot {
         future: Pin<&mut dyn Future<Output = T>>,
         place: Place,
     ) -> T {
+        let _sleep = Sleep::in_spot(self);
         sleep(&self.sleeper, look.end());
         self.wait_on(future, place)
     }
@@ -178,6 +189,22 @@ impl Spot {
                 Poll::Pending => sleep(&self.sleeper, look.end()),
             }
         }
+    }
+}
+
+/// A wait that sleeps in the spot of its thread.
+struct Sleep<'a>(&'a Spot);
+
+impl<'a> Sleep<'a> {
+    fn in_spot(spot: &'a Spot) -> Self {
+        spot.is_slept_in.set(true);
+        Self(spot)
+    }
+}
+
+impl Drop for Sleep<'_> {
+    fn drop(&mut self) {
+        self.0.is_slept_in.set(false);
     }
 }
 

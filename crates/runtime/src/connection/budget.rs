@@ -55,7 +55,7 @@ impl Budget {
             return usize::MAX;
         }
         let blocks = (left + 1).saturating_sub(PERMITS_MIN as usize);
-        (blocks * PERMIT_LEN).saturating_sub(1)
+        blocks.saturating_mul(PERMIT_LEN).saturating_sub(1)
     }
 
     /// Whether there is as much. Nobody else takes of it.

@@ -58,6 +58,11 @@ impl Found {
         is_known && self.version == parts.current.origin.adapter().servants_version()
     }
 
+    /// That of the adapter's servants when it was found.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
     pub(super) fn forget(&mut self) {
         self.servant = None;
     }

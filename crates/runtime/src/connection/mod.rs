@@ -73,7 +73,7 @@ pub(crate) use outlet::{Extended, Outlet};
 use output::Output;
 use pulse::Pulse;
 use reading::Reading;
-pub(crate) use sending::Reply;
+pub(crate) use sending::{Appended, Reply};
 use settled::Settled;
 use slot::Slot;
 pub(crate) use slot::{Answer, Told};

@@ -19,6 +19,8 @@ pub(super) struct Output {
     /// An empty buffer, kept for its allocation.
     spare: Buffer,
     is_writing: bool,
+    /// Whether the connection is closed: then no buffer is kept.
+    is_closed: bool,
     /// Position up to which bytes have been given to a writer.
     taken: u64,
     /// Position up to which the transport has taken bytes.
@@ -120,6 +122,9 @@ impl Output {
     /// Keeps a buffer whose bytes were written, if it is worth it. The one that was used last is used
     /// next: it is in the processor's cache.
     fn keep(&mut self, mut buffer: Buffer) {
+        if self.is_closed {
+            return;
+        }
         let bytes = buffer.bytes_mut();
         let capacity = bytes.capacity();
         let is_well_used = capacity <= Self::SPARE_MAX_USED && bytes.len() >= capacity / 4;
@@ -137,6 +142,8 @@ impl Output {
     pub(super) fn clear(&mut self) -> usize {
         self.pending_replies = 0;
         self.batch_replies = 0;
+        self.is_closed = true;
+        self.spare = Buffer::default();
         std::mem::take(&mut self.pending).len()
     }
 
@@ -238,6 +245,19 @@ mod tests {
         let mut output = Output::default();
         kept_after(&mut output, 60_000);
         output.rest();
+        assert_eq!(kept(&mut output), 0);
+    }
+
+    #[test]
+    fn one_that_is_closed_keeps_nothing() {
+        let mut output = Output::default();
+        kept_after(&mut output, 60_000);
+        output.bytes().resize(60_000, 0);
+        let batch = output.take().expect("something is pending");
+        output.bytes().resize(60_000, 0);
+        assert_eq!(output.clear(), 60_000);
+        output.progress(60_000);
+        assert!(output.put_back(batch).is_none());
         assert_eq!(kept(&mut output), 0);
     }
 

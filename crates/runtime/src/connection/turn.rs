@@ -95,6 +95,11 @@ impl Held<'_> {
 
     /// Reads until there is an answer in this slot, or the connection has ended.
     fn read_answer(&mut self, slot: &Arc<Slot>, polling: Duration) -> Option<Answer> {
+        // Whoever had the turn before may have read it. From now on nobody else does.
+        let answer = slot.take_answer();
+        if answer.is_some() {
+            return answer;
+        }
         while let Some(reading) = &mut self.reading {
             let socket = &self.turn.socket;
             let read = receive_polling(reading, socket, polling)

@@ -57,6 +57,12 @@ impl ShortWay {
 }
 
 impl Proxy {
+    /// Whether a call may be made by [`Proxy::is_done_shortly`].
+    #[inline(always)]
+    pub(super) fn has_short_way(&self) -> bool {
+        self.inner.short_way != ShortWay::No
+    }
+
     /// Makes a call that gets no reply if its message can be appended to others that are about to leave, which is
     /// nearly always so where many follow each other; false, and nothing is done, if not.
     ///

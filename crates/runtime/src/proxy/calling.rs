@@ -67,7 +67,11 @@ where
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R, E>> {
         // Before anything that may poll another one.
         let is_asked = is_asked();
-        match self.as_mut().shortly() {
+        let shortly = match self.proxy.has_short_way() {
+            true => self.as_mut().shortly(),
+            false => None,
+        };
+        match shortly {
             Some(decode) => Poll::Ready(decode_nothing(decode)),
             None if is_asked => Poll::Pending,
             None => self.poll_made(context),

@@ -10,7 +10,7 @@ use floe_wire::encoding::Encoder;
 use floe_wire::message::RequestId;
 
 use super::{Inner, OperationInfo, Proxy};
-use crate::connection::{Connection, Extended, Failure, Outlet};
+use crate::connection::{Appended, Connection, Extended, Failure, Outlet};
 
 /// Where a proxy sends its oneways.
 struct Lane {
@@ -48,20 +48,30 @@ impl Proxy {
                 return None;
             }
             let write = |buffer: &mut _| head.write(buffer, RequestId::ONEWAY, encode);
-            Some(lane.outlet.extend_burst(write))
+            Some(match lane.outlet.extend_burst(write) {
+                Extended::No => return None,
+                Extended::Joined => None,
+                Extended::Enough(sent) => Some((sent, lane.outlet.clone())),
+            })
         });
         match extended {
-            Ok(Some(Extended::Joined)) => Ok(true),
-            Ok(Some(Extended::Enough(sent))) => match self.known_connection() {
-                Some(connection) => connection
-                    .send_appended(sent)
-                    .map(|()| true)
-                    .map_err(Box::new),
-                // What has ended has said how many bytes it could not send.
-                None => Ok(true),
-            },
-            Ok(Some(Extended::No) | None) | Err(_) => Ok(false),
+            Ok(Some(None)) => Ok(true),
+            Ok(Some(Some((sent, outlet)))) => self.send_joined(sent, &outlet),
+            Ok(None) | Err(_) => Ok(false),
         }
+    }
+
+    /// Writes what was appended to this outlet.
+    #[inline(never)]
+    fn send_joined(&self, sent: Appended<()>, outlet: &Arc<Outlet>) -> Result<bool, Box<Failure>> {
+        let connection = self.known_connection();
+        match connection.filter(|connection| Arc::ptr_eq(connection.outlet(), outlet)) {
+            Some(connection) => connection.send_appended(sent).map_err(Box::new)?,
+            // Its connection has ended, or the proxy has another one meanwhile: whoever was about to write the
+            // others writes this, or the end has said how many bytes could not be sent. Nobody may send it twice.
+            None => {}
+        }
+        Ok(true)
     }
 
     /// Notes where oneways go that need neither a look at the endpoints nor compression.

@@ -7,6 +7,7 @@ mod blocking_combined;
 mod blocking_ends;
 mod blocking_long;
 mod blocking_sole;
+mod blocking_within;
 mod bounds;
 mod close;
 mod collocated;

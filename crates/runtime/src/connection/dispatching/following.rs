@@ -161,12 +161,7 @@ impl Lent {
 
 impl Dispatching {
     /// Lends the requests that come behind one, which may begin as that does.
-    pub(super) fn lend(
-        &mut self,
-        parts: &Parts,
-        run: &mut IncomingRun,
-        is_batch: bool,
-    ) -> Following {
+    pub(super) fn lend(&mut self, run: &mut IncomingRun, is_batch: bool) -> Following {
         let home = self.home.get_or_insert_default();
         let lent = home.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut lent = lent.unwrap_or_default();
@@ -178,7 +173,8 @@ impl Dispatching {
             replies: std::mem::take(&mut self.replies),
             reply_count: 0,
             adapter_version: self.adapter_version,
-            servants_version: parts.current.origin.adapter().servants_version(),
+            // As it was then: what has changed since is seen before the next one.
+            servants_version: self.found.version(),
             parameters_len_max: match is_batch {
                 true => usize::MAX,
                 false => self.budget.parameters_len_max(),
@@ -196,8 +192,10 @@ impl Dispatching {
         let home = self.home.get_or_insert_default();
         let mut home = home.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lent) = home.as_deref_mut() else {
-            // A dispatcher by hand has kept it: nobody knows any more what is to be answered.
+            // A dispatcher by hand has kept it: nobody knows any more what is to be answered. Should it come back
+            // yet, it must not meet what is lent by others.
             drop(home);
+            self.home = None;
             let reason = "a dispatcher did not give back the requests that it was lent";
             tracing::error!("drops the connection to {}: {reason}", self.connection.peer);
             return self.connection.abort(reason.to_owned());

@@ -65,7 +65,7 @@ impl Dispatching {
             }
             let following = match run.len() {
                 0 => Following::default(),
-                _ => self.lend(&parts, run, is_batch),
+                _ => self.lend(run, is_batch),
             };
             servant.dispatch_following(Request::of(parts), following, &mut self.place);
             let polled = self.place.poll(&mut context);
