@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -180,15 +181,19 @@ private:
         {
             return;
         }
-        // To read the clock takes as long as the rest of it.
-        if (++counted_ % 32 == 0)
+        // What comes after the time of a round is not counted, and how much later says nothing. To read the clock takes
+        // as long as the rest of it.
+        if (counted_ % 32 == 0 && now() >= end())
         {
-            const auto time = now();
-            if (time - from_ >= static_cast<std::uint64_t>(task_.millis) * 1000000)
-            {
-                until_ = time;
-            }
+            until_ = end();
+            return;
         }
+        ++counted_;
+    }
+
+    std::uint64_t end() const
+    {
+        return from_ + static_cast<std::uint64_t>(task_.millis) * 1000000;
     }
 
     void expectCount(const Heard& heard, std::size_t index, std::uint64_t count) const
@@ -222,7 +227,7 @@ private:
         {
             if (until_ == 0)
             {
-                until_ = now();
+                until_ = std::min<std::uint64_t>(now(), end());
             }
             line << '[' << static_cast<double>(counted_) * 1e9 / static_cast<double>(until_ - from_ + 1) << ",1]";
         }

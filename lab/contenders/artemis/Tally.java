@@ -101,15 +101,19 @@ final class Tally
         {
             return;
         }
-        // To read the clock takes as long as the rest of it.
-        if (++counted % 32 == 0)
+        // What comes after the time of a round is not counted, and how much later says nothing. To read the clock takes
+        // as long as the rest of it.
+        if (counted % 32 == 0 && Number.now() >= end())
         {
-            final long now = Number.now();
-            if (now - from >= task.millis() * 1_000_000)
-            {
-                until = now;
-            }
+            until = end();
+            return;
         }
+        ++counted;
+    }
+
+    private long end()
+    {
+        return from + task.millis() * 1_000_000;
     }
 
     private void record(long delay)
@@ -147,7 +151,7 @@ final class Tally
         }
         else
         {
-            until = until == 0 ? Number.now() : until;
+            until = until == 0 ? Math.min(Number.now(), end()) : until;
             final double rate = counted * 1e9 / Math.max(until - from, 1);
             line.append(String.format(Locale.ROOT, "[%.2f,1]", rate));
         }

@@ -32,7 +32,8 @@ struct Heard {
 }
 
 /// The part of the run in which ticks are counted: from the first mark until the time of a round is over, or
-/// until nothing follows.
+/// until nothing follows. What comes later is not counted, and how much later says nothing: where events are sent
+/// in batches, the rest of them waits for a timer, which no round is long enough for.
 #[derive(Debug, Clone, Copy, Default)]
 struct Window {
     /// Nanoseconds; 0 before the first mark.
@@ -106,7 +107,7 @@ impl Tally {
         let delivered: u64 = self.publishers.iter().map(|heard| heard.count).sum();
         let mut sample = std::mem::replace(&mut self.delays, Sample::new());
         if self.work != Work::Latency {
-            sample.record(self.window.rate(), 1);
+            sample.record(self.window.rate(self.effort), 1);
         }
         announce(&sample.to_delivered_line(delivered))
     }
@@ -159,20 +160,23 @@ impl Window {
         if self.from == 0 || self.until != 0 {
             return;
         }
-        self.count += 1;
         // To read the clock takes as long as the rest of it.
-        if self.count.is_multiple_of(32) {
-            let now = now();
-            if u128::from(now - self.from) >= effort.round_time.as_nanos() {
-                self.until = now;
-            }
+        if self.count.is_multiple_of(32) && now() >= self.end(effort) {
+            self.until = self.end(effort);
+            return;
         }
+        self.count += 1;
+    }
+
+    fn end(&self, effort: Effort) -> u64 {
+        self.from
+            .saturating_add(effort.round_time.as_nanos() as u64)
     }
 
     /// Ticks a second.
-    fn rate(&mut self) -> f64 {
+    fn rate(&mut self, effort: Effort) -> f64 {
         if self.until == 0 {
-            self.until = now();
+            self.until = now().min(self.end(effort));
         }
         self.count as f64 * 1e9 / (self.until - self.from).max(1) as f64
     }
@@ -235,6 +239,21 @@ mod tests {
         let mut many = tally("twoway-1-1");
         take(&mut many, 0, &[Tick(0), Mark(1), Tick(1), Tick(2)]).unwrap();
         assert_eq!(many.window.count, 2);
-        assert!(many.window.rate() > 0.0);
+        assert!(many.window.rate(many.effort) > 0.0);
+    }
+
+    #[test]
+    fn what_comes_after_the_time_of_a_round_is_not_measured() {
+        let mut late = tally("batched-1-1");
+        let tick = |value| Tick(value);
+        take(&mut late, 0, &[Mark(0)]).unwrap();
+        take(&mut late, 0, &(0..32).map(tick).collect::<Vec<_>>()).unwrap();
+        // The rest of the batches, when the round has long been over.
+        late.window.from -= 10 * late.effort.round_time.as_nanos() as u64;
+        take(&mut late, 0, &(32..64).map(tick).collect::<Vec<_>>()).unwrap();
+        take(&mut late, 0, &[End(64)]).unwrap();
+        let seconds = late.effort.round_time.as_secs_f64();
+        assert_eq!(late.window.count, 32);
+        assert!((late.window.rate(late.effort) - 32.0 / seconds).abs() < 1e-6);
     }
 }
