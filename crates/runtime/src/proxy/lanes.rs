@@ -64,12 +64,11 @@ impl Proxy {
     /// Writes what was appended to this outlet.
     #[inline(never)]
     fn send_joined(&self, sent: Appended<()>, outlet: &Arc<Outlet>) -> Result<bool, Box<Failure>> {
+        // If its connection has ended, or the proxy has another one meanwhile, whoever was about to write the others
+        // writes this, or the end has said how many bytes could not be sent. Nobody may send it twice.
         let connection = self.known_connection();
-        match connection.filter(|connection| Arc::ptr_eq(connection.outlet(), outlet)) {
-            Some(connection) => connection.send_appended(sent).map_err(Box::new)?,
-            // Its connection has ended, or the proxy has another one meanwhile: whoever was about to write the
-            // others writes this, or the end has said how many bytes could not be sent. Nobody may send it twice.
-            None => {}
+        if let Some(connection) = connection.filter(|it| Arc::ptr_eq(it.outlet(), outlet)) {
+            connection.send_appended(sent).map_err(Box::new)?;
         }
         Ok(true)
     }
