@@ -1,4 +1,5 @@
-//! `cargo xtask order`: which functions an idle hub has executed, as the linker script that lays them side by side.
+//! `cargo xtask order`: which functions an idle hub has executed, as the linker script that lays them side by side, and
+//! behind them those of a hub with a topic and a subscriber.
 //!
 //! Functions are named as they are, and once more without the hashes of the compiler, with the crate whose object they
 //! stand in: so the script holds for other versions of the compiler and of what is built, too. What the linker does not
@@ -21,6 +22,8 @@ const SCRIPT: &str = "crates/cli/idle-hub.ld";
 const CONTRACT: &str = "crates/cli/contracts/Telemetry.ice";
 /// Where the link map and the profile go, in Cargo's target folder.
 const FOLDER: &str = "order";
+/// How long an idle hub is looked at.
+const SETTLING: Duration = Duration::from_secs(3);
 /// How long the profiler may take to write.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -61,14 +64,16 @@ fn write() -> Result<usize, String> {
     let layout = Layout::of(&executed, &map);
     let written = fs::write(workspace::root().join(SCRIPT), layout.script());
     written.map_err(|error| format!("{SCRIPT}: {error}"))?;
-    Ok(layout.exact.len())
+    Ok(layout.groups.iter().map(|group| group.exact.len()).sum())
 }
 
-/// The symbols of all functions that a hub executes until it is idle, with a topic made meanwhile, and a subscriber
-/// that came and went.
-fn profile(hub: &Path, output: &Path) -> Result<BTreeSet<String>, String> {
-    // One of an earlier run would be taken for that of this one.
-    let _ = fs::remove_file(output.with_extension("1"));
+/// The symbols of all functions that a hub executes until it is idle, and of those that it executes then, when a topic
+/// is made, and a subscriber comes and goes.
+fn profile(hub: &Path, output: &Path) -> Result<[BTreeSet<String>; 2], String> {
+    // Those of an earlier run would be taken for those of this one.
+    for number in ["1", "2"] {
+        let _ = fs::remove_file(output.with_extension(number));
+    }
     let mut valgrind = Command::new("valgrind");
     valgrind
         .args(["--tool=callgrind", "--demangle=no"])
@@ -80,20 +85,23 @@ fn profile(hub: &Path, output: &Path) -> Result<BTreeSet<String>, String> {
     let mut profiled = valgrind
         .spawn()
         .map_err(|error| format!("valgrind does not start: {error}; install it"))?;
-    let text = until_idle(&mut profiled, hub, output);
+    let texts = idle_and_busy(&mut profiled, hub, output);
     // It would go on for ever.
     let _ = profiled.kill();
     let _ = profiled.wait();
-    Ok(names(&text?))
+    Ok(texts?.map(|text| names(&text)))
 }
 
-fn until_idle(profiled: &mut Child, hub: &Path, output: &Path) -> Result<String, String> {
+fn idle_and_busy(profiled: &mut Child, hub: &Path, output: &Path) -> Result<[String; 2], String> {
     let lines = profiled.stdout.take().map(BufReader::new);
     let ready = lines.and_then(|lines| lines.lines().map_while(Result::ok).next());
     let ready = ready.ok_or("the hub does not become ready")?;
     let manager = ready
         .strip_prefix("ready ")
         .ok_or("the hub says no proxy")?;
+    // What it does on its own a while after it is ready belongs to an idle one.
+    thread::sleep(SETTLING);
+    let idle = dump(profiled, &output.with_extension("1"))?;
     let mut create = Command::new(hub);
     create
         .args(["topic", "create", "some", "--hub", manager])
@@ -117,6 +125,11 @@ fn until_idle(profiled: &mut Child, hub: &Path, output: &Path) -> Result<String,
     if !succeeds(&mut subscribe) {
         return Err("the hub takes no subscriber".to_owned());
     }
+    Ok([idle, dump(profiled, &output.with_extension("2"))?])
+}
+
+/// Has the profiler write what was executed since it last did.
+fn dump(profiled: &Child, dumped: &Path) -> Result<String, String> {
     let mut dump = Command::new("callgrind_control");
     dump.arg("--dump")
         .arg(profiled.id().to_string())
@@ -124,11 +137,10 @@ fn until_idle(profiled: &mut Child, hub: &Path, output: &Path) -> Result<String,
     if !succeeds(&mut dump) {
         return Err("the profiler writes nothing".to_owned());
     }
-    let dumped = output.with_extension("1");
     let until = Instant::now() + PATIENCE;
     loop {
         // Its last line is a sum over all.
-        match fs::read_to_string(&dumped) {
+        match fs::read_to_string(dumped) {
             Ok(text) if text.contains("\ntotals: ") => return Ok(text),
             _ if Instant::now() > until => return Err("the profile does not come".to_owned()),
             _ => thread::sleep(Duration::from_millis(100)),
@@ -146,9 +158,15 @@ fn names(profile: &str) -> BTreeSet<String> {
     profile.lines().filter_map(name).collect()
 }
 
-/// Sections of functions that stand together.
+/// Groups of functions, one behind the other.
 #[derive(Debug, Default)]
 struct Layout {
+    groups: [Group; 2],
+}
+
+/// Sections of functions that stand together.
+#[derive(Debug, Default)]
+struct Group {
     /// Their names as they are in this build.
     exact: BTreeSet<String>,
     /// Patterns for them in any build, by a pattern of the objects that they are in.
@@ -156,9 +174,9 @@ struct Layout {
 }
 
 impl Layout {
-    /// The sections in which a function was executed. In a link map, the symbols of a section are in the lines below
+    /// The sections in which a function was executed, each in the first group that has it. In a link map, the symbols of a section are in the lines below
     /// its own: functions with the same code share one, which has the name of any of them.
-    fn of(executed: &BTreeSet<String>, map: &str) -> Self {
+    fn of(executed: &[BTreeSet<String>; 2], map: &str) -> Self {
         let mut layout = Self::default();
         let mut current = None;
         for line in map.lines() {
@@ -168,14 +186,34 @@ impl Layout {
                 current = None;
             } else if let (Some((object, section)), Some(symbol)) =
                 (current, line.split_whitespace().nth(4))
-                && executed.contains(without_suffix(symbol))
+                && let symbol = without_suffix(symbol)
+                && let Some(group) = executed.iter().position(|group| group.contains(symbol))
             {
-                layout.add(object, section);
+                layout.groups[group].add(object, section);
             }
         }
         layout
     }
 
+    /// All that is exact comes first: a pattern may find what another group has executed.
+    fn script(&self) -> String {
+        let exact = self.groups.iter().map(|group| statement("*", &group.exact));
+        let alike = self.groups.iter().flat_map(|group| &group.alike);
+        let alike = alike.map(|(objects, sections)| statement(objects, sections));
+        let statements: String = exact.chain(alike).collect();
+        HEAD.to_owned() + &statements + "  }\n}\nINSERT BEFORE .text;\n"
+    }
+}
+
+fn statement(objects: &str, sections: &BTreeSet<String>) -> String {
+    let mut text = format!("    {objects}(\n");
+    for section in sections {
+        text += &format!("      .text.{section}\n");
+    }
+    text + "    )\n"
+}
+
+impl Group {
     fn add(&mut self, object: &str, section: &str) {
         let (kind, symbol) = match section.strip_prefix("unlikely.") {
             Some(symbol) => ("unlikely.", symbol),
@@ -186,27 +224,11 @@ impl Layout {
         let alike = self.alike.entry(objects_like(object)).or_default();
         alike.insert(format!("{kind}{}", without_hashes(symbol)));
     }
-
-    fn script(&self) -> String {
-        let mut text = HEAD.to_owned();
-        let all = self
-            .alike
-            .iter()
-            .map(|(objects, sections)| (objects.as_str(), sections));
-        for (objects, sections) in std::iter::once(("*", &self.exact)).chain(all) {
-            text += &format!("    {objects}(\n");
-            for section in sections {
-                text += &format!("      .text.{section}\n");
-            }
-            text += "    )\n";
-        }
-        text + "  }\n}\nINSERT BEFORE .text;\n"
-    }
 }
 
 const HEAD: &str = "\
-/* The functions that an idle hub has executed, side by side: they fill whole pages, and few others are resident.
-   Made by `cargo xtask order`. First as they are called in that build; then without hashes, for other versions of the
+/* The functions that an idle hub has executed, side by side: they fill whole pages, and few others are resident. Behind
+   them those of a hub with subscribers. Made by `cargo xtask order`. Of both first as they are called in that build; then without hashes, for other versions of the
    compiler and of what is built. */
 SECTIONS
 {
@@ -287,10 +309,16 @@ mod tests {
             "_ZN1a1e17h0123456789abcdefE",
         );
         let map = section("", e, b) + &section("unlikely.", c, c) + &section("", d, d);
-        let text = Layout::of(&names(profile), &map).script();
+        let text = Layout::of(&[names(profile), BTreeSet::new()], &map).script();
         let patterns = "*.a-*(\n      .text._ZN1a1e17h*\n      .text.unlikely._ZN1a1c17h*\n    )";
         assert!(text.contains(&format!("*(\n      .text.{e}\n")), "{text}");
         assert!(text.contains(patterns), "{text}");
         assert!(!text.contains("1d17h"), "{text}");
+
+        let busy = BTreeSet::from([b.to_owned(), d.to_owned()]);
+        let text = Layout::of(&[names(profile), busy], &map).script();
+        let places = [e, d, "_ZN1a1e17h*", "_ZN1a1d17h*"].map(|it| text.find(it));
+        assert!(places.is_sorted() && places[0].is_some(), "{text}");
+        assert_eq!(text.matches(e).count(), 1, "{text}");
     }
 }
