@@ -14,8 +14,7 @@ const SAMPLES_MIN: usize = 20;
 /// medians 7.1 MB (a server) and 3.4 MB (a client) above those of its first quarter, the other with 0.3 and 1.7 MB.
 const RESIDENT_GROWTH_MAX: u64 = 10 << 20;
 /// The same in a short run, in which the windows and the allocator's places for threads still fill: in a minute 13 MB
-/// were seen, and 20 on a machine with much else to do, where the same seed went from 52.4 to 52.9 MB in five minutes
-/// without that.
+/// were seen, and 20 on a machine with much else to do; a run of five minutes then went from 52.4 to 52.9 MB.
 const SHORT_GROWTH_MAX: u64 = 28 << 20;
 /// A run is short if it is no longer than this.
 const SHORT: Duration = Duration::from_secs(5 * 60);
