@@ -111,9 +111,12 @@ impl<T> InFlight<T> {
 
     /// Takes all tokens out, in the order of their requests.
     pub(super) fn drain(&mut self) -> Vec<T> {
-        let row = (self.row_start..).zip(self.row.drain(..));
+        // It ends the connection, of which others may hold what is left: no room is kept.
+        let row = (self.row_start..).zip(std::mem::take(&mut self.row));
         let row = row.filter_map(|(id, token)| Some((id, token?)));
-        let others = self.old.drain().chain(self.one.take());
+        let others = std::mem::take(&mut self.old)
+            .into_iter()
+            .chain(self.one.take());
         let others = others.map(|(id, token)| (i64::from(id), token));
         let mut all: Vec<_> = row.chain(others).collect();
         self.row_count = 0;
