@@ -196,7 +196,8 @@ impl Dispatching {
             // yet, it must not meet what is lent by others.
             drop(home);
             self.home = None;
-            let reason = "a dispatcher did not give back the requests that it was lent";
+            let reason = "expected its dispatcher to drop the requests that follow one before the poll that got them ends, \
+                          but it keeps them: let it answer in `dispatch_in`";
             tracing::error!("drops the connection to {}: {reason}", self.connection.peer);
             return self.connection.abort(reason.to_owned());
         };
