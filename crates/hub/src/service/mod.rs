@@ -3,6 +3,7 @@
 //! - `hub.rs`: a hub as its user sees it
 //! - `registry.rs`: all topics, and every change to them
 //! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
+//! - `door.rs`: where publishers wait for room in a subscriber's queue
 //! - `past_topics.rs`: topics that were destroyed
 //! - `status.rs`: what is known of all of it; `metrics.rs`: the same as IceStorm measures it
 //! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
@@ -11,6 +12,7 @@
 
 mod count;
 mod delivery;
+mod door;
 mod hub;
 mod link;
 mod metrics;

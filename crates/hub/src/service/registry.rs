@@ -23,6 +23,7 @@ use tokio_util::task::TaskTracker;
 use directory::Directory;
 pub(crate) use directory::Object;
 
+use super::delivery::Courier;
 use super::one_line::OneLine;
 use super::past_topics::{Counts, PastTopics};
 use super::subscriber::Subscriber;
@@ -55,6 +56,8 @@ pub(crate) struct Registry {
     deliveries: TaskTracker,
     /// Those of links within the hub, which end before the others: these deliver what links bring.
     links_within: TaskTracker,
+    /// Delivers where that needs no thought.
+    courier: Arc<Courier>,
     /// Ends deliveries at once, whatever they are doing.
     abort: CancellationToken,
 }
@@ -96,8 +99,10 @@ impl Registry {
             }),
             deliveries: TaskTracker::new(),
             links_within: TaskTracker::new(),
+            courier: Arc::default(),
             abort: CancellationToken::new(),
         });
+        registry.start_courier();
         for topic in stored {
             let shown = registry.show_topic(topic.name);
             for recipient in topic.recipients {
@@ -402,6 +407,7 @@ impl Registry {
             qos_text,
             qos,
             &self.live_settings(),
+            &self.courier,
         ));
         let name = subscriber_publisher_name(name, subscriber.identity());
         // It is taken only if the store was written by a hub that did not check this.

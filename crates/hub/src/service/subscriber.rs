@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -11,14 +10,15 @@ use std::time::{Duration, Instant};
 use floe::{
     Events, Identity, InvocationMode, InvokeError, LocalError, Proxy, SystemException, TypedProxy,
 };
-use tokio::sync::Notify;
 
 use super::count::{losses, number};
+use super::delivery::{Answers, Courier};
+use super::door::{Door, Standing};
 use super::link::Link;
 use super::one_line::OneLine;
 use crate::contracts::floe::LossListenerProxy;
 use crate::core::{
-    Failure, OverflowNotice, OverflowPolicy, Qos, Snapshot, State, Subscription, Turn,
+    Delivery, Failure, OverflowNotice, OverflowPolicy, Qos, Snapshot, State, Subscription, Turn,
 };
 use crate::settings::HubSettings;
 
@@ -32,42 +32,41 @@ pub(crate) struct Subscriber {
     link: Option<Box<Link>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
-    /// Guards queue, state and accounts, and who is to be woken. Held for a few moves, never across a
-    /// wait.
+    /// Guards queue, state and accounts, what is not answered, and who is to be woken. Held for a few moves, never
+    /// across a wait.
     shared: Mutex<Shared>,
     /// Where publishers stand that wait for room.
     door: Door,
+    /// Who delivers while the delivery task has nothing to decide.
+    courier: Arc<Courier>,
 }
 
-struct Shared {
-    subscription: Subscription<Events>,
-    /// The delivery task while it waits for events: woken when the subscription says so.
+pub(super) struct Shared {
+    pub(super) subscription: Subscription<Events>,
+    /// What left at once; there as soon as something may.
+    answers: Option<Box<Answers>>,
+    /// The delivery task while it waits: woken when the subscription says so, or an answer.
     delivery: Option<Waker>,
 }
 
-/// Where publishers wait, one behind the other: the first for room, the others for the first.
-#[derive(Default)]
-struct Door {
-    /// How many stand there.
-    count: AtomicUsize,
-    first: tokio::sync::Mutex<()>,
-    /// Rung when there is room.
-    bell: Notify,
-}
-
-/// A publisher that stands at a door.
-struct Standing<'a>(&'a Door);
-
-impl<'a> Standing<'a> {
-    fn at(door: &'a Door) -> Self {
-        door.count.fetch_add(1, Ordering::AcqRel);
-        Self(door)
+impl Shared {
+    /// What left at once.
+    pub(super) fn answers(&mut self) -> &mut Answers {
+        self.answers.get_or_insert_default()
     }
-}
 
-impl Drop for Standing<'_> {
-    fn drop(&mut self) {
-        self.0.count.fetch_sub(1, Ordering::AcqRel);
+    /// The delivery task waits from now on.
+    pub(super) fn note_delivery(&mut self, waker: &Waker) {
+        let known = self.delivery.as_ref();
+        if !known.is_some_and(|known| known.will_wake(waker)) {
+            self.delivery = Some(waker.clone());
+        }
+    }
+
+    /// The delivery task, to be woken without the lock; not again before it has waited again.
+    #[must_use = "it is to be woken"]
+    pub(super) fn take_delivery(&mut self) -> Option<Waker> {
+        self.delivery.take()
     }
 }
 
@@ -78,6 +77,7 @@ impl Subscriber {
         qos_text: BTreeMap<String, String>,
         qos: Qos,
         settings: &HubSettings,
+        courier: &Arc<Courier>,
     ) -> Self {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
@@ -93,17 +93,24 @@ impl Subscriber {
             qos,
             shared: Mutex::new(Shared {
                 subscription,
+                answers: None,
                 delivery: None,
             }),
             door: Door::default(),
+            courier: courier.clone(),
         }
     }
 
     /// A link of a topic.
-    pub(crate) fn new_link(topic: &Arc<str>, link: Link, settings: &HubSettings) -> Self {
+    pub(crate) fn new_link(
+        topic: &Arc<str>,
+        link: Link,
+        settings: &HubSettings,
+        courier: &Arc<Courier>,
+    ) -> Self {
         let receiver = link.receiver().ice_twoway();
         let qos = Qos::of_link();
-        let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings);
+        let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings, courier);
         Self {
             link: Some(Box::new(link)),
             ..subscriber
@@ -119,7 +126,7 @@ impl Subscriber {
             .reconfigure(limits, settings.discard_interval);
         drop(shared);
         // Whoever waits for room looks again: there may be more, or it is not waited for any longer.
-        self.door.bell.notify_one();
+        self.door.ring();
     }
 
     /// Its identity, by which it is known; of a link that of the other topic.
@@ -154,7 +161,7 @@ impl Subscriber {
     }
 
     /// Queues events; over a link those that may pass.
-    pub(crate) fn publish(&self, events: &Events, now: Instant) {
+    pub(crate) fn publish(self: &Arc<Self>, events: &Events, now: Instant) {
         match self.link() {
             None => self.queue(events, now),
             Some(link) => {
@@ -165,8 +172,8 @@ impl Subscriber {
         }
     }
 
-    fn queue(&self, events: &Events, now: Instant) {
-        self.change(|subscription| (subscription.handle_events(events, now), ()));
+    fn queue(self: &Arc<Self>, events: &Events, now: Instant) {
+        self.change_queue(|subscription| (subscription.handle_events(events, now), ()));
     }
 
     /// Whether publishers that ask for it wait while there is no room.
@@ -176,9 +183,13 @@ impl Subscriber {
 
     /// Queues events as far as there is no publisher to wait; those that must wait come back, and
     /// some of them may be queued by the time that [`Subscriber::publish_waiting`] is called with them.
-    pub(crate) fn publish_or_wait(&self, events: &Events, now: Instant) -> Option<Events> {
+    pub(crate) fn publish_or_wait(
+        self: &Arc<Self>,
+        events: &Events,
+        now: Instant,
+    ) -> Option<Events> {
         // Over a link with a cost only parts pass: seldom enough to go the long way.
-        if self.link().is_none() && self.door.count.load(Ordering::Acquire) == 0 {
+        if self.link().is_none() && self.door.is_free() {
             return self.offer(events, now);
         }
         if self.is_waited_for() {
@@ -190,45 +201,45 @@ impl Subscriber {
 
     /// Queues events, and waits while there is no room if that is the policy of the subscription.
     /// Those who wait come in the order in which they began to. Cancelled, some may be queued.
-    pub(crate) async fn publish_waiting(&self, events: Events) {
-        let _standing = Standing::at(&self.door);
-        let _first = self.door.first.lock().await;
+    pub(crate) async fn publish_waiting(self: &Arc<Self>, events: Events) {
+        let standing = self.door.stand();
+        let _first = standing.be_first().await;
         match self.link() {
-            None => self.queue_waiting(events).await,
+            None => self.queue_waiting(&standing, events).await,
             Some(link) => {
                 for events in link.cost().passing(&events) {
-                    self.queue_waiting(events).await;
+                    self.queue_waiting(&standing, events).await;
                 }
             }
         }
     }
 
     /// Only who is the first at the door comes here.
-    async fn queue_waiting(&self, events: Events) {
+    async fn queue_waiting(self: &Arc<Self>, first: &Standing<'_>, events: Events) {
         let mut rest = Some(events);
         while let Some(events) = rest {
             rest = self.offer(&events, Instant::now());
             if rest.is_some() {
-                self.door.bell.notified().await;
+                first.wait().await;
             }
         }
     }
 
     /// Queues the events for which there is room; the others come back.
-    fn offer(&self, events: &Events, now: Instant) -> Option<Events> {
-        self.change(|subscription| subscription.offer(events, now))
+    fn offer(self: &Arc<Self>, events: &Events, now: Instant) -> Option<Events> {
+        self.change_queue(|subscription| subscription.offer(events, now))
     }
 
     /// Ends the subscription: what is queued is lost.
     pub(crate) fn remove(&self) {
         self.change(|subscription| (subscription.remove(), ()));
-        self.door.bell.notify_one();
+        self.door.ring();
     }
 
     /// Takes no more events; what is queued is still delivered.
     pub(crate) fn drain(&self) {
         self.change(|subscription| (subscription.drain(), ()));
-        self.door.bell.notify_one();
+        self.door.ring();
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -252,12 +263,17 @@ impl Subscriber {
             Turn::Deliver => Poll::Ready(true),
             Turn::End => Poll::Ready(false),
             Turn::Park => {
-                let known = shared.delivery.as_ref();
-                if !known.is_some_and(|known| known.will_wake(context.waker())) {
-                    shared.delivery = Some(context.waker().clone());
-                }
+                shared.note_delivery(context.waker());
                 Poll::Pending
             }
+        }
+    }
+
+    /// How many events may be unanswered, if they are answered.
+    pub(super) fn outstanding_max(&self) -> Option<usize> {
+        match self.qos.delivery {
+            Delivery::Twoway { outstanding_max } => Some(outstanding_max),
+            _ => None,
         }
     }
 
@@ -277,17 +293,24 @@ impl Subscriber {
         let known = taken.len();
         let (gap, is_roomy) = self.change(|subscription| {
             let gap = subscription.take(events_max, bytes_max, taken);
-            let is_roomy = subscription.is_waited_for() && subscription.is_roomy();
-            (false, (gap, is_roomy))
+            (false, (gap, subscription.is_roomy()))
         });
         if is_roomy {
-            self.door.bell.notify_one();
+            self.call_in();
         }
         if let Some(count) = gap {
             // Boxed: it is 900 bytes long and seldom needed, and every idle delivery would hold room for it.
             Box::pin(self.tell_lost(count)).await;
         }
         taken[known..].iter().map(Events::len).sum()
+    }
+
+    /// There is room: the publisher that waits for it, if there is one, looks again.
+    pub(super) fn call_in(&self) {
+        // Who stands there without having seen the room that there was before will see this one.
+        if !self.door.is_free() {
+            self.door.ring();
+        }
     }
 
     /// Says what became of events that the delivery took.
@@ -309,7 +332,7 @@ impl Subscriber {
             subscription.handle_failed(count as u64, failure(&error), Instant::now());
             (false, (before, subscription.state()))
         });
-        self.door.bell.notify_one();
+        self.door.ring();
         let (name, error) = (self.log_name(), OneLine(error));
         match after {
             State::Offline if before != after => {
@@ -328,7 +351,7 @@ impl Subscriber {
         format!("\"{identity}\" of topic {topic:?}")
     }
 
-    fn tell(&self, notice: Option<OverflowNotice>) {
+    pub(super) fn tell(&self, notice: Option<OverflowNotice>) {
         let Some(notice) = notice else {
             return;
         };
@@ -375,12 +398,11 @@ impl Subscriber {
     /// Changes the subscription, wakes the delivery if the change says so, and tells people what is
     /// worth it.
     fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> (bool, T)) -> T {
-        let (changed, delivery, notice) = {
-            let mut shared = self.lock();
-            let (must_wake, changed) = change(&mut shared.subscription);
-            let delivery = shared.delivery.take_if(|_| must_wake);
-            (changed, delivery, shared.subscription.poll_notice())
-        };
+        let mut shared = self.lock();
+        let (must_wake, changed) = change(&mut shared.subscription);
+        let delivery = shared.delivery.take_if(|_| must_wake);
+        let notice = shared.subscription.poll_notice();
+        drop(shared);
         if let Some(delivery) = delivery {
             delivery.wake();
         }
@@ -388,7 +410,34 @@ impl Subscriber {
         changed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    /// The same where events come, which the courier may deliver.
+    fn change_queue<T>(
+        self: &Arc<Self>,
+        change: impl FnOnce(&mut Subscription<Events>) -> (bool, T),
+    ) -> T {
+        let mut shared = self.lock();
+        let (must_wake, changed) = change(&mut shared.subscription);
+        let notice = shared.subscription.poll_notice();
+        let is_courier_due = must_wake && shared.answers.as_ref().is_some_and(|it| it.is_open());
+        let is_delivered = is_courier_due && self.courier.call(self);
+        let delivery = shared.delivery.take_if(|_| must_wake && !is_delivered);
+        drop(shared);
+        if let Some(delivery) = delivery {
+            delivery.wake();
+        }
+        self.tell(notice);
+        changed
+    }
+
+    /// Wakes the delivery task, if it waits.
+    pub(super) fn wake_delivery(&self) {
+        let delivery = self.lock().take_delivery();
+        if let Some(delivery) = delivery {
+            delivery.wake();
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
         // Its methods move events between counters: none is left half way by a panic.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }

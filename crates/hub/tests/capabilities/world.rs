@@ -245,6 +245,11 @@ impl Inbox {
         !self.events.is_empty()
     }
 
+    /// It does not answer from now on, until its gate is opened.
+    pub(crate) fn close(&self) {
+        self.gate.send_replace(false);
+    }
+
     /// Lets a stuck subscriber answer.
     pub(crate) fn open(&self) {
         self.gate.send_replace(true);

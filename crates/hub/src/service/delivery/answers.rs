@@ -1,23 +1,20 @@
 //! Answers to events that left at once, settled by whoever reads them: the delivery is not woken for each.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Waker};
+use std::sync::Arc;
+use std::task::Context;
 use std::time::{Duration, Instant};
 
-use floe::{AnswerSink, Event, ForwardAnswer, Forwarding, InvokeError, Proxy};
+use floe::{AnswerSink, Event, ForwardAnswer, Forwarding, InvokeError};
 
 use crate::service::subscriber::Subscriber;
 
-/// What left at once and is not answered, shared by the delivery and the reader of the connection.
-pub(super) struct Answers {
-    subscriber: Arc<Subscriber>,
-    /// Held for a few moves; the subscriber's own lock may be taken meanwhile, no other one.
-    state: Mutex<State>,
-}
-
+/// What left at once and is not answered, shared by who sends it and the reader of the connection.
+///
+/// Who sends is the delivery task, or while that waits for events and nothing is in their way, the courier: it is open
+/// to that one.
 #[derive(Default)]
-struct State {
+pub(in crate::service) struct Answers {
     /// What is not answered, in the order of their numbers. Answers come in this order, or nearly.
     sent: VecDeque<(u64, Sent)>,
     /// Bytes of these events.
@@ -30,15 +27,19 @@ struct State {
     early: Vec<(u64, ForwardAnswer)>,
     /// What failed since the delivery has looked.
     failed: Vec<(u64, Event, InvokeError)>,
-    /// The delivery.
-    waker: Option<Waker>,
-    /// Whether it waits for answers: for room, or for the last one.
+    /// What the courier took and could not send.
+    returned: Vec<Event>,
+    /// Whether the delivery waits for answers: for room, or for the last one.
     is_awaited: bool,
+    /// Whether the courier may send.
+    is_open: bool,
+    /// Whether the delivery has a timer for those that take too long, or was woken to have one.
+    is_timed: bool,
 }
 
 /// How much is not answered.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Load {
+pub(in crate::service) struct Load {
     /// Events.
     pub(super) count: usize,
     /// Their bytes, without those of what failed.
@@ -53,117 +54,40 @@ struct Sent {
 }
 
 impl Answers {
-    pub(super) fn new(subscriber: &Arc<Subscriber>) -> Self {
-        Self {
-            subscriber: subscriber.clone(),
-            state: Mutex::default(),
-        }
+    /// Whether the courier may send.
+    pub(in crate::service) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The courier may send from now on, until the delivery is polled again.
+    pub(super) fn open(&mut self) {
+        self.is_open = true;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Whether nothing that was sent before must be seen to by the delivery.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.failed.is_empty() && self.returned.is_empty()
     }
 
     /// What is not answered; what failed is part of it while the delivery has not looked.
     pub(super) fn load(&self) -> Load {
-        self.lock().load()
-    }
-
-    /// When the first of those was sent.
-    pub(super) fn oldest(&self) -> Option<Instant> {
-        self.lock().sent.front().map(|(_, sent)| sent.since)
-    }
-
-    /// Sends events in one write, and leaves none; false, and nothing is sent, if that is not possible.
-    pub(super) fn send(self: &Arc<Self>, events: &mut Vec<Event>, proxy: &Proxy) -> bool {
-        let first = {
-            let state = self.lock();
-            if !state.failed.is_empty() {
-                // It was sent before, and may be sent again.
-                return false;
-            }
-            state.next
-        };
-        // Not locked: the connection may break meanwhile, and tell it.
-        let Some(forwardings) = proxy.forward_at_once(events, self, first) else {
-            // What was not sent whole may still be told to have failed: these numbers are for nothing.
-            let mut state = self.lock();
-            state.next += events.len() as u64;
-            state.early.clear();
-            return false;
-        };
-        let since = Instant::now();
-        let mut state = self.lock();
-        state.next += events.len() as u64;
-        state.sent_bytes += events.iter().map(|it| it.as_bytes().len()).sum::<usize>();
-        let sent = forwardings.zip(events.drain(..)).zip(first..);
-        state.sent.extend(sent.map(|((forwarding, event), number)| {
-            let sent = Sent {
-                event,
-                forwarding,
-                since,
-            };
-            (number, sent)
-        }));
-        let early = std::mem::take(&mut state.early);
-        drop(state);
-        for (number, answer) in early {
-            self.take(number, answer);
-        }
-        true
-    }
-
-    /// What failed, in the order in which it was sent, and how much is not answered besides; the next failure wakes
-    /// this task.
-    pub(super) fn poll_failed(
-        &self,
-        context: &mut Context<'_>,
-    ) -> (Vec<(Event, InvokeError)>, Load) {
-        let mut state = self.lock();
-        let known = state.waker.as_ref();
-        if !known.is_some_and(|known| known.will_wake(context.waker())) {
-            state.waker = Some(context.waker().clone());
-        }
-        state.is_awaited = false;
-        (state.take_failed(), state.load())
-    }
-
-    /// What failed since the last look, in the order in which it was sent.
-    pub(super) fn take_failed(&self) -> Vec<(Event, InvokeError)> {
-        self.lock().take_failed()
-    }
-
-    /// From now on, until the next poll, each answer wakes.
-    pub(super) fn await_each(&self) {
-        self.lock().is_awaited = true;
-    }
-
-    /// Waits no longer for what was sent this long ago; how many events that are.
-    pub(super) fn give_up(&self, limit: Duration) -> usize {
-        let mut state = self.lock();
-        if state.sent.is_empty() {
-            return 0;
-        }
-        let now = Instant::now();
-        let is_late = |sent: &Sent| now.saturating_duration_since(sent.since) >= limit;
-        let count = state.sent.partition_point(|(_, sent)| is_late(sent));
-        let late: Vec<_> = state.sent.drain(..count).collect();
-        state.sent_bytes -= late.iter().map(|(_, sent)| sent.len()).sum::<usize>();
-        drop(state);
-        // Dropped without the lock, for that of the connection is taken.
-        late.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn load(&self) -> Load {
         Load {
             count: self.sent.len() + self.settling_count + self.failed.len(),
             bytes: self.sent_bytes,
         }
     }
 
-    fn take_failed(&mut self) -> Vec<(Event, InvokeError)> {
+    /// The number of what is sent next.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// What failed since the last look, in the order in which it was sent.
+    pub(super) fn take_failed(&mut self) -> Vec<(Event, InvokeError)> {
         if self.failed.is_empty() {
             return Vec::new();
         }
@@ -172,55 +96,177 @@ impl State {
         let failed = failed.into_iter();
         failed.map(|(_, event, error)| (event, error)).collect()
     }
+
+    /// Gives back what the courier could not send, in order.
+    pub(super) fn give_back(&mut self, events: &mut Vec<Event>) {
+        self.returned.append(events);
+        self.is_open = false;
+    }
+
+    /// What the courier could not send.
+    pub(super) fn take_returned(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.returned)
+    }
+
+    /// From now on, until the delivery is polled, each answer wakes it.
+    pub(super) fn await_each(&mut self) {
+        self.is_awaited = true;
+    }
+
+    /// From when on a timer is to run for what takes too long, if one is needed; `has_ended` says that one has just
+    /// been over. What is sent later is due later, so that one is enough.
+    pub(super) fn begin_timer(&mut self, has_ended: bool) -> Option<Instant> {
+        let oldest = self.sent.front().map(|(_, sent)| sent.since);
+        let is_asked = self.is_timed && !has_ended;
+        // Who asked for one is asked no more for a while, even if all is answered by now.
+        let since = oldest.or_else(|| is_asked.then(Instant::now));
+        self.is_timed = since.is_some();
+        since
+    }
+
+    /// Whether the delivery must be woken to have a timer.
+    pub(super) fn ask_for_timer(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_timed, true)
+    }
+
+    /// Notes events that were sent, from the number that is next.
+    fn note_sent(
+        &mut self,
+        events: &mut Vec<Event>,
+        forwardings: impl Iterator<Item = Forwarding>,
+        since: Instant,
+    ) {
+        for (event, forwarding) in events.drain(..).zip(forwardings) {
+            self.sent_bytes += event.len();
+            let sent = Sent {
+                event,
+                forwarding,
+                since,
+            };
+            self.sent.push_back((self.next, sent));
+            self.next += 1;
+        }
+    }
+
+    /// Takes out what was sent with this number. What is given up may be answered all the same, this very moment.
+    fn take_sent(&mut self, number: u64) -> Option<Sent> {
+        let sent = match self.sent.front() {
+            Some((first, _)) if *first == number => self.sent.pop_front(),
+            _ => {
+                let found = self.sent.binary_search_by_key(&number, |(sent, _)| *sent);
+                self.sent.remove(found.ok()?)
+            }
+        };
+        let (_, sent) = sent?;
+        self.sent_bytes -= sent.event.len();
+        Some(sent)
+    }
 }
 
-impl AnswerSink for Answers {
-    fn take(&self, number: u64, answer: ForwardAnswer) {
-        let mut state = self.lock();
-        if number >= state.next {
-            return state.early.push((number, answer));
+impl Subscriber {
+    /// What is not answered of what left at once.
+    pub(super) fn load(&self) -> Load {
+        self.lock().answers().load()
+    }
+
+    /// Sends events in one write, and leaves none; false, and nothing is sent, if that is not possible. `first` is the
+    /// number that is next: nobody else sends meanwhile.
+    pub(super) fn send_at_once(
+        self: &Arc<Self>,
+        first: u64,
+        events: &mut Vec<Event>,
+        since: Instant,
+    ) -> bool {
+        // Not locked: the connection may break meanwhile, and tell it.
+        let forwardings = self.proxy().forward_at_once(events, self, first);
+        let mut shared = self.lock();
+        let answers = shared.answers();
+        let Some(forwardings) = forwardings else {
+            // What was not sent whole may still be told to have failed: these numbers are for nothing.
+            answers.next += events.len() as u64;
+            answers.early.clear();
+            return false;
+        };
+        answers.note_sent(events, forwardings, since);
+        let early = std::mem::take(&mut answers.early);
+        drop(shared);
+        for (number, answer) in early {
+            AnswerSink::take(&**self, number, answer);
         }
-        let found = state
-            .sent
-            .binary_search_by_key(&number, |(number, _)| *number);
-        // What is given up may be answered all the same, this very moment.
-        let Some((_, sent)) = found.ok().and_then(|at| state.sent.remove(at)) else {
+        true
+    }
+
+    /// What failed, in the order in which it was sent, and how much is not answered besides; the next failure wakes
+    /// this task. The courier sends nothing until it is open to it again.
+    pub(super) fn poll_failed(
+        &self,
+        context: &mut Context<'_>,
+    ) -> (Vec<(Event, InvokeError)>, Load) {
+        let mut shared = self.lock();
+        shared.note_delivery(context.waker());
+        let answers = shared.answers();
+        answers.is_awaited = false;
+        answers.close();
+        (answers.take_failed(), answers.load())
+    }
+
+    /// Waits no longer for what was sent this long ago; how many events that are.
+    pub(super) fn give_up(&self, limit: Duration) -> usize {
+        let mut shared = self.lock();
+        let answers = shared.answers();
+        if answers.sent.is_empty() {
+            return 0;
+        }
+        let now = Instant::now();
+        let is_late = |sent: &Sent| now.saturating_duration_since(sent.since) >= limit;
+        let count = answers.sent.partition_point(|(_, sent)| is_late(sent));
+        let late: Vec<_> = answers.sent.drain(..count).collect();
+        answers.sent_bytes -= late.iter().map(|(_, sent)| sent.event.len()).sum::<usize>();
+        drop(shared);
+        // Dropped without the lock, for that of the connection is taken.
+        late.len()
+    }
+}
+
+impl AnswerSink for Subscriber {
+    fn take(&self, number: u64, answer: ForwardAnswer) {
+        let mut shared = self.lock();
+        let answers = shared.answers();
+        if number >= answers.next {
+            return answers.early.push((number, answer));
+        }
+        let Some(Sent {
+            event, forwarding, ..
+        }) = answers.take_sent(number)
+        else {
             return;
         };
-        state.sent_bytes -= sent.len();
-        let Sent {
-            event, forwarding, ..
-        } = sent;
         let ended = if answer.has_come() {
             let ended = forwarding.end(answer);
             if ended.is_ok() {
-                self.subscriber.settle_delivered(1);
+                shared.subscription.handle_delivered(1);
             }
             ended
         } else {
             // What it says of the connection is asked for without the lock; it counts until that is known.
-            state.settling_count += 1;
-            drop(state);
+            answers.settling_count += 1;
+            drop(shared);
             let ended = forwarding.end(answer);
-            state = self.lock();
-            state.settling_count -= 1;
+            shared = self.lock();
+            shared.answers().settling_count -= 1;
             ended
         };
-        let must_wake = std::mem::take(&mut state.is_awaited) || ended.is_err();
+        let answers = shared.answers();
+        let must_wake = std::mem::take(&mut answers.is_awaited) || ended.is_err();
         if let Err(error) = ended {
-            state.failed.push((number, event, error));
+            answers.failed.push((number, event, error));
         }
-        let waker = state.waker.as_ref().filter(|_| must_wake).cloned();
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
+        if must_wake {
+            let delivery = shared.take_delivery();
+            drop(shared);
+            if let Some(delivery) = delivery {
+                delivery.wake();
+            }
         }
-    }
-}
-
-impl Sent {
-    /// Bytes of the event.
-    fn len(&self) -> usize {
-        self.event.as_bytes().len()
     }
 }

@@ -1,4 +1,5 @@
-//! How events leave: a task for each subscriber, which takes what is queued and sends it.
+//! How events leave: a task for each subscriber, which takes what is queued and sends it; where that needs no thought,
+//! one task for all.
 //!
 //! - `oneway.rs`: at once, all that is queued in one write
 //! - `batch.rs`: collected for a while
@@ -6,13 +7,18 @@
 //! - `link.rs`: to another topic, all that is queued in one call
 //! - `unanswered.rs`: what is not answered yet
 //! - `answers.rs`: the answers to it, settled where they are read
+//! - `courier.rs`: the same as `twoway.rs` for many subscribers at a time, where nothing is in the way
 
 mod answers;
 mod batch;
+mod courier;
 mod link;
 mod oneway;
 mod twoway;
 mod unanswered;
+
+pub(super) use answers::Answers;
+pub(super) use courier::Courier;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -19,10 +19,15 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
         has_ended: false,
     };
     let (mut runs, mut events) = (Vec::new(), Vec::new());
-    while let Some(room) = poll_fn(|context| delivering.poll_events(context)).await {
-        subscriber.take(room.events, room.bytes, &mut runs).await;
-        for run in runs.drain(..) {
-            events.extend(run.each());
+    while let Some(next) = poll_fn(|context| delivering.poll_next(context)).await {
+        match next {
+            Next::Returned(returned) => events = returned,
+            Next::Queued(room) => {
+                subscriber.take(room.events, room.bytes, &mut runs).await;
+                for run in runs.drain(..) {
+                    events.extend(run.each());
+                }
+            }
         }
         delivering.start(&mut events).await;
     }
@@ -33,38 +38,59 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
 const UNANSWERED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 struct Delivering<'a> {
-    subscriber: &'a Subscriber,
+    subscriber: &'a Arc<Subscriber>,
     outstanding_max: usize,
     unanswered: Unanswered<'a>,
     /// Whether there will be no more events.
     has_ended: bool,
 }
 
+/// What is to be sent next.
+enum Next {
+    /// What the courier took and could not send.
+    Returned(Vec<Event>),
+    /// What is queued, so much of it.
+    Queued(Room),
+}
+
 /// How much may be sent now: something.
-struct Room {
-    events: usize,
-    bytes: usize,
+pub(super) struct Room {
+    pub(super) events: usize,
+    pub(super) bytes: usize,
+}
+
+impl Room {
+    /// The room beside what is not answered, if there is any.
+    pub(super) fn beside(unanswered: Load, outstanding_max: usize) -> Option<Self> {
+        let events = outstanding_max.saturating_sub(unanswered.count);
+        let bytes = UNANSWERED_BYTES_MAX.saturating_sub(unanswered.bytes);
+        (events > 0 && bytes > 0).then_some(Self { events, bytes })
+    }
 }
 
 impl Delivering<'_> {
     /// Waits until there are events and room for them; `None` if there will be no more, and all are
     /// answered.
-    fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<Option<Room>> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Next>> {
         let unanswered = self.unanswered.poll(context);
         if !self.has_ended
             && let Some(room) = self.room_or_await(unanswered)
         {
+            let returned = self.subscriber.lock().answers().take_returned();
+            if !returned.is_empty() {
+                return Poll::Ready(Some(Next::Returned(returned)));
+            }
             match self.subscriber.poll_bytes(context, 1) {
-                Poll::Ready(true) => return Poll::Ready(Some(room)),
+                Poll::Ready(true) => return Poll::Ready(Some(Next::Queued(room))),
                 Poll::Ready(false) => self.has_ended = true,
-                Poll::Pending => {}
+                Poll::Pending => self.open_to_courier(),
             }
         }
         if !self.has_ended {
             return Poll::Pending;
         }
         // Before the look, so that no answer is missed in between.
-        self.unanswered.await_each();
+        self.subscriber.lock().answers().await_each();
         match self.unanswered.load().count {
             0 => Poll::Ready(None),
             _ => Poll::Pending,
@@ -75,7 +101,7 @@ impl Delivering<'_> {
     /// wakes.
     fn room_or_await(&self, unanswered: Load) -> Option<Room> {
         self.room_beside(unanswered).or_else(|| {
-            self.unanswered.await_each();
+            self.subscriber.lock().answers().await_each();
             // An answer may have come in between.
             self.room_beside(self.unanswered.load())
         })
@@ -84,12 +110,18 @@ impl Delivering<'_> {
     fn room_beside(&self, unanswered: Load) -> Option<Room> {
         // What was under way when the connection broke is answered first: events sent meanwhile could overtake it.
         let is_broken = unanswered.count > 0 && !self.subscriber.proxy().is_connected();
-        let room = Room {
-            events: self.outstanding_max.saturating_sub(unanswered.count),
-            bytes: UNANSWERED_BYTES_MAX.saturating_sub(unanswered.bytes),
-        };
         let may_send = !is_broken && !self.unanswered.is_resending();
-        (may_send && room.events > 0 && room.bytes > 0).then_some(room)
+        Room::beside(unanswered, self.outstanding_max).filter(|_| may_send)
+    }
+
+    /// Leaves the sending to the courier while there is nothing else to do.
+    fn open_to_courier(&self) {
+        let is_simple = !self.unanswered.has_long()
+            && self.subscriber.qos().lost_facet.is_none()
+            && self.subscriber.proxy().is_connected();
+        if is_simple {
+            self.subscriber.lock().answers().open();
+        }
     }
 
     /// Sends events in their order, and leaves none.
@@ -118,7 +150,7 @@ impl Delivering<'_> {
         if !self.unanswered.has_answers_due() {
             return Poll::Ready(());
         }
-        self.unanswered.await_each();
+        self.subscriber.lock().answers().await_each();
         // One may have come in between.
         match self.unanswered.has_answers_due() {
             true => Poll::Pending,

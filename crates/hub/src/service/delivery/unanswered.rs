@@ -7,19 +7,18 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use floe::{Event, EventParts, InvokeError, LocalError, Outcome};
 use tokio::time::{Sleep, sleep_until};
 
-use super::answers::{Answers, Load};
+use super::answers::Load;
 use crate::service::subscriber::Subscriber;
 
 /// What was sent and is not answered yet.
 pub(super) struct Unanswered<'a> {
-    subscriber: &'a Subscriber,
-    /// What left at once.
-    answers: Arc<Answers>,
+    /// It knows what left at once.
+    subscriber: &'a Arc<Subscriber>,
     /// Polled in the order in which it was sent, so that requests leave in this order.
     long: VecDeque<Long<'a>>,
     /// Whether something of it was under way when its connection broke: then each waits for the answer to
@@ -44,7 +43,6 @@ impl<'a> Unanswered<'a> {
     pub(super) fn new(subscriber: &'a Arc<Subscriber>) -> Self {
         Self {
             subscriber,
-            answers: Arc::new(Answers::new(subscriber)),
             long: VecDeque::new(),
             is_resending: false,
             limit: subscriber.send_timeout(),
@@ -54,7 +52,7 @@ impl<'a> Unanswered<'a> {
 
     /// How much is not answered.
     pub(super) fn load(&self) -> Load {
-        self.with_long(self.answers.load())
+        self.with_long(self.subscriber.load())
     }
 
     fn with_long(&self, answers: Load) -> Load {
@@ -67,8 +65,23 @@ impl<'a> Unanswered<'a> {
     /// Sends events in one write, and leaves none; false, and nothing is sent, if there is no connection
     /// or no room in it, or if something is sent again that these would overtake.
     pub(super) fn send(&mut self, events: &mut Vec<Event>) -> bool {
-        let proxy = self.subscriber.proxy();
-        events.is_empty() || (!self.is_resending && self.answers.send(events, proxy))
+        if events.is_empty() {
+            return true;
+        }
+        let first = {
+            let mut shared = self.subscriber.lock();
+            let answers = shared.answers();
+            // What failed was sent before, and may be sent again.
+            let may_send = !self.is_resending && answers.is_in_order();
+            may_send.then(|| answers.next())
+        };
+        let since = Instant::now();
+        first.is_some_and(|first| self.subscriber.send_at_once(first, events, since))
+    }
+
+    /// Whether something went the long way and is not answered.
+    pub(super) fn has_long(&self) -> bool {
+        !self.long.is_empty()
     }
 
     /// Whether something is sent again, which other events could overtake.
@@ -78,27 +91,23 @@ impl<'a> Unanswered<'a> {
 
     /// Whether something is unanswered that left at once.
     pub(super) fn has_answers_due(&self) -> bool {
-        self.answers.load().count > 0
+        self.subscriber.load().count > 0
     }
 
     /// Sends events as they are polled, and leaves none.
     pub(super) fn send_later(&mut self, events: &mut Vec<Event>) {
         // What has failed meanwhile was sent before.
-        self.see_to(self.answers.take_failed());
+        let failed = self.subscriber.lock().answers().take_failed();
+        self.see_to(failed);
         let subscriber = self.subscriber;
         self.long
             .extend(events.drain(..).map(|event| long(subscriber, event)));
     }
 
-    /// From now on, until the next poll, each answer wakes the delivery, which otherwise only failures do.
-    pub(super) fn await_each(&self) {
-        self.answers.await_each();
-    }
-
     /// Settles what has failed, or was answered after going the long way; how much is not answered then, or a little
     /// more.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Load {
-        let (failed, left) = self.answers.poll_failed(context);
+        let (failed, left) = self.subscriber.poll_failed(context);
         self.see_to(failed);
         if !self.long.is_empty() {
             self.poll_long(context);
@@ -144,8 +153,8 @@ impl<'a> Unanswered<'a> {
         if self.timer.as_ref().is_some_and(|timer| !timer.is_elapsed()) {
             return;
         }
-        self.timer = None;
-        for _ in 0..self.answers.give_up(limit) {
+        let has_ended = self.timer.take().is_some();
+        for _ in 0..self.subscriber.give_up(limit) {
             let timeout = LocalError::Timeout {
                 operation: "(event)".to_owned(),
                 after: limit,
@@ -153,8 +162,8 @@ impl<'a> Unanswered<'a> {
             let failed: Answer = Err(InvokeError::PerhapsDispatched(timeout));
             self.subscriber.settle(1, failed);
         }
-        let oldest = self.answers.oldest();
-        let Some(deadline) = oldest.and_then(|since| since.checked_add(limit)) else {
+        let since = self.subscriber.lock().answers().begin_timer(has_ended);
+        let Some(deadline) = since.and_then(|since| since.checked_add(limit)) else {
             return;
         };
         let mut timer = Box::pin(sleep_until(deadline.into()));
@@ -166,7 +175,8 @@ impl<'a> Unanswered<'a> {
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        self.answers.give_up(Duration::ZERO);
+        self.subscriber.lock().answers().close();
+        self.subscriber.give_up(Duration::ZERO);
     }
 }
 

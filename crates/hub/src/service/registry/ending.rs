@@ -5,6 +5,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -44,6 +45,20 @@ impl Registry {
             store: Box::new(Closed),
             unremoved: Vec::new(),
         };
+    }
+
+    /// Delivers where that needs no thought, until all deliveries end at once; only if there is no other thread that
+    /// would do a part of it.
+    pub(super) fn start_courier(&self) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+            let (courier, abort) = (self.courier.clone(), self.abort.clone());
+            runtime.spawn(async move {
+                unless_cancelled(&abort, pin!(courier.work())).await;
+            });
+        }
     }
 
     /// Delivers to a subscriber until its subscription ends, or all do.

@@ -67,7 +67,7 @@ impl Registry {
         communicator: &Communicator,
     ) {
         let link = Link::new(link, self, |reference| communicator.proxy_from(reference));
-        let link = Subscriber::new_link(topic.shared_name(), link, &self.settings);
+        let link = Subscriber::new_link(topic.shared_name(), link, &self.settings, &self.courier);
         self.show_recipient(topic, Arc::new(link));
     }
 }

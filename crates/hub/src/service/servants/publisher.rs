@@ -31,7 +31,7 @@ pub(super) async fn publish_waiting(
 /// Publishes to one subscriber.
 pub(super) fn publish_to_one(
     request: Request,
-    subscriber: &Subscriber,
+    subscriber: &Arc<Subscriber>,
 ) -> Result<Response, SystemException> {
     check_present(subscriber)?;
     subscriber.publish(&to_queue(request.event()), Instant::now());

@@ -1,0 +1,158 @@
+//! Twoway subscribers that answered all so far, whom one task serves: what comes in its way is seen to by their own.
+
+use std::time::Duration;
+
+use floe::Proxy;
+use floe::contracts::ice_storm::TopicProxy;
+use floe_hub::contracts::floe::SubscriberState;
+
+use crate::world::{
+    Inbox, Subscribers, World, identity, numbered, publish, publish_many, publisher, subscribe,
+};
+
+/// A topic with a subscriber that has answered three events, one after the other.
+struct Served {
+    world: World,
+    subscribers: Subscribers,
+    inbox: Inbox,
+    topic: TopicProxy,
+    publisher: Proxy,
+}
+
+impl Served {
+    async fn start(world: World, qos: &[(&str, &str)]) -> Self {
+        let subscribers = Subscribers::start().await;
+        let (proxy, mut inbox) = subscribers.add("s");
+        let topic = world.create("t").await;
+        subscribe(&topic, &proxy, qos).await;
+        let publisher = publisher(&topic).await;
+        for delivered in 1..=3 {
+            publish(&publisher, "before").await;
+            assert_eq!(inbox.next().await.operation, "before");
+            world.info_when("t", |i| i.delivered == delivered).await;
+        }
+        Self {
+            world,
+            subscribers,
+            inbox,
+            topic,
+            publisher,
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_that_answers_no_longer_has_failed_in_time() {
+    let limit = Some(Duration::from_millis(100));
+    let world = World::with(|settings| settings.send_timeout = limit).await;
+    let served = Served::start(world, &[]).await;
+    // Longer than the first timer.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    served.inbox.close();
+    publish(&served.publisher, "e").await;
+    let info = served.world.info_when("t", |i| i.lost.failed == 1).await;
+    assert_eq!(info.subscribers[0].state, SubscriberState::Failed);
+    assert_eq!((info.delivered, info.subscribers[0].outstanding), (3, 0));
+}
+
+#[tokio::test]
+async fn one_that_stops_answering_gets_no_more_than_may_be_unanswered() {
+    let mut served = Served::start(World::start().await, &[]).await;
+    served.inbox.close();
+    publish_many(&served.publisher, 20).await;
+    let info = served
+        .world
+        .info_when("t", |i| i.subscribers[0].queued == 15)
+        .await;
+    assert_eq!((info.delivered, info.subscribers[0].outstanding), (3, 5));
+    served.inbox.open();
+    assert_eq!(served.inbox.operations(20).await, numbered(20));
+    served.world.info_when("t", |i| i.delivered == 23).await;
+}
+
+#[tokio::test]
+async fn an_ordered_one_still_has_one_request_at_a_time() {
+    let world = World::start().await;
+    let mut served = Served::start(world, &[("reliability", "ordered")]).await;
+    served.inbox.close();
+    publish_many(&served.publisher, 20).await;
+    let info = served
+        .world
+        .info_when("t", |i| i.subscribers[0].queued == 19)
+        .await;
+    assert_eq!(info.subscribers[0].outstanding, 1);
+    served.inbox.open();
+    assert_eq!(served.inbox.operations(20).await, numbered(20));
+}
+
+#[tokio::test]
+async fn one_that_answers_with_a_user_exception_has_got_the_event() {
+    let mut served = Served::start(World::start().await, &[]).await;
+    publish(&served.publisher, "throw").await;
+    let info = served.world.info_when("t", |i| i.delivered == 4).await;
+    assert_eq!(info.subscribers[0].state, SubscriberState::Online);
+    publish(&served.publisher, "e").await;
+    assert_eq!(served.inbox.operations(2).await, ["throw", "e"]);
+}
+
+#[tokio::test]
+async fn one_whose_object_is_gone_is_removed() {
+    let served = Served::start(World::start().await, &[("retryCount", "-1")]).await;
+    served.subscribers.adapter.remove(&identity("s"), "");
+    publish(&served.publisher, "e").await;
+    served.world.info_when("t", |i| i.lost.failed == 1).await;
+    publish(&served.publisher, "e").await;
+    assert_eq!(served.topic.get_subscribers().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn one_whose_process_ends_fails_with_the_next_event() {
+    let served = Served::start(World::start().await, &[]).await;
+    served.subscribers.stop().await;
+    publish(&served.publisher, "e").await;
+    let info = served.world.info_when("t", |i| i.lost.failed == 1).await;
+    assert_eq!(info.subscribers[0].state, SubscriberState::Failed);
+}
+
+#[tokio::test]
+async fn one_that_leaves_gets_no_more_and_what_it_lost_is_counted() {
+    let mut served = Served::start(World::start().await, &[]).await;
+    served.inbox.close();
+    publish_many(&served.publisher, 20).await;
+    let subscriber: Proxy = served.world.client.proxy("s").expect("a proxy");
+    let unsubscribed = served.topic.unsubscribe(Some(&subscriber));
+    unsubscribed.await.expect("it was subscribed");
+    served.inbox.open();
+    let info = served.world.info_when("t", |i| i.delivered == 8).await;
+    assert_eq!((info.published, info.lost.removed), (23, 15));
+    assert_eq!(served.inbox.operations(5).await, numbered(5));
+    assert!(!served.inbox.has_more());
+}
+
+#[tokio::test]
+async fn a_shutdown_delivers_what_waits_for_room() {
+    let mut served = Served::start(World::start().await, &[]).await;
+    served.inbox.close();
+    publish_many(&served.publisher, 20).await;
+    served.inbox.open();
+    served.world.shut_down().await;
+    assert_eq!(served.inbox.operations(20).await, numbered(20));
+}
+
+#[tokio::test]
+async fn more_than_are_served_in_one_go_get_all_events_in_order() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let topic = world.create("t").await;
+    let mut inboxes = Vec::new();
+    for number in 0..150 {
+        let (proxy, inbox) = subscribers.add(&format!("s{number}"));
+        subscribe(&topic, &proxy, &[]).await;
+        inboxes.push(inbox);
+    }
+    publish_many(&publisher(&topic).await, 20).await;
+    for inbox in &mut inboxes {
+        assert_eq!(inbox.operations(20).await, numbered(20));
+    }
+    world.info_when("t", |i| i.delivered == 150 * 20).await;
+}
