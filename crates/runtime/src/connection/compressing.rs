@@ -62,10 +62,15 @@ impl Connection {
     /// Compresses those of the replies that are to be in the stream, just before they get into the
     /// output.
     pub(super) fn compress_stream(&self, replies: &mut Buffer) {
-        if self.compressing.is_wanted.load(Ordering::Relaxed) {
+        if self.has_compressed_stream() {
             let len_min = self.settings.compress_len_min;
             self.stream().compress(replies.join(), 0, len_min);
         }
+    }
+
+    /// Whether messages are compressed as one stream, in the order in which they leave.
+    pub(super) fn has_compressed_stream(&self) -> bool {
+        self.compressing.is_wanted.load(Ordering::Relaxed)
     }
 
     fn stream(&self) -> MutexGuard<'_, StreamCompressor> {

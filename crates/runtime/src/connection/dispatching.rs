@@ -5,12 +5,14 @@
 //! becomes the next request, so that what is common to the requests of a read is not counted for each.
 //!
 //! - `dispatching/batch.rs`: the requests of a batch
+//! - `dispatching/sole.rs`: a request that came alone
 //! - `dispatching/repeating.rs`: requests that begin as the one before them
 //! - `dispatching/following.rs`: the same in the hands of a generated dispatcher
 
 mod batch;
 mod following;
 mod repeating;
+mod sole;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -33,6 +35,7 @@ use crate::communicator::Communicator;
 use following::Home;
 pub use following::{Answered, Following};
 use repeating::Repeated;
+pub(super) use sole::Sole;
 
 /// Replies of one read that are collected before they are written, in bytes.
 const REPLIES_MAX: usize = 64 * 1024;
@@ -134,7 +137,8 @@ impl Dispatching {
                 continue;
             };
             loop {
-                self.end(polled, run);
+                // By its name, for there is the iterator's, too.
+                self.end(polled, || IncomingRun::last(run));
                 polled = match self.repeat(run, false) {
                     Repeated::Over => break,
                     Repeated::Waiting(parts) => return Some(parts),
@@ -151,24 +155,33 @@ impl Dispatching {
         self.has_budget(share) && self.budget.take_of_adapter(parts)
     }
 
-    /// Answers the request of a run that was polled, or leaves it to a task. The run is shared: `last` of one
-    /// that may be changed would be the iterator's.
-    fn end(&mut self, polled: Poll<Result<Response, SystemException>>, run: &IncomingRun) {
+    /// Answers a request that was polled, or leaves it to a task. `asked` gives the request, which went into the
+    /// dispatch.
+    fn end(
+        &mut self,
+        polled: Poll<Result<Response, SystemException>>,
+        asked: impl FnOnce() -> Option<IncomingRequest>,
+    ) {
         match polled {
             Poll::Ready(Ok(response)) => self.reply(response),
-            Poll::Ready(Err(exception)) => self.reply_exception(run.last(), |_| exception),
+            Poll::Ready(Err(exception)) => self.reply_exception(asked(), |_| exception),
             Poll::Pending => {
-                let connection = self.connection.clone();
-                let place = std::mem::take(&mut self.place);
-                let last = run.last();
-                let len = last.as_ref().map_or(0, IncomingRequest::parameters_len);
-                let share = self.budget.share_of(len);
-                let asked = last.filter(|request| !request.id().is_oneway());
-                let finish = finish(connection, asked, place, self.budget.permit(share));
-                self.connection.tasks.spawn(finish);
+                let asked = asked();
+                let len = asked.as_ref().map_or(0, IncomingRequest::parameters_len);
+                self.leave(asked, len);
             }
         }
         self.budget.give_way();
+    }
+
+    /// Leaves a request that was polled to a task; its parameters have this length.
+    fn leave(&mut self, asked: Option<IncomingRequest>, parameters_len: usize) {
+        let connection = self.connection.clone();
+        let place = std::mem::take(&mut self.place);
+        let share = self.budget.share_of(parameters_len);
+        let asked = asked.filter(|request| !request.id().is_oneway());
+        let finish = finish(connection, asked, place, self.budget.permit(share));
+        self.connection.tasks.spawn(finish);
     }
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
@@ -185,6 +198,15 @@ impl Dispatching {
         // Before all that can be done later, for somebody waits for them.
         let has_room = self.send_replies();
         self.collecting.forget();
+        self.let_go();
+        if !has_room {
+            Box::pin(self.connection.wait_for_reply_room()).await;
+        }
+    }
+
+    /// Keeps nothing alive: what was read is handled.
+    #[inline]
+    fn let_go(&mut self) {
         self.budget.let_go_of_adapter();
         if let Some(spare) = &mut self.spare {
             spare.current.request.forget();
@@ -193,9 +215,6 @@ impl Dispatching {
             }
         }
         self.place.rest();
-        if !has_room {
-            Box::pin(self.connection.wait_for_reply_room()).await;
-        }
     }
 
     /// Takes buffers and a place that this thread keeps.
@@ -224,17 +243,7 @@ impl Dispatching {
     /// The next request; as an error if nobody answers requests of this connection.
     #[inline]
     fn next(&mut self, run: &mut IncomingRun) -> Option<Result<Box<Parts>, IncomingRequest>> {
-        let version = self.connection.adapter_version();
-        if std::mem::replace(&mut self.adapter_version, version) != version {
-            self.spare = None;
-            self.budget.let_go_of_adapter();
-            self.hand_over();
-            self.collecting.forget();
-            self.found.forget();
-        }
-        if let Some(mut parts) = self.spare.take()
-            && parts.current.origin.renew()
-        {
+        if let Some(mut parts) = self.renew() {
             match run.next_over(&mut parts.current.request) {
                 Next::End => {
                     self.spare = Some(parts);
@@ -250,6 +259,21 @@ impl Dispatching {
             Some(origin) => Ok(Parts::new(request, origin)),
             None => Err(request),
         })
+    }
+
+    /// What the next request is made of, if it is there, and the adapter is still the same.
+    #[inline]
+    fn renew(&mut self) -> Option<Box<Parts>> {
+        let version = self.connection.adapter_version();
+        if std::mem::replace(&mut self.adapter_version, version) != version {
+            self.spare = None;
+            self.budget.let_go_of_adapter();
+            self.hand_over();
+            self.collecting.forget();
+            self.found.forget();
+        }
+        let mut parts = self.spare.take()?;
+        parts.current.origin.renew().then_some(parts)
     }
 
     /// Starts the dispatch of a request, and polls it once; a panic of the servant is a failure of

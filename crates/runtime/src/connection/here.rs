@@ -49,10 +49,11 @@ impl Connection {
     }
 }
 
-struct Handled;
+/// As long as it is there, its thread handles input of a connection.
+pub(super) struct Handled;
 
 impl Handled {
-    fn enter(place: usize) -> Self {
+    pub(super) fn enter(place: usize) -> Self {
         let entry = (place, wait_depth());
         HANDLED.with_borrow_mut(|handled| handled.push(entry));
         Self

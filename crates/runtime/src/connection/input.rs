@@ -85,6 +85,9 @@ impl Input {
     /// arrives. One with some room left is used as it is, for a new one would have to be allocated as
     /// long as anybody holds a part of the old one.
     pub(super) fn room(&mut self, size_max: usize) -> &mut [u8] {
+        if self.is_ready() {
+            return &mut self.room;
+        }
         if self.long.is_none() && self.bytes.is_empty() && self.look_ahead() {
             return self
                 .ahead
@@ -106,6 +109,37 @@ impl Input {
         }
     }
 
+    /// Whether the room is as it shall be, and nothing is known of what comes: nearly always, where requests or
+    /// replies come one at a time.
+    #[inline]
+    fn is_ready(&self) -> bool {
+        self.is_between()
+            && self.expected == 0
+            && !self.is_full
+            && self.room.len() >= READ_LEN_MIN / 4
+    }
+
+    /// Whether no message has begun, and the next read goes into the room.
+    #[inline]
+    fn is_between(&self) -> bool {
+        self.bytes.is_empty() && self.long.is_none() && self.ahead.is_none()
+    }
+
+    /// What was read into the room, `count` bytes, if nothing else is there. It is not taken as read yet.
+    #[inline]
+    pub(super) fn sole(&self, count: usize) -> Option<&[u8]> {
+        match self.is_between() {
+            true => self.room.get(..count),
+            false => None,
+        }
+    }
+
+    /// Takes that off as a message.
+    #[inline]
+    pub(super) fn take_sole(&mut self, count: usize) -> Bytes {
+        self.cut_room(count).freeze()
+    }
+
     /// Takes `count` bytes of the room as read.
     pub(super) fn filled(&mut self, count: usize, size_max: usize) {
         if let Some(long) = &mut self.long {
@@ -115,14 +149,20 @@ impl Input {
         if let Some(ahead) = self.ahead.take() {
             return self.filled_ahead(ahead, count, size_max);
         }
+        let read = self.cut_room(count);
+        // They are neighbours, so this copies nothing.
+        self.bytes.unsplit(read);
+    }
+
+    /// Cuts off what was read, and learns from it how much room there shall be.
+    #[inline]
+    fn cut_room(&mut self, count: usize) -> BytesMut {
         let read_len = self.read_len.max(READ_LEN_MIN);
         self.is_full = count == self.room.len();
         if count < read_len / 8 {
             self.read_len = (read_len / 2).max(READ_LEN_MIN);
         }
-        let read = self.room.split_to(count);
-        // They are neighbours, so this copies nothing.
-        self.bytes.unsplit(read);
+        self.room.split_to(count)
     }
 
     /// Whether the next read goes into the buffer of the last long message: if it is to be expected, and

@@ -103,6 +103,31 @@ impl Output {
         Some(self.next_batch())
     }
 
+    /// Has bytes of a reply written that were never appended, as [`Output::take`] does with those that were; false,
+    /// and nothing is changed, if they have to wait for others.
+    #[inline]
+    pub(super) fn take_sole_reply(&mut self, len: usize) -> bool {
+        if self.is_writing || !self.pending.is_empty() {
+            return false;
+        }
+        self.is_writing = true;
+        self.taken += len as u64;
+        self.batch_replies = len;
+        true
+    }
+
+    /// Ends the writing of such a reply, all of which was written; gives the next batch if more has come.
+    #[inline]
+    pub(super) fn end_sole_reply(&mut self, len: usize) -> Option<Batch> {
+        self.written += len as u64;
+        self.batch_replies = 0;
+        if self.pending.is_empty() {
+            self.is_writing = false;
+            return None;
+        }
+        Some(self.next_batch())
+    }
+
     /// Counts bytes that the transport has taken, before a batch is done.
     pub(super) fn progress(&mut self, count: usize) {
         self.written += count as u64;
@@ -165,6 +190,11 @@ impl Output {
 }
 
 impl Batch {
+    /// One of these bytes.
+    pub(super) fn of(buffer: Buffer) -> Self {
+        Self { buffer }
+    }
+
     /// What is still to be written.
     pub(super) fn rest(&self) -> &Buffer {
         &self.buffer
@@ -279,6 +309,30 @@ mod tests {
         output.progress(12);
         output.put_back(batch).expect("more has come");
         assert_eq!(output.replies_len(), 4);
+    }
+
+    #[test]
+    fn a_sole_reply_is_written_as_if_it_had_been_appended() {
+        let mut output = Output::default();
+        assert!(output.take_sole_reply(5));
+        assert_eq!((output.len(), output.taken(), output.end()), (5, 5, 5));
+        assert_eq!(output.replies_len(), 5);
+        assert!(!output.take_sole_reply(3), "one writer at a time");
+        output.bytes().extend(b"more");
+        assert!(output.take().is_none(), "one writer at a time");
+        let batch = output.end_sole_reply(5).expect("more has come");
+        assert_eq!((output.replies_len(), output.written()), (0, 5));
+        assert!(!output.take_sole_reply(3), "it is still being written");
+        output.progress(4);
+        assert!(output.put_back(batch).is_none());
+
+        output.bytes().extend(b"first");
+        assert!(!output.take_sole_reply(3), "what is pending leaves first");
+        let batch = output.take().expect("something is pending");
+        output.progress(5);
+        assert!(output.put_back(batch).is_none());
+        assert!(output.take_sole_reply(3) && output.end_sole_reply(3).is_none());
+        assert_eq!((output.len(), output.written()), (0, 17));
     }
 
     #[test]

@@ -9,11 +9,11 @@ use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
-use floe_wire::message::{IncomingReply, KnownHead, ProtocolError};
+use floe_wire::message::{IncomingReply, KnownHead, ProtocolError, SoleRequest};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::dispatching::Dispatching;
-use super::here::handling;
+use super::dispatching::{Dispatching, Sole};
+use super::here::{Handled, handling};
 use super::input::Input;
 use super::slot::Slot;
 use super::spare::{self, Spare};
@@ -135,6 +135,14 @@ impl Reading {
 
     /// Handles what a read into the room gave, and answers it; false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
+        match self.handle_sole(&read) {
+            Sole::Answered => true,
+            Sole::Dispatched => self.finish_sole().await,
+            Sole::Left => self.handle_all(read).await,
+        }
+    }
+
+    async fn handle_all(&mut self, read: std::io::Result<usize>) -> bool {
         let end = match read {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
@@ -144,6 +152,39 @@ impl Reading {
             Err(error) => Some(End::Lost(error.to_string())),
         };
         self.goes_on(end)
+    }
+
+    /// Handles what was read if it is one request, and it may be dispatched at once.
+    #[inline]
+    fn handle_sole(&mut self, read: &std::io::Result<usize>) -> Sole {
+        let Ok(count) = *read else {
+            return Sole::Left;
+        };
+        let Some(input) = self.input.sole(count) else {
+            return Sole::Left;
+        };
+        let kit = self.kit.get_or_insert_with(take_kit);
+        let limit = self.connection.settings.message_size_max;
+        let Some(sole) = SoleRequest::peek(input, limit, &mut kit.known) else {
+            return Sole::Left;
+        };
+        self.connection.pulse.mark_handling();
+        let _handled = Handled::enter(self.connection.place());
+        let input = &mut self.input;
+        let take = || input.take_sole(count);
+        let sole = self.dispatching.sole(sole, take, &kit.known);
+        if sole == Sole::Answered {
+            self.connection.pulse.mark_handled(true);
+        }
+        sole
+    }
+
+    /// Does what is left to do of a request that came alone.
+    async fn finish_sole(&mut self) -> bool {
+        let finish = pin!(self.dispatching.finish_read());
+        handling(self.connection.place(), finish).await;
+        self.connection.pulse.mark_handled(true);
+        true
     }
 
     /// So many bytes were read into the room.
@@ -189,7 +230,11 @@ impl Reading {
 
     /// The same on this thread, which waits if it has to.
     pub(super) fn handle_here(&mut self, read: std::io::Result<usize>) -> bool {
-        here(pin!(self.handle(read)))
+        match self.handle_sole(&read) {
+            Sole::Answered => true,
+            Sole::Dispatched => here(pin!(self.finish_sole())),
+            Sole::Left => here(pin!(self.handle_all(read))),
+        }
     }
 
     /// [`Reading::handle_filled`] on this thread, which waits if it has to.
@@ -245,9 +290,7 @@ impl Reading {
             return Ok(false);
         }
         let limit = self.connection.settings.message_size_max;
-        let kit = self
-            .kit
-            .get_or_insert_with(|| spare::take(&KITS).unwrap_or_default());
+        let kit = self.kit.get_or_insert_with(take_kit);
         let mut decompressed_len = 0;
         let mut shared = self.connection.lock();
         let end = shared.output.end();
@@ -345,6 +388,10 @@ impl Reading {
             self.connection.end(end);
         }
     }
+}
+
+fn take_kit() -> Box<Kit> {
+    spare::take(&KITS).unwrap_or_default()
 }
 
 fn here<F: Future>(mut handling: Pin<&mut F>) -> F::Output {

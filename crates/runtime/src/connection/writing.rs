@@ -24,10 +24,16 @@ impl Connection {
     }
 
     /// Writes a batch and all that comes meanwhile, as far as the transport takes it.
-    pub(super) fn write(self: &Arc<Self>, mut batch: Batch) {
+    pub(super) fn write(self: &Arc<Self>, batch: Batch) {
         self.pulse.mark_written();
+        let written = self.try_write(batch.rest());
+        self.write_on(batch, written);
+    }
+
+    /// Goes on with a batch, of which the transport has taken this.
+    pub(super) fn write_on(self: &Arc<Self>, mut batch: Batch, mut written: io::Result<usize>) {
         loop {
-            match self.try_write(batch.rest()) {
+            match written {
                 Ok(0) => return self.lose(&io::ErrorKind::WriteZero.into()),
                 Ok(count) => match self.written(batch, count) {
                     Some(next) => batch = next,
@@ -42,11 +48,12 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return self.lose(&error),
             }
+            written = self.try_write(batch.rest());
         }
     }
 
     /// Writes some bytes, those that others share from where they are.
-    fn try_write(&self, bytes: &Buffer) -> io::Result<usize> {
+    pub(super) fn try_write(&self, bytes: &Buffer) -> io::Result<usize> {
         if !bytes.has_pieces() {
             return self.writer.try_write(bytes.chunk());
         }

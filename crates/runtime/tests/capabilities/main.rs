@@ -31,5 +31,6 @@ mod retrying;
 mod routing;
 mod shared;
 mod shutdown;
+mod sole;
 mod transports;
 mod twoway;

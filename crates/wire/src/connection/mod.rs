@@ -241,6 +241,17 @@ impl<T> Connection<T> {
         Some(Event::Run(run))
     }
 
+    /// Takes in a request that is to be taken off the input by itself, as [`Connection::take_requests`] does with
+    /// all that are there; false, and nothing is changed, if it would not be dispatched.
+    #[inline]
+    pub fn take_in(&mut self, id: RequestId) -> bool {
+        let is_taken = self.is_dispatching_new();
+        if is_taken && !id.is_oneway() {
+            self.dispatch_count += 1;
+        }
+        is_taken
+    }
+
     /// Takes the Reply message at the front of `input` off it, as if it had arrived by
     /// [`Connection::handle_message`]; `None`, and nothing is taken, if that is something else, or answers
     /// no request in flight.

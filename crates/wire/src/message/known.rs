@@ -1,6 +1,9 @@
 //! How the request began that was read last: most that follow it begin the same.
 
-use super::fields::Fields;
+use bytes::Bytes;
+
+use super::fields::{Field, Fields};
+use super::{IncomingRequest, SoleRequest};
 
 /// What stands in front of a request's parameters, and what it says. A request of a later read that
 /// begins with the same bytes says the same, and need not be looked at field by field.
@@ -20,6 +23,26 @@ impl KnownHead {
         let mut fields = self.fields?;
         let begins_so = input.get(start..)?.starts_with(&self.bytes);
         (begins_so && fields.move_to(input, start)).then_some(fields)
+    }
+
+    /// A request that begins so, in bytes of its own and without its parameters: what an answer in place of its
+    /// servant needs to know. `None` if it does not begin so.
+    pub fn request(&self, sole: &SoleRequest) -> Option<IncomingRequest> {
+        let mut fields = *sole.fields();
+        if !self.is_of(&fields) {
+            return None;
+        }
+        let len = self.bytes.len();
+        fields.start = 0;
+        fields.parameters = Field::new(len, len);
+        let bytes = Bytes::copy_from_slice(&self.bytes);
+        Some(IncomingRequest::new(bytes, fields))
+    }
+
+    /// Whether this is how the request begins whose fields were looked for last: else that was too long.
+    #[inline]
+    pub(super) fn is_of(&self, fields: &Fields) -> bool {
+        self.fields.is_some() && self.bytes.len() == fields.parameters.start as usize
     }
 
     /// Remembers how the body of these fields begins.

@@ -18,6 +18,7 @@ pub mod reply;
 mod request;
 mod row;
 mod run;
+mod sole;
 mod system_exception;
 
 pub use batch::{BatchWriter, IncomingBatch};
@@ -36,4 +37,5 @@ pub use reply::{IncomingReply, Outcome};
 pub use request::{IncomingRequest, RequestHeader, RequestId};
 pub use row::{AlikeEvent, Next};
 pub use run::IncomingRun;
+pub use sole::SoleRequest;
 pub use system_exception::{RequestFailed, SystemException};

@@ -2,10 +2,11 @@
 
 use bytes::BytesMut;
 
+use super::fields::Fields;
 use super::header::TYPE_POSITION;
 use super::known::KnownHead;
 use super::row::{AlikeEvent, Checked, FRAMING_LEN, Next, Row, framing, parse};
-use super::{HEADER_LEN, Header, IncomingRequest, MessageType};
+use super::{HEADER_LEN, Header, IncomingRequest, MessageType, RequestId};
 use crate::compression::Compression;
 
 /// Request messages that follow one another in what was read: their fields are checked, their bytes
@@ -148,40 +149,62 @@ fn check_next(
     known: &mut KnownHead,
 ) -> Option<bool> {
     let start = checked.end();
-    let rest = input.get(start..)?;
-    let header = Header::decode(rest.first_chunk::<HEADER_LEN>()?, size_max).ok()?;
-    let is_plain = header.message_type == MessageType::Request
-        && Compression::of_message(header.compression).is_none();
-    if !is_plain || rest.len() < header.size {
-        return None;
-    }
-    let (id, _) = framing(rest.get(..header.size)?, 0)?;
-    let (end, body) = (start + header.size, start + FRAMING_LEN);
-    if checked.add_alike_until(input, body, end) {
-        return Some(id.is_oneway());
-    }
-    // Read within its own message, so that it cannot reach into the next one.
-    let message = &input[..end];
-    let fields = match known.fields_at(message, body) {
-        Some(fields) => fields,
-        None => {
-            let fields = parse(message, body)?;
-            known.remember(message, &fields);
-            fields
+    let plain = Plain::at(input.get(start..)?, size_max)?;
+    let (end, body) = (start + plain.size, start + FRAMING_LEN);
+    if !checked.add_alike_until(input, body, end) {
+        // Read within its own message, so that it cannot reach into the next one.
+        let fields = fields_of(&input[..end], body, known)?;
+        if fields.end() != end {
+            return None;
         }
-    };
-    if fields.end() != end {
-        return None;
+        checked.add(fields);
     }
-    checked.add(fields);
-    Some(id.is_oneway())
+    Some(plain.id.is_oneway())
+}
+
+/// What stands in front of the body of a Request message that is not compressed.
+pub(super) struct Plain {
+    pub(super) size: usize,
+    pub(super) id: RequestId,
+    /// What it says of compression.
+    pub(super) compression: u8,
+}
+
+impl Plain {
+    /// That of the message at the front of `input`, if all of it is there.
+    #[inline]
+    pub(super) fn at(input: &[u8], size_max: usize) -> Option<Self> {
+        let header = Header::decode(input.first_chunk::<HEADER_LEN>()?, size_max).ok()?;
+        let is_plain = header.message_type == MessageType::Request
+            && Compression::of_message(header.compression).is_none();
+        if !is_plain {
+            return None;
+        }
+        let (id, compression) = framing(input.get(..header.size)?, 0)?;
+        Some(Self {
+            size: header.size,
+            id,
+            compression,
+        })
+    }
+}
+
+/// The fields of the body at `start`, in a message that ends with the input.
+#[inline]
+pub(super) fn fields_of(input: &[u8], start: usize, known: &mut KnownHead) -> Option<Fields> {
+    if let Some(fields) = known.fields_at(input, start) {
+        return Some(fields);
+    }
+    let fields = parse(input, start)?;
+    known.remember(input, &fields);
+    Some(fields)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::encoding::EncodingVersion;
-    use crate::message::{Context, OperationMode, RequestHeader, RequestId};
+    use crate::message::{Context, OperationMode, RequestHeader};
     use crate::reference::Identity;
 
     const SIZE_MAX: usize = 1_000;

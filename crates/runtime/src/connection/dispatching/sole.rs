@@ -1,0 +1,93 @@
+//! A request that came alone, as nearly all do whose callers wait for the reply.
+//!
+//! It is dispatched as any other, and what is there for many is left out: nothing is collected, repeated or
+//! lent, and the reply is written from where it was encoded. It goes this way only if nothing stands in its
+//! own: else nothing of it is taken, and it goes the way of all others. What its dispatcher does, such as to fail
+//! or to wait, is seen to as for them.
+
+use std::task::Poll;
+
+use bytes::Bytes;
+use floe_wire::message::{KnownHead, SoleRequest};
+
+use super::Dispatching;
+use crate::adapter::Parts;
+
+/// What became of a request that came alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::connection) enum Sole {
+    /// Nothing: it is where it was.
+    Left,
+    /// It was answered, and nothing is to be done any more.
+    Answered,
+    /// It was dispatched; [`Dispatching::finish_read`] is due.
+    Dispatched,
+}
+
+impl Dispatching {
+    /// Dispatches a request that came alone if that may begin at once. `take` takes its message off the input;
+    /// `known` knows how it begins.
+    #[inline]
+    pub(in crate::connection) fn sole(
+        &mut self,
+        sole: SoleRequest,
+        take: impl FnOnce() -> Bytes,
+        known: &KnownHead,
+    ) -> Sole {
+        self.equip();
+        let Some(mut parts) = self.begin_sole(&sole) else {
+            return Sole::Left;
+        };
+        sole.move_into(&mut parts.current.request, take());
+        match self.begin(parts) {
+            Some(Poll::Ready(Ok(response))) => self.reply_sole(response.into_parts()),
+            Some(Poll::Pending) => {
+                self.leave(known.request(&sole), sole.parameters_len());
+                Sole::Dispatched
+            }
+            Some(failed) => {
+                self.end(failed, || known.request(&sole));
+                Sole::Dispatched
+            }
+            // It is an event.
+            None => Sole::Dispatched,
+        }
+    }
+
+    /// What the request is made of, if everything is there that it needs: then it counts as taken.
+    #[inline]
+    fn begin_sole(&mut self, sole: &SoleRequest) -> Option<Box<Parts>> {
+        let share = self.budget.share_of(sole.parameters_len());
+        let mut parts = self.renew()?;
+        let may_begin = self.has_budget(share)
+            && self.budget.take_of_adapter(&parts)
+            && self.connection.lock().machine.take_in(sole.id());
+        if !may_begin {
+            self.spare = Some(parts);
+            return None;
+        }
+        parts.servant = None;
+        Some(parts)
+    }
+
+    #[inline]
+    fn reply_sole(&mut self, mut parts: Box<Parts>) -> Sole {
+        // Who has the reply may see it go.
+        parts.servant = None;
+        let request = &parts.current.request;
+        let is_written = request.id().is_oneway() || {
+            self.connection.compress_reply(request, &mut parts.buffer);
+            let is_written = self.connection.send_sole_reply(&mut parts.buffer);
+            if !is_written {
+                self.append_reply(&mut parts.buffer);
+            }
+            is_written
+        };
+        self.take_back(parts);
+        if !is_written {
+            return Sole::Dispatched;
+        }
+        self.let_go();
+        Sole::Answered
+    }
+}
