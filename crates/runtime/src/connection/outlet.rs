@@ -76,11 +76,10 @@ impl Outlet {
         }
         let start = output.end();
         let mut whole = Whole::of(output.pending());
-        if write(whole.buffer).is_err() {
+        if write(whole.buffer()).is_err() {
             return Extended::No;
         }
-        whole.is_more = true;
-        drop(whole);
+        whole.keep();
         if output.pending_len() < ENOUGH {
             return Extended::Joined;
         }
@@ -95,35 +94,42 @@ impl Outlet {
 
     #[inline(always)]
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
-        // A panic while the lock is held leaves whole messages behind, see `Whole` and `try_append`.
+        // A panic while the lock is held leaves whole messages behind, see `Whole`.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The whole messages of a buffer, to which one more is being appended. One that is not written whole would break
-/// all that follow.
-struct Whole<'a> {
+/// The whole messages of a buffer, to which more is being appended. One that is not written whole would break all
+/// that follow.
+pub(super) struct Whole<'a> {
     buffer: &'a mut Buffer,
     len: usize,
-    is_more: bool,
 }
 
 impl<'a> Whole<'a> {
     #[inline]
-    fn of(buffer: &'a mut Buffer) -> Self {
+    pub(super) fn of(buffer: &'a mut Buffer) -> Self {
         let len = buffer.bytes().len();
-        Self {
-            buffer,
-            len,
-            is_more: false,
-        }
+        Self { buffer, len }
+    }
+
+    /// Where to append.
+    #[inline]
+    pub(super) fn buffer(&mut self) -> &mut Buffer {
+        self.buffer
+    }
+
+    /// What was appended is whole, too.
+    #[inline]
+    pub(super) fn keep(mut self) {
+        self.len = usize::MAX;
     }
 }
 
 impl Drop for Whole<'_> {
     #[inline]
     fn drop(&mut self) {
-        if !self.is_more {
+        if self.len != usize::MAX {
             self.buffer.truncate(self.len);
         }
     }

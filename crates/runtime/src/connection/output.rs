@@ -13,11 +13,14 @@ use floe_wire::encoding::Buffer;
 /// Positions count all bytes that were ever appended, those that others share included. What stands
 /// before [`Output::taken`] may have reached the peer, what stands before [`Output::written`] is with the
 /// transport.
+///
+/// Buffers are in boxes: each message takes one out and puts it back.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    pending: Buffer,
+    /// What nobody writes yet; made when something is appended.
+    pending: Option<Box<Buffer>>,
     /// An empty buffer, kept for its allocation.
-    spare: Buffer,
+    spare: Option<Box<Buffer>>,
     is_writing: bool,
     /// Whether the connection is closed: then no buffer is kept.
     is_closed: bool,
@@ -33,7 +36,7 @@ pub(super) struct Output {
 /// Bytes that are being written.
 #[derive(Debug)]
 pub(super) struct Batch {
-    buffer: Buffer,
+    buffer: Box<Buffer>,
 }
 
 impl Output {
@@ -44,31 +47,38 @@ impl Output {
     const SPARE_MAX_USED: usize = 16 * 1024 * 1024;
 
     /// The buffer to append whole messages to.
+    #[inline]
     pub(super) fn pending(&mut self) -> &mut Buffer {
-        &mut self.pending
+        let spare = &mut self.spare;
+        self.pending
+            .get_or_insert_with(|| spare.take().unwrap_or_default())
     }
 
     /// The bytes of it, to append messages that are short.
+    #[inline]
     pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
-        self.pending.bytes_mut()
+        self.pending().bytes_mut()
     }
 
     /// Bytes that nobody writes yet.
+    #[inline]
     pub(super) fn pending_len(&self) -> usize {
-        self.pending.len()
+        self.pending.as_ref().map_or(0, |pending| pending.len())
     }
 
     /// Appends replies, without a copy if nothing is pending; `replies` is left empty.
     pub(super) fn append_replies(&mut self, replies: &mut Buffer) {
         self.pending_replies += replies.len();
-        if self.pending.is_empty() {
-            std::mem::swap(&mut self.pending, replies);
+        let pending = self.pending();
+        if pending.is_empty() {
+            std::mem::swap(pending, replies);
         } else {
-            self.pending.append(replies);
+            pending.append(replies);
         }
     }
 
     /// Bytes that wait, those of a batch being written included.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         (self.end() - self.written) as usize
     }
@@ -79,8 +89,9 @@ impl Output {
     }
 
     /// Position of what is appended next.
+    #[inline]
     pub(super) fn end(&self) -> u64 {
-        self.taken + self.pending.len() as u64
+        self.taken + self.pending_len() as u64
     }
 
     /// Position up to which bytes may have reached the peer.
@@ -95,19 +106,21 @@ impl Output {
 
     /// Takes what is pending in order to write it; `None` if there is nothing, or if somebody is
     /// writing and will take it along.
+    #[inline]
     pub(super) fn take(&mut self) -> Option<Batch> {
-        if self.is_writing || self.pending.is_empty() {
+        if self.is_writing {
             return None;
         }
-        self.is_writing = true;
-        Some(self.next_batch())
+        let batch = self.next_batch();
+        self.is_writing = batch.is_some();
+        batch
     }
 
     /// Has bytes of a reply written that were never appended, as [`Output::take`] does with those that were; false,
     /// and nothing is changed, if they have to wait for others.
     #[inline]
     pub(super) fn take_sole_reply(&mut self, len: usize) -> bool {
-        if self.is_writing || !self.pending.is_empty() {
+        if self.is_writing || self.pending_len() > 0 {
             return false;
         }
         self.is_writing = true;
@@ -121,46 +134,46 @@ impl Output {
     pub(super) fn end_sole_reply(&mut self, len: usize) -> Option<Batch> {
         self.written += len as u64;
         self.batch_replies = 0;
-        if self.pending.is_empty() {
-            self.is_writing = false;
-            return None;
-        }
-        Some(self.next_batch())
+        self.next_or_end()
     }
 
     /// Counts bytes that the transport has taken, before a batch is done.
+    #[inline]
     pub(super) fn progress(&mut self, count: usize) {
         self.written += count as u64;
     }
 
     /// Ends the writing of a batch whose bytes were all counted; gives the next one if more has come.
+    #[inline]
     pub(super) fn put_back(&mut self, batch: Batch) -> Option<Batch> {
         self.batch_replies = 0;
         self.keep(batch.buffer);
-        if self.pending.is_empty() {
-            self.is_writing = false;
-            return None;
-        }
-        Some(self.next_batch())
+        self.next_or_end()
+    }
+
+    /// What whoever writes writes next; nobody writes any more if there is nothing.
+    #[inline]
+    fn next_or_end(&mut self) -> Option<Batch> {
+        let next = self.next_batch();
+        self.is_writing = next.is_some();
+        next
     }
 
     /// Keeps a buffer whose bytes were written, if it is worth it. The one that was used last is used
     /// next: it is in the processor's cache.
-    fn keep(&mut self, mut buffer: Buffer) {
-        if self.is_closed {
-            return;
-        }
+    #[inline]
+    fn keep(&mut self, mut buffer: Box<Buffer>) {
         let bytes = buffer.bytes_mut();
         let capacity = bytes.capacity();
         let is_well_used = capacity <= Self::SPARE_MAX_USED && bytes.len() >= capacity / 4;
-        if capacity > Self::SPARE_MAX && !is_well_used {
+        if self.is_closed || capacity > Self::SPARE_MAX && !is_well_used {
             return;
         }
         buffer.clear();
-        if self.pending.is_empty() {
-            std::mem::swap(&mut self.pending, &mut buffer);
-        }
-        self.spare = buffer;
+        self.spare = match self.pending_len() {
+            0 => self.pending.replace(buffer),
+            _ => Some(buffer),
+        };
     }
 
     /// Forgets what is pending: the connection is closed. Returns how many bytes were never sent.
@@ -168,40 +181,46 @@ impl Output {
         self.pending_replies = 0;
         self.batch_replies = 0;
         self.is_closed = true;
-        self.spare = Buffer::default();
-        std::mem::take(&mut self.pending).len()
+        self.spare = None;
+        let pending = self.pending.take();
+        pending.map_or(0, |pending| pending.len())
     }
 
     /// Keeps no buffers: nothing was written for a while.
     pub(super) fn rest(&mut self) {
-        if self.pending.is_empty() {
-            self.pending = Buffer::default();
-        }
-        self.spare = Buffer::default();
+        self.pending.take_if(|pending| pending.is_empty());
+        self.spare = None;
     }
 
-    fn next_batch(&mut self) -> Batch {
-        let spare = std::mem::take(&mut self.spare);
-        let buffer = std::mem::replace(&mut self.pending, spare);
+    #[inline]
+    fn next_batch(&mut self) -> Option<Batch> {
+        let buffer = self.pending.take_if(|pending| !pending.is_empty())?;
         self.taken += buffer.len() as u64;
         self.batch_replies = std::mem::take(&mut self.pending_replies);
-        Batch { buffer }
+        Some(Batch { buffer })
     }
 }
 
 impl Batch {
     /// One of these bytes.
     pub(super) fn of(buffer: Buffer) -> Self {
+        let buffer = Box::new(buffer);
         Self { buffer }
     }
 
     /// What is still to be written.
+    #[inline]
     pub(super) fn rest(&self) -> &Buffer {
         &self.buffer
     }
 
     /// Counts bytes as written, and lets go of those that others share; whether all are.
+    #[inline]
     pub(super) fn advance(&mut self, count: usize) -> bool {
+        if count == self.buffer.len() && !self.buffer.has_pieces() {
+            // Nearly always. It is cleared when it is put back.
+            return true;
+        }
         self.buffer.advance(count);
         self.buffer.is_empty()
     }
@@ -250,7 +269,11 @@ mod tests {
     }
 
     fn kept(output: &mut Output) -> usize {
-        output.bytes().capacity() + output.spare.bytes_mut().capacity()
+        let kept = [&mut output.pending, &mut output.spare]
+            .into_iter()
+            .flatten();
+        kept.map(|buffer| size_of::<Buffer>() + buffer.bytes_mut().capacity())
+            .sum()
     }
 
     #[test]

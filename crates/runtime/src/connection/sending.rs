@@ -1,7 +1,6 @@
 //! What leaves a connection: requests, whose replies are waited for, and messages without one.
 
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,6 +10,7 @@ use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
 use super::burst::Haste;
+use super::outlet::Whole;
 use super::slot::{Answer, Slot, Told};
 use super::{Connection, Failure, Shared};
 use crate::error::LocalError;
@@ -190,6 +190,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn try_append<T>(
         self: &Arc<Self>,
         haste: Haste,
@@ -203,14 +204,10 @@ impl Connection {
             return Err(Refusal::Full);
         }
         let start = output.end();
-        let whole_len = output.bytes().len();
-        let result = catch_unwind(AssertUnwindSafe(|| append(machine, output.pending())));
-        if !matches!(result, Ok(Ok(_))) {
-            // A message that was not written whole would break all that follow.
-            output.pending().truncate(whole_len);
-        }
-        match result {
-            Ok(Ok(value)) => {
+        let mut whole = Whole::of(output.pending());
+        match append(machine, whole.buffer()) {
+            Ok(value) => {
+                whole.keep();
                 let end = output.end();
                 let is_tried = self.write_in_time(shared, haste);
                 Ok(Appended {
@@ -220,19 +217,23 @@ impl Connection {
                     is_tried,
                 })
             }
-            Ok(Err(Unwritten::Encode(error))) => Err(Refusal::Failed(Failure {
-                error: error.into(),
-                perhaps_dispatched: false,
-            })),
-            Ok(Err(Unwritten::NotActive)) => {
+            Err(unwritten) => {
+                drop(whole);
                 drop(shared);
-                Err(Refusal::Failed(self.failure(false)))
-            }
-            Err(panic) => {
-                drop(shared);
-                resume_unwind(panic)
+                Err(self.refused(unwritten))
             }
         }
+    }
+
+    #[cold]
+    fn refused(&self, unwritten: Unwritten) -> Refusal {
+        Refusal::Failed(match unwritten {
+            Unwritten::NotActive => self.failure(false),
+            Unwritten::Encode(error) => Failure {
+                error: error.into(),
+                perhaps_dispatched: false,
+            },
+        })
     }
 
     /// Whether messages reached the transport, or may have, after the connection failed.

@@ -83,6 +83,7 @@ impl Connection {
     }
 
     /// Counts what the transport took of a batch; gives what is to be written next.
+    #[inline]
     fn written(&self, mut batch: Batch, count: usize) -> Option<Batch> {
         let is_done = batch.advance(count);
         let mut shared = self.lock();
