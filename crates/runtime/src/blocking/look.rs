@@ -26,8 +26,6 @@ struct Now {
     depth: usize,
     /// Identifies the waker that the thread was called with.
     waker: usize,
-    /// The future that is waited for.
-    place: Place,
     /// Whether something is collected in [`DUE`].
     has_due: bool,
 }
@@ -36,7 +34,6 @@ impl Now {
     const NOTHING: Self = Self {
         depth: 0,
         waker: 0,
-        place: Place { start: 0, len: 0 },
         has_due: false,
     };
 
@@ -70,24 +67,23 @@ pub(super) struct Look {
 
 impl Look {
     /// One that is perhaps within another.
-    pub(super) fn within(waker: &Waker, place: Place) -> Self {
+    pub(super) fn within(waker: &Waker) -> Self {
         let outer = NOW.get();
         let outer_due = outer.has_due.then(|| DUE.take());
-        Self::begin(outer, outer_due, waker, place)
+        Self::begin(outer, outer_due, waker)
     }
 
     /// One that is within no other.
     #[inline]
-    pub(super) fn outermost(waker: &Waker, place: Place) -> Self {
-        Self::begin(Now::NOTHING, None, waker, place)
+    pub(super) fn outermost(waker: &Waker) -> Self {
+        Self::begin(Now::NOTHING, None, waker)
     }
 
     #[inline]
-    fn begin(outer: Now, outer_due: Option<Due>, waker: &Waker, place: Place) -> Self {
+    fn begin(outer: Now, outer_due: Option<Due>, waker: &Waker) -> Self {
         NOW.set(Now {
             depth: outer.depth + 1,
             waker: waker.data() as usize,
-            place,
             has_due: false,
         });
         Self { outer, outer_due }
@@ -134,12 +130,6 @@ pub(crate) fn is_waiting(waker: &Waker) -> bool {
     NOW.get().is_direct(waker)
 }
 
-/// Whether a thread waits for the future at this place, and for nothing else: it polls it directly.
-pub(super) fn is_waited_for(place: Place, waker: &Waker) -> bool {
-    let now = NOW.get();
-    now.is_direct(waker) && now.place == place
-}
-
 /// A future waits for a reply; whether a thread waits for it that will see to the reading.
 pub(crate) fn wait_for_reply(connection: &Arc<Connection>, waker: &Waker) -> bool {
     let Some(now) = begin_to_collect() else {
@@ -179,21 +169,4 @@ fn begin_to_collect() -> Option<Now> {
     now.has_due = true;
     NOW.set(now);
     Some(now)
-}
-
-/// Where a value is, and how long it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    start: usize,
-    len: usize,
-}
-
-impl Place {
-    #[inline]
-    pub(crate) fn of<T>(value: &T) -> Self {
-        Self {
-            start: std::ptr::from_ref(value) as usize,
-            len: size_of::<T>(),
-        }
-    }
 }

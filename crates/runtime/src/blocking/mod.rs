@@ -33,7 +33,6 @@
 //! - `communicator.rs`: [`Communicator`]
 //! - `servant.rs`: [`Servant`]
 //! - `wait.rs`, `look.rs`, `sleeper.rs`: how a thread waits, and for what
-//! - `sole.rs`: how a call knows that it is all that the thread waits for
 //! - `background.rs`: the thread that does what no caller waits for
 
 pub(crate) mod background;
@@ -41,7 +40,6 @@ mod communicator;
 mod look;
 mod servant;
 mod sleeper;
-mod sole;
 mod wait;
 
 pub use communicator::Communicator;
@@ -50,7 +48,6 @@ pub use wait::Wait;
 
 #[cfg(unix)]
 pub(crate) use look::wait_for_reply;
-pub(crate) use look::{Place, is_waiting, wait_depth, wait_until};
+pub(crate) use look::{is_waiting, wait_depth, wait_until};
 pub(crate) use sleeper::Sleeper;
-pub(crate) use sole::{is_sole, poll_sole};
-pub(crate) use wait::is_asked;
+pub(crate) use wait::{is_asked, may_wait_at_once};

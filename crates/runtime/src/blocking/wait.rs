@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::runtime::Handle;
 
 use super::background;
-use super::look::{Due, Look, Place, wait_depth};
+use super::look::{Due, Look, wait_depth};
 use super::sleeper::Sleeper;
 use crate::proxy::is_call;
 
@@ -46,10 +46,7 @@ impl<F: Future> Wait for F {}
 fn wait<F: Future>(future: Pin<&mut F>) -> F::Output {
     OWN.with(|own| match own.get() {
         Some(spot) if spot.is_free() => spot.wait(future),
-        _ => {
-            let place = Place::of(&*future);
-            wait_anywhere(future, place)
-        }
+        _ => wait_anywhere(future),
     })
 }
 
@@ -66,12 +63,19 @@ pub(crate) fn is_asked() -> bool {
     IS_ASKED.replace(false)
 }
 
+/// Whether a call that is asked may wait on this thread without any preparation: it is within no other wait, and the
+/// thread has waited before.
+#[inline]
+pub(crate) fn may_wait_at_once() -> bool {
+    HAS_ENTERED.get() && wait_depth() == 0
+}
+
 /// Waits where it may be within another wait, or the first one of its thread.
 #[inline(never)]
-fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>, place: Place) -> T {
+fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>) -> T {
     background::block(|| {
         enter_runtime();
-        Seat::take().spot().wait_on(future, place)
+        Seat::take().spot().wait_on(future)
     })
 }
 
@@ -155,35 +159,29 @@ impl Spot {
     /// need no second one.
     #[inline]
     fn wait<F: Future>(&self, mut future: Pin<&mut F>) -> F::Output {
-        let place = Place::of(&*future);
         self.sleeper.reset();
-        let look = Look::outermost(&self.waker, place);
+        let look = Look::outermost(&self.waker);
         let polled = future.as_mut().poll(&mut Context::from_waker(&self.waker));
         match polled {
             Poll::Ready(output) => output,
-            Poll::Pending => self.sleep_and_wait(look, future, place),
+            Poll::Pending => self.sleep_and_wait(look, future),
         }
     }
 
     /// The same after a poll.
     #[inline(never)]
-    fn sleep_and_wait<T>(
-        &self,
-        look: Look,
-        future: Pin<&mut dyn Future<Output = T>>,
-        place: Place,
-    ) -> T {
+    fn sleep_and_wait<T>(&self, look: Look, future: Pin<&mut dyn Future<Output = T>>) -> T {
         let _sleep = Sleep::in_spot(self);
         sleep(&self.sleeper, look.end());
-        self.wait_on(future, place)
+        self.wait_on(future)
     }
 
-    /// Waits for the future at this place.
-    fn wait_on<T>(&self, mut future: Pin<&mut dyn Future<Output = T>>, place: Place) -> T {
+    /// Waits for the future.
+    fn wait_on<T>(&self, mut future: Pin<&mut dyn Future<Output = T>>) -> T {
         let mut context = Context::from_waker(&self.waker);
         loop {
             self.sleeper.reset();
-            let look = Look::within(&self.waker, place);
+            let look = Look::within(&self.waker);
             match future.as_mut().poll(&mut context) {
                 Poll::Ready(output) => return output,
                 Poll::Pending => sleep(&self.sleeper, look.end()),

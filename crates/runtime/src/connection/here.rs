@@ -4,11 +4,11 @@
 //! returns, or first waits as async code does. One that blocks its thread instead, for a reply over
 //! the same connection, would wait for ever: nobody would read that reply.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
-use super::Connection;
+use super::{Connection, Failure};
 use crate::blocking::wait_depth;
 use crate::error::LocalError;
 
@@ -16,6 +16,8 @@ thread_local! {
     /// Connections that this thread is handling input of, innermost last: where each is, and how
     /// many waits of the thread were nested when that began.
     static HANDLED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
+    /// How many they are: a look at this needs nothing that must be dropped with the thread.
+    static HANDLED_COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Runs a future that handles input of the connection at this place, and lets its threads know. It is
@@ -29,15 +31,26 @@ pub(super) async fn handling<F: Future>(place: usize, mut future: Pin<&mut F>) -
 }
 
 impl Connection {
-    /// Refuses a request whose sender blocks the thread that alone would read its reply.
-    pub(super) fn check_reader(&self) -> Result<(), LocalError> {
+    /// Refuses a request whose sender, within so many waits, blocks the thread that alone would read its reply.
+    #[inline]
+    pub(super) fn check_reader(&self, wait_depth: usize) -> Result<(), Failure> {
+        match HANDLED_COUNT.get() {
+            0 => Ok(()),
+            _ => self.check_handled(wait_depth),
+        }
+    }
+
+    fn check_handled(&self, wait_depth: usize) -> Result<(), Failure> {
         let begun = HANDLED.with_borrow(|handled| {
             let own = handled.iter().find(|(place, _)| *place == self.place());
             own.map(|(_, depth)| *depth)
         });
         match begun {
-            Some(depth) if wait_depth() > depth => Err(LocalError::OwnReader {
-                peer: self.peer.clone(),
+            Some(depth) if wait_depth > depth => Err(Failure {
+                error: LocalError::OwnReader {
+                    peer: self.peer.clone(),
+                },
+                perhaps_dispatched: false,
             }),
             _ => Ok(()),
         }
@@ -56,12 +69,14 @@ impl Handled {
     pub(super) fn enter(place: usize) -> Self {
         let entry = (place, wait_depth());
         HANDLED.with_borrow_mut(|handled| handled.push(entry));
+        HANDLED_COUNT.set(HANDLED_COUNT.get() + 1);
         Self
     }
 }
 
 impl Drop for Handled {
     fn drop(&mut self) {
+        HANDLED_COUNT.set(HANDLED_COUNT.get() - 1);
         HANDLED.with_borrow_mut(|handled| handled.pop());
     }
 }

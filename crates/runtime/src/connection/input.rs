@@ -84,10 +84,15 @@ impl Input {
     /// Where to read to. A header alone reserves next to nothing: the room grows with what really
     /// arrives. One with some room left is used as it is, for a new one would have to be allocated as
     /// long as anybody holds a part of the old one.
+    #[inline]
     pub(super) fn room(&mut self, size_max: usize) -> &mut [u8] {
-        if self.is_ready() {
-            return &mut self.room;
+        match self.is_ready() {
+            true => &mut self.room,
+            false => self.make_ready(size_max),
         }
+    }
+
+    fn make_ready(&mut self, size_max: usize) -> &mut [u8] {
         if self.long.is_none() && self.bytes.is_empty() && self.look_ahead() {
             return self
                 .ahead
@@ -163,6 +168,18 @@ impl Input {
             self.read_len = (read_len / 2).max(READ_LEN_MIN);
         }
         self.room.split_to(count)
+    }
+
+    /// The first `LEN` bytes of the room, if at most as many were just read into it and nothing is there before
+    /// them. They need not be taken as read if the next ones may take their place.
+    #[cfg(unix)]
+    #[inline]
+    pub(super) fn just_read<const LEN: usize>(&mut self, count: usize) -> Option<&[u8; LEN]> {
+        if !self.is_between() || count > LEN {
+            return None;
+        }
+        self.read_len = (self.read_len / 2).max(READ_LEN_MIN);
+        self.room.first_chunk()
     }
 
     /// Whether the next read goes into the buffer of the last long message: if it is to be expected, and

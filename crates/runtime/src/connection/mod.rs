@@ -6,6 +6,7 @@
 //! - `burst.rs`: many messages at once leave together
 //! - `reading.rs`, `input.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
+//! - `received.rs`: replies as the threads get them that read them themselves
 //! - `here.rs`: which connections a thread keeps from being read
 //! - `pulse.rs`, `watch.rs`: heartbeats, and what ends a silent or unused connection
 //! - `slot.rs`, `settled.rs`: where a caller waits for its reply, and for the connection
@@ -37,6 +38,8 @@ mod pace;
 pub(crate) mod pool;
 mod pulse;
 mod reading;
+#[cfg_attr(not(unix), allow(dead_code, reason = "only on Unix do callers read"))]
+mod received;
 pub(crate) mod replying;
 mod sending;
 mod settled;
@@ -73,6 +76,7 @@ pub(crate) use outlet::{Extended, Outlet};
 use output::Output;
 use pulse::Pulse;
 use reading::Reading;
+pub(crate) use received::Received;
 pub(crate) use sending::{Appended, Reply};
 use settled::Settled;
 use slot::Slot;

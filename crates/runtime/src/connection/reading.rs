@@ -9,12 +9,14 @@ use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
-use floe_wire::message::{IncomingReply, KnownHead, ProtocolError, SoleRequest};
+use floe_wire::message::{IncomingReply, KnownHead, ProtocolError, SoleRequest, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::dispatching::{Dispatching, Sole};
 use super::here::{Handled, handling};
 use super::input::Input;
+#[cfg(unix)]
+use super::received::Short;
 use super::slot::Slot;
 use super::spare::{self, Spare};
 use super::{Connection, Failure, Shared};
@@ -204,6 +206,21 @@ impl Reading {
         let has_message = std::mem::take(&mut self.has_message);
         self.connection.pulse.mark_handled(has_message);
         self.goes_on(end)
+    }
+
+    /// Takes the reply for this slot, if it is all that was just read into the room, is short, and has results.
+    #[cfg(unix)]
+    #[inline]
+    pub(super) fn take_short_reply(&mut self, count: usize, slot: &Arc<Slot>) -> Option<Short> {
+        let limit = self.connection.settings.message_size_max;
+        let read = self.input.just_read(count)?;
+        reply::returned(&read[..count])?;
+        self.connection
+            .lock()
+            .machine
+            .take_answered(&read[..count], limit, |token| Arc::ptr_eq(token, slot))?;
+        self.connection.pulse.mark_handled(true);
+        Some(Short::of(read, count))
     }
 
     /// Takes the reply for this slot, if it is all that has been read.

@@ -11,8 +11,10 @@ use floe_wire::message::{IncomingReply, RequestId};
 
 use super::burst::Haste;
 use super::outlet::Whole;
+use super::received::{ReadHere, Received};
 use super::slot::{Answer, Slot, Told};
 use super::{Connection, Failure, Shared};
+use crate::blocking::{Wait, wait_depth};
 use crate::error::LocalError;
 
 /// Something that was appended to the output, and where.
@@ -66,6 +68,29 @@ impl Connection {
         Ok(reply.send_request(None, &write)?.then_some(reply))
     }
 
+    /// Sends a twoway request if there is room for it, and waits for its reply on this thread, which waits for
+    /// nothing else; `None`, and nothing is sent, if there is none.
+    #[inline]
+    pub(crate) fn ask(
+        self: Arc<Self>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<Option<Received>, Box<Failure>> {
+        let mut reply = Reply::new(self);
+        // It waits as if it were polled by a wait.
+        reply
+            .connection
+            .check_reader(wait_depth() + 1)
+            .map_err(Box::new)?;
+        if !reply.send_checked(None, &write).map_err(Box::new)? {
+            return Ok(None);
+        }
+        let answer = match reply.read_here() {
+            Some(answer) => answer,
+            None => reply.wait().map(Received::Whole),
+        };
+        answer.map(Some)
+    }
+
     /// Sends so many twoway requests in one write if there is room for them; `None`, and nothing is
     /// sent, if there is none. `write` appends the request with this number among them. The answers are
     /// told, the first with the number `first`; some may be before this returns.
@@ -75,10 +100,7 @@ impl Connection {
         (told, first): (&Arc<T>, u64),
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
     ) -> Result<Option<Vec<Reply>>, Failure> {
-        self.check_reader().map_err(|error| Failure {
-            error,
-            perhaps_dispatched: false,
-        })?;
+        self.check_reader(wait_depth())?;
         let mut replies: Vec<_> = (0..count).map(|_| Reply::new(self.clone())).collect();
         let sent = self.try_append(Haste::AtOnce, &mut |machine, output| {
             let whole_len = output.len();
@@ -295,10 +317,17 @@ impl Reply {
         reserved: Option<RequestId>,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<bool, Failure> {
-        self.connection.check_reader().map_err(|error| Failure {
-            error,
-            perhaps_dispatched: false,
-        })?;
+        self.connection.check_reader(wait_depth())?;
+        self.send_checked(reserved, write)
+    }
+
+    /// The same of one whose reply will be read.
+    #[inline]
+    fn send_checked(
+        &mut self,
+        reserved: Option<RequestId>,
+        write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<bool, Failure> {
         let slot = &self.slot;
         let sent = self
             .connection
@@ -328,19 +357,21 @@ impl Reply {
 impl Reply {
     /// Waits for the answer on this thread, which reads it; `None` if that is for others to do.
     #[cfg(unix)]
-    pub(crate) fn read_here(&mut self) -> Option<Answer> {
+    #[inline]
+    fn read_here(&mut self) -> Option<ReadHere> {
         let slot = self.slot.as_ref()?;
-        let answer = self.connection.read_answer(slot)?;
+        let answer = self.connection.read_reply(slot)?;
         Some(self.answered(answer))
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn read_here(&mut self) -> Option<Answer> {
+    fn read_here(&mut self) -> Option<ReadHere> {
         None
     }
 
     /// It is due no longer.
-    fn answered(&mut self, answer: Answer) -> Answer {
+    #[inline]
+    fn answered<T>(&mut self, answer: Result<T, Box<Failure>>) -> Result<T, Box<Failure>> {
         self.id = None;
         answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
     }

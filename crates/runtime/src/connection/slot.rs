@@ -7,6 +7,8 @@ use std::task::{Poll, Waker};
 use floe_wire::message::IncomingReply;
 
 use super::Failure;
+#[cfg(unix)]
+use super::received::{ReadHere, Received};
 
 /// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
 pub(crate) type Answer = Result<IncomingReply, Box<Failure>>;
@@ -84,12 +86,23 @@ impl Slot {
         }
     }
 
-    /// The answer, if it is there.
+    /// The answer, if it is there, to the only one who waits for it. While others hold the slot it is to come, or to
+    /// be given this moment.
     #[cfg(unix)]
-    pub(super) fn take_answer(&self) -> Option<Answer> {
+    #[inline]
+    pub(super) fn answer_given(self: &Arc<Self>) -> Option<ReadHere> {
+        match Arc::strong_count(self) {
+            1 => self.take_answer(),
+            _ => None,
+        }
+    }
+
+    #[cfg(unix)]
+    #[inline(never)]
+    pub(super) fn take_answer(&self) -> Option<ReadHere> {
         let mut state = self.lock();
         match std::mem::take(&mut *state) {
-            State::Answered(answer) => Some(answer),
+            State::Answered(answer) => Some(answer.map(Received::Whole)),
             other => {
                 *state = other;
                 None

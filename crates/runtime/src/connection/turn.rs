@@ -21,7 +21,8 @@ use tokio::sync::Notify;
 use super::Connection;
 use super::driver::{Driver, is_transient, receive_polling};
 use super::reading::Reading;
-use super::slot::{Answer, Slot};
+use super::received::{ReadHere, Received};
+use super::slot::Slot;
 use super::turns::{CallWatch, Turns};
 use crate::blocking::Sleeper;
 use crate::transport::plain::PlainSocket;
@@ -94,9 +95,10 @@ impl Held<'_> {
     }
 
     /// Reads until there is an answer in this slot, or the connection has ended.
-    fn read_answer(&mut self, slot: &Arc<Slot>, polling: Duration) -> Option<Answer> {
+    #[inline]
+    fn read_reply(&mut self, slot: &Arc<Slot>, polling: Duration) -> Option<ReadHere> {
         // Whoever had the turn before may have read it. From now on nobody else does.
-        let answer = slot.take_answer();
+        let answer = slot.answer_given();
         if answer.is_some() {
             return answer;
         }
@@ -107,9 +109,12 @@ impl Held<'_> {
             match read {
                 Err(error) if is_transient(&error) => continue,
                 Ok(count @ 1..) => {
+                    if let Some(reply) = reading.take_short_reply(count, slot) {
+                        return Some(Ok(Received::Short(reply)));
+                    }
                     reading.filled(count);
                     if let Some(reply) = reading.take_sole_reply(slot) {
-                        return Some(Ok(reply));
+                        return Some(Ok(Received::Whole(reply)));
                     }
                     if !reading.handle_filled_here() {
                         self.reading = None;
@@ -117,11 +122,12 @@ impl Held<'_> {
                 }
                 read => self.handle(read),
             }
-            let answer = slot.take_answer();
+            let answer = slot.answer_given();
             if answer.is_some() {
                 return answer;
             }
         }
+        // Somebody else may have ended the connection, and be about to say so.
         slot.take_answer()
     }
 
@@ -182,13 +188,14 @@ impl Connection {
 
     /// Reads on this thread until there is an answer in this slot; `None`, and nothing has happened, if
     /// that is for others to do, or somebody does it already.
-    pub(super) fn read_answer(&self, slot: &Arc<Slot>) -> Option<Answer> {
+    #[inline]
+    pub(super) fn read_reply(&self, slot: &Arc<Slot>) -> Option<ReadHere> {
         let Driver::Callers(turn) = &self.driver else {
             return None;
         };
         turn.turns.mark_used();
         let reading = Some(turn.turns.take()?);
-        Held { turn, reading }.read_answer(slot, self.polling())
+        Held { turn, reading }.read_reply(slot, self.polling())
     }
 
     /// Gives the turn its reading, and watches from now on until the connection is closed.

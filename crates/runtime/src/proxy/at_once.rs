@@ -1,7 +1,8 @@
 //! Requests that leave without any wait: nearly all of them.
 //!
 //! Where the connection is there and has room, or where a batch only grows, nothing has to be awaited
-//! or tried again. What cannot be done at once goes the long way of `attempt.rs`.
+//! or tried again. What cannot be done at once goes the long way of `attempt.rs`. A thread that waits for one call
+//! alone makes it here, and reads the answer itself.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,8 @@ use floe_wire::reference::{InvocationMode, Reference};
 use super::batch::Full;
 use super::options::Options;
 use super::{OperationInfo, Proxy};
-use crate::connection::{Connection, Failure, Reply};
+use crate::blocking::may_wait_at_once;
+use crate::connection::{Connection, Failure, Received, Reply};
 use crate::error::InvokeError;
 
 /// What became of a message.
@@ -37,8 +39,10 @@ pub(super) enum Begun {
 /// How the requests of a proxy leave if nothing is in their way: decided once, for the proxy never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShortWay {
-    /// Not at all: they are intercepted, or have an answer.
+    /// Not at all: they are intercepted, or their answers must come in time.
     No,
+    /// At once, by a thread that reads the answer if it waits for nothing else.
+    Twoway,
     /// Behind others in the output of a connection.
     Oneway,
     /// Behind others in a batch.
@@ -51,16 +55,17 @@ impl ShortWay {
             _ if !options.interceptors.is_empty() => Self::No,
             InvocationMode::Oneway => Self::Oneway,
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => Self::Batch,
+            InvocationMode::Twoway if options.timeout.is_none() => Self::Twoway,
             InvocationMode::Twoway | InvocationMode::Datagram => Self::No,
         }
     }
 }
 
 impl Proxy {
-    /// Whether a call may be made by [`Proxy::is_done_shortly`].
+    /// How its calls may be made by [`Proxy::is_done_shortly`] or [`Proxy::ask`].
     #[inline(always)]
-    pub(super) fn has_short_way(&self) -> bool {
-        self.inner.short_way != ShortWay::No
+    pub(super) fn short_way(&self) -> ShortWay {
+        self.inner.short_way
     }
 
     /// Makes a call that gets no reply if its message can be appended to others that are about to leave, which is
@@ -78,8 +83,58 @@ impl Proxy {
             _ if operation.returns_data => Ok(false),
             ShortWay::Oneway => self.extend_burst(operation, encode),
             ShortWay::Batch => Ok(self.extend_batch(operation, encode)),
-            ShortWay::No => Ok(false),
+            ShortWay::Twoway | ShortWay::No => Ok(false),
         }
+    }
+
+    /// Makes a twoway call on this thread, which waits for nothing else, if nothing has to be waited for but its
+    /// reply; `None`, and nothing is done, if not.
+    #[inline]
+    pub(super) fn ask(
+        &self,
+        operation: &'static OperationInfo,
+        encode: &impl Fn(&mut Encoder<'_>),
+    ) -> Result<Option<Received>, Box<Failure>> {
+        if !may_wait_at_once() {
+            return Ok(None);
+        }
+        let connection = match self.known_connection() {
+            Some(connection) if !self.compresses(&connection) => connection,
+            _ => return Ok(None),
+        };
+        connection.set_polling(self.polling());
+        connection.ask(self.request_writer(operation, encode))
+    }
+
+    /// What appends a request.
+    #[inline]
+    fn request_writer<'a>(
+        &'a self,
+        operation: &'static OperationInfo,
+        encode: &'a impl Fn(&mut Encoder<'_>),
+    ) -> impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError> + 'a {
+        let head = self.head_of(operation);
+        move |buffer, id| match head {
+            Some(head) => head.write(buffer, id, encode),
+            None => self.write_request(operation, encode, buffer, id),
+        }
+    }
+
+    /// Appends a request whose head is not remembered.
+    #[inline(never)]
+    fn write_request(
+        &self,
+        operation: &'static OperationInfo,
+        encode: &impl Fn(&mut Encoder<'_>),
+        buffer: &mut Buffer,
+        id: RequestId,
+    ) -> Result<(), EncodeError> {
+        let context = self.sent_context();
+        let head = self.header(operation.name, operation.mode, &context);
+        let encoding = self.sending_encoding();
+        head.write_with(buffer, id, |encoder| {
+            encoder.encapsulation(encoding, encode)
+        })
     }
 
     /// Sends a twoway request if nothing has to be waited for but its reply.
@@ -97,20 +152,7 @@ impl Proxy {
             _ => return Begun::Not(None),
         };
         connection.set_polling(self.polling());
-        let sent = match self.head_of(operation) {
-            Some(head) => connection.request_at_once(|buffer, id| head.write(buffer, id, encode)),
-            None => {
-                let context = self.sent_context();
-                let head = self.header(operation.name, operation.mode, &context);
-                let encoding = self.sending_encoding();
-                connection.request_at_once(|buffer, id| {
-                    head.write_with(buffer, id, |encoder| {
-                        encoder.encapsulation(encoding, encode);
-                    })
-                })
-            }
-        };
-        match sent {
+        match connection.request_at_once(self.request_writer(operation, encode)) {
             Ok(Some(reply)) => Begun::Sent(reply),
             Ok(None) => Begun::Not(None),
             Err(failure) => Begun::Not(Some(failure)),
@@ -132,18 +174,8 @@ impl Proxy {
         }
         match self.reference().mode {
             InvocationMode::Oneway => {
-                if let Some(head) = self.head_of(operation) {
-                    let id = RequestId::ONEWAY;
-                    return Ok(self.post_at_once(|buffer| head.write(buffer, id, encode)));
-                }
-                let context = self.sent_context();
-                let head = self.header(operation.name, operation.mode, &context);
-                let encoding = self.sending_encoding();
-                Ok(self.post_at_once(|buffer| {
-                    head.write_with(buffer, RequestId::ONEWAY, |encoder| {
-                        encoder.encapsulation(encoding, encode);
-                    })
-                }))
+                let write = self.request_writer(operation, encode);
+                Ok(self.post_at_once(|buffer| write(buffer, RequestId::ONEWAY)))
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
                 self.collect_at_once(operation, encode)

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Proxy;
 use crate::adapter::AdapterCore;
-use crate::blocking::{is_sole, is_waiting, wait_until};
+use crate::blocking::{is_waiting, wait_until};
 use crate::connection::{Connection, Failure, Reply, handle};
 use crate::deadline;
 use crate::error::{InvokeError, LocalError};
@@ -105,15 +105,12 @@ impl Proxy {
     pub(super) async fn in_time(
         &self,
         operation: &'static str,
-        mut reply: Reply,
+        reply: Reply,
     ) -> Result<IncomingReply, Box<First>> {
         let Some(limit) = self.timeout() else {
-            let read = if is_sole() { reply.read_here() } else { None };
-            let answer = match read {
-                Some(answer) => answer,
-                None => reply.await,
-            };
-            return answer.map_err(|failure| Box::new(Some(*failure).into()));
+            return reply
+                .await
+                .map_err(|failure| Box::new(Some(*failure).into()));
         };
         let deadline = deadline::after(limit);
         let answer = limited(deadline, reply).await;

@@ -6,14 +6,14 @@ use bytes::Bytes;
 use floe_wire::encoding::{
     DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader,
 };
-use floe_wire::message::{OperationMode, Outcome};
+use floe_wire::message::{IncomingReply, OperationMode, Outcome, reply};
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
 use super::at_once::{AtOnce, Begun};
 use super::calling::Calling;
 use crate::adapter::OperationError;
-use crate::connection::Failure;
+use crate::connection::{Failure, Received};
 use crate::error::{InvokeError, LocalError};
 
 /// What a generated proxy knows of an operation.
@@ -46,7 +46,7 @@ impl Proxy {
         Calling::new(self, operation, encode, decode, Self::make_call)
     }
 
-    /// Makes a call that [`Proxy::is_done_shortly`] did not do, or failed to do.
+    /// Makes a call that [`Proxy::is_done_shortly`] or [`Proxy::ask`] did not do, or failed to do.
     async fn make_call<R, E, Encode, Decode>(
         &self,
         operation: &'static OperationInfo,
@@ -82,15 +82,13 @@ impl Proxy {
             }
             return decode_nothing(decode);
         }
-        let first = match self.request_at_once(operation, &encode) {
+        let begun = match failed {
+            Some(failure) => Begun::Not(Some(*failure)),
+            None => self.request_at_once(operation, &encode),
+        };
+        let first = match begun {
             Begun::Sent(reply) => match self.in_time(operation.name, reply).await {
-                Ok(reply) if !operation.returns_data && reply.returned_nothing() => {
-                    return decode_nothing(decode);
-                }
-                Ok(reply) => {
-                    let outcome = reply.into_outcome().map_err(InvokeError::BadReply)?;
-                    return self.open(&outcome, decode);
-                }
+                Ok(reply) => return self.open_reply(operation, reply, decode),
                 Err(first) => *first,
             },
             Begun::Not(failed) => failed.into(),
@@ -107,6 +105,42 @@ impl Proxy {
         self.reference().encoding.for_sending().unwrap_or_default()
     }
 
+    /// What a reply says that this thread has read.
+    #[inline]
+    pub(super) fn open_received<R, E: OperationError>(
+        &self,
+        operation: &'static OperationInfo,
+        received: Received,
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+    ) -> Result<R, E> {
+        let short = match received {
+            Received::Short(short) => short,
+            Received::Whole(reply) => return self.open_reply(operation, reply, decode),
+        };
+        if !operation.returns_data && reply::returned_nothing(short.as_bytes()) {
+            return decode_nothing(decode);
+        }
+        let results = reply::returned(short.as_bytes()).unwrap_or_default();
+        let decoder = self.decoder(results);
+        decoder
+            .and_then(|decoder| read_results(decoder, decode))
+            .map_err(|error| bad_reply(error).into())
+    }
+
+    #[inline]
+    fn open_reply<R, E: OperationError>(
+        &self,
+        operation: &'static OperationInfo,
+        reply: IncomingReply,
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+    ) -> Result<R, E> {
+        if !operation.returns_data && reply.returned_nothing() {
+            return decode_nothing(decode);
+        }
+        let outcome = reply.into_outcome().map_err(InvokeError::BadReply)?;
+        self.open(&outcome, decode)
+    }
+
     fn open<R, E: OperationError>(
         &self,
         outcome: &Outcome,
@@ -114,13 +148,10 @@ impl Proxy {
     ) -> Result<R, E> {
         match outcome {
             Outcome::Returned(bytes) => {
-                let read = || {
-                    let mut decoder = self.decoder(bytes)?;
-                    let results = decode(&mut decoder)?;
-                    decoder.finish()?;
-                    Ok(results)
-                };
-                read().map_err(|error| bad_reply(error).into())
+                let decoder = self.decoder(bytes);
+                decoder
+                    .and_then(|decoder| read_results(decoder.with_owner(bytes), decode))
+                    .map_err(|error| bad_reply(error).into())
             }
             Outcome::UserException(bytes) => Err(self.user_exception(bytes)),
             Outcome::System(exception) => Err(InvokeError::System(exception.clone()).into()),
@@ -134,7 +165,7 @@ impl Proxy {
 
     /// The exception as the nearest type that the operation declares.
     fn try_user_exception<E: OperationError>(&self, bytes: &Bytes) -> Result<E, DecodeError> {
-        let mut reader = ExceptionReader::new(self.decoder(bytes)?)?;
+        let mut reader = ExceptionReader::new(self.decoder(bytes)?.with_owner(bytes))?;
         let type_id = reader.type_id().to_owned();
         loop {
             if let Some(exception) = E::decode(&mut reader)? {
@@ -147,16 +178,26 @@ impl Proxy {
         }
     }
 
-    fn decoder<'a>(&'a self, encapsulation: &'a Bytes) -> Result<Decoder<'a>, DecodeError> {
-        let mut decoder = Encapsulation::parse(encapsulation)?
-            .decoder()?
-            .with_owner(encapsulation);
+    #[inline]
+    fn decoder<'a>(&'a self, encapsulation: &'a [u8]) -> Result<Decoder<'a>, DecodeError> {
+        let mut decoder = Encapsulation::parse(encapsulation)?.decoder()?;
         let Some(communicator) = self.communicator() else {
             return Ok(decoder);
         };
         communicator.settings().make_known(&mut decoder);
         Ok(decoder.with_context(communicator))
     }
+}
+
+/// The results that a decoder gives, which are all that it has.
+#[inline]
+fn read_results<R>(
+    mut decoder: Decoder<'_>,
+    decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+) -> Result<R, DecodeError> {
+    let results = decode(&mut decoder)?;
+    decoder.finish()?;
+    Ok(results)
 }
 
 /// The results of an operation that has none.

@@ -1,7 +1,9 @@
 //! The future of a typed call.
 //!
 //! Most messages without an answer need no more than to be appended to others. That is tried at the first
-//! poll by a straight function, and only what cannot be done so becomes an invocation that may have to wait.
+//! poll by a straight function, and only what cannot be done so becomes an invocation that may have to wait. A thread
+//! that waits for one call alone asks it first: a twoway call is then made by another such function, which reads the
+//! reply.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,10 +12,11 @@ use std::task::{Context, Poll};
 use floe_wire::encoding::{DecodeError, Decoder, Encoder};
 use pin_project_lite::pin_project;
 
+use super::at_once::ShortWay;
 use super::call::decode_nothing;
 use super::{OperationInfo, Proxy};
 use crate::adapter::OperationError;
-use crate::blocking::{Place, is_asked, poll_sole};
+use crate::blocking::is_asked;
 use crate::connection::Failure;
 
 pin_project! {
@@ -67,14 +70,50 @@ where
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R, E>> {
         // Before anything that may poll another one.
         let is_asked = is_asked();
-        let shortly = match self.proxy.has_short_way() {
-            true => self.as_mut().shortly(),
-            false => None,
+        match self.proxy.short_way() {
+            ShortWay::Oneway | ShortWay::Batch => {
+                if let Some(decode) = self.as_mut().shortly() {
+                    return Poll::Ready(decode_nothing(decode));
+                }
+            }
+            ShortWay::Twoway if is_asked => return self.ask(),
+            ShortWay::Twoway | ShortWay::No => {}
+        }
+        match is_asked {
+            true => Poll::Pending,
+            false => self.poll_made(context),
+        }
+    }
+}
+
+impl<R, E, Encode, Decode, Make, Made> Calling<'_, Encode, Decode, Make, Made>
+where
+    E: OperationError,
+    Encode: Fn(&mut Encoder<'_>),
+    Decode: FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
+    Made: Future<Output = Result<R, E>>,
+{
+    /// Makes the call on this thread, which waits for nothing else, and waits for its reply, if nothing else has to be
+    /// waited for; if not, it is polled again.
+    #[inline(never)]
+    fn ask(self: Pin<&mut Self>) -> Poll<Made::Output> {
+        let this = self.project();
+        let Some((encode, _)) = this.codec.as_ref().filter(|_| this.failed.is_none()) else {
+            return Poll::Pending;
         };
-        match shortly {
-            Some(decode) => Poll::Ready(decode_nothing(decode)),
-            None if is_asked => Poll::Pending,
-            None => self.poll_made(context),
+        match this.proxy.ask(this.operation, encode) {
+            Ok(Some(received)) => match this.codec.take() {
+                Some((_, decode)) => {
+                    let (proxy, operation) = (this.proxy, this.operation);
+                    Poll::Ready(proxy.open_received(operation, received, decode))
+                }
+                None => Poll::Pending,
+            },
+            Ok(None) => Poll::Pending,
+            Err(failure) => {
+                *this.failed = Some(failure);
+                Poll::Pending
+            }
         }
     }
 }
@@ -108,7 +147,6 @@ where
     /// done then needs none of its room.
     #[inline(never)]
     fn poll_made(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Made::Output> {
-        let place = Place::of(&*self);
         let mut this = self.project();
         if let Some((encode, decode)) = this.codec.take() {
             let failed = this.failed.take();
@@ -117,7 +155,7 @@ where
         }
         let made = this.made.as_pin_mut();
         let made = made.expect("a call that is done is polled no more");
-        poll_sole(place, context.waker(), || made.poll(context))
+        made.poll(context)
     }
 }
 

@@ -279,12 +279,24 @@ impl<T> Connection<T> {
         size_max: usize,
         is_meant: impl FnOnce(&T) -> bool,
     ) -> Option<IncomingReply> {
+        let (id, _) = self.take_answered(input, size_max, is_meant)?;
+        Some(IncomingReply::new(id, input.split().freeze()))
+    }
+
+    /// Takes the request that the reply answers which `input` is, under the same conditions.
+    #[inline]
+    pub fn take_answered(
+        &mut self,
+        input: &[u8],
+        size_max: usize,
+        is_meant: impl FnOnce(&T) -> bool,
+    ) -> Option<(RequestId, T)> {
         let (id, len) = IncomingReply::peek(input, size_max)?;
         if len != input.len() || self.state != State::Active {
             return None;
         }
-        self.in_flight.remove_one(id, is_meant)?;
-        Some(IncomingReply::new(id, input.split().freeze()))
+        let token = self.in_flight.remove_one(id, is_meant)?;
+        Some((id, token))
     }
 
     /// The reply to a twoway request of the peer has been appended to the output.

@@ -75,13 +75,7 @@ impl IncomingReply {
     /// Whether the operation returned, and nothing: not even results in an encoding that is unknown.
     #[inline]
     pub fn returned_nothing(&self) -> bool {
-        let Ok(message) = <&[u8; NOTHING_LEN]>::try_from(&self.bytes[..]) else {
-            return false;
-        };
-        let [.., status, s0, s1, s2, s3, major, minor] = *message;
-        status == STATUS_OK
-            && i32::from_le_bytes([s0, s1, s2, s3]) == ENCAPSULATION_HEADER_LEN as i32
-            && EncodingVersion::new(major, minor).is_supported()
+        returned_nothing(&self.bytes)
     }
 
     /// The request that it answers.
@@ -120,6 +114,31 @@ impl IncomingReply {
             _ => Outcome::UserException(self.bytes),
         })
     }
+}
+
+/// The results in a whole Reply message, as an encapsulation: `None` if the operation did not return, or if the
+/// results do not end where the message does.
+#[inline]
+pub fn returned(message: &[u8]) -> Option<&[u8]> {
+    let [status, results @ ..] = message.get(HEADER_LEN + 4..)? else {
+        return None;
+    };
+    let size = i32::from_le_bytes(*results.first_chunk()?);
+    let is_whole = *status == STATUS_OK && usize::try_from(size) == Ok(results.len());
+    is_whole.then_some(results)
+}
+
+/// Whether a whole Reply message says that the operation returned, and nothing: not even results in an encoding
+/// that is unknown.
+#[inline]
+pub fn returned_nothing(message: &[u8]) -> bool {
+    let Ok(message) = <&[u8; NOTHING_LEN]>::try_from(message) else {
+        return false;
+    };
+    let [.., status, s0, s1, s2, s3, major, minor] = *message;
+    status == STATUS_OK
+        && i32::from_le_bytes([s0, s1, s2, s3]) == ENCAPSULATION_HEADER_LEN as i32
+        && EncodingVersion::new(major, minor).is_supported()
 }
 
 /// Whether `message` is a whole Reply message that carries a user exception.
