@@ -248,16 +248,22 @@ impl Input {
     }
 
     /// Gives a long buffer away.
+    #[inline]
     pub(super) fn rest_long(&mut self) {
-        if let Some(ahead) = self.ahead.take() {
-            self.kept = ahead.freeze();
-        }
         if self.has_long() {
-            spare::put_back_last(&LONG, std::mem::take(&mut self.kept));
+            self.put_back_long();
         }
     }
 
+    fn put_back_long(&mut self) {
+        if let Some(ahead) = self.ahead.take() {
+            self.kept = ahead.freeze();
+        }
+        spare::put_back_last(&LONG, std::mem::take(&mut self.kept));
+    }
+
     /// Whether it keeps a long buffer.
+    #[inline]
     pub(super) fn has_long(&self) -> bool {
         !self.kept.is_empty() || self.ahead.is_some()
     }

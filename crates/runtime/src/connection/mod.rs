@@ -76,7 +76,7 @@ pub(crate) use outlet::{Extended, Outlet};
 use output::Output;
 use pulse::Pulse;
 use reading::Reading;
-pub(crate) use received::Received;
+pub(crate) use received::{Received, Short};
 pub(crate) use sending::{Appended, Reply};
 use settled::Settled;
 use slot::Slot;

@@ -208,19 +208,34 @@ impl Reading {
         self.goes_on(end)
     }
 
-    /// Takes the reply for this slot, if it is all that was just read into the room, is short, and has results.
+    /// Takes the reply for this slot, if it is all that was just read into the room, is short, and has results;
+    /// whether it is.
     #[cfg(unix)]
     #[inline]
-    pub(super) fn take_short_reply(&mut self, count: usize, slot: &Arc<Slot>) -> Option<Short> {
+    pub(super) fn take_short_reply(
+        &mut self,
+        count: usize,
+        slot: &Arc<Slot>,
+        short: &mut Short,
+    ) -> bool {
         let limit = self.connection.settings.message_size_max;
-        let read = self.input.just_read(count)?;
-        reply::returned(&read[..count])?;
-        self.connection
-            .lock()
-            .machine
-            .take_answered(&read[..count], limit, |token| Arc::ptr_eq(token, slot))?;
+        let Some(read) = self.input.just_read(count) else {
+            return false;
+        };
+        if reply::returned(&read[..count]).is_none() {
+            return false;
+        }
+        let mut shared = self.connection.lock();
+        let is_meant = |token: &Arc<Slot>| Arc::ptr_eq(token, slot);
+        let machine = &mut shared.machine;
+        let Some((_, token)) = machine.take_answered(&read[..count], limit, is_meant) else {
+            return false;
+        };
+        drop(shared);
+        drop(token);
+        short.fill(read, count);
         self.connection.pulse.mark_handled(true);
-        Some(Short::of(read, count))
+        true
     }
 
     /// Takes the reply for this slot, if it is all that has been read.

@@ -4,16 +4,18 @@ use floe_wire::message::IncomingReply;
 
 use super::Failure;
 
-/// What a request ends with whose answer was read by the thread that waits for it.
-pub(super) type ReadHere = Result<Received, Box<Failure>>;
-
 /// A reply that was read by the thread that waits for it.
 pub(crate) enum Received {
-    Short(Short),
+    /// It is where the thread had a place for a short one.
+    Short,
     Whole(IncomingReply),
 }
 
-/// A short reply with results, copied from where it was read: to share its memory would cost more.
+/// What a request ends with whose answer was read by the thread that waits for it.
+pub(super) type ReadHere = Result<Received, Box<Failure>>;
+
+/// A place for a short reply with results, which is copied from where it was read: to share its memory would cost
+/// more.
 pub(crate) struct Short {
     bytes: [u8; Self::LEN_MAX],
     len: usize,
@@ -23,10 +25,19 @@ impl Short {
     /// The longest one in bytes.
     pub(super) const LEN_MAX: usize = 64;
 
-    /// The one in the first `len` of these bytes.
+    /// An empty place.
     #[inline]
-    pub(super) fn of(bytes: &[u8; Self::LEN_MAX], len: usize) -> Self {
-        Self { bytes: *bytes, len }
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: [0; Self::LEN_MAX],
+            len: 0,
+        }
+    }
+
+    /// Copies the message in the first `len` of these bytes.
+    #[inline]
+    pub(super) fn fill(&mut self, bytes: &[u8; Self::LEN_MAX], len: usize) {
+        (self.bytes, self.len) = (*bytes, len);
     }
 
     /// The message.

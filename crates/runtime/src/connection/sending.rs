@@ -11,7 +11,7 @@ use floe_wire::message::{IncomingReply, RequestId};
 
 use super::burst::Haste;
 use super::outlet::Whole;
-use super::received::{ReadHere, Received};
+use super::received::{ReadHere, Received, Short};
 use super::slot::{Answer, Slot, Told};
 use super::{Connection, Failure, Shared};
 use crate::blocking::{Wait, wait_depth};
@@ -69,11 +69,12 @@ impl Connection {
     }
 
     /// Sends a twoway request if there is room for it, and waits for its reply on this thread, which waits for
-    /// nothing else; `None`, and nothing is sent, if there is none.
+    /// nothing else; `None`, and nothing is sent, if there is none. A short reply is put into the place for it.
     #[inline]
     pub(crate) fn ask(
         self: Arc<Self>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        short: &mut Short,
     ) -> Result<Option<Received>, Box<Failure>> {
         let mut reply = Reply::new(self);
         // It waits as if it were polled by a wait.
@@ -84,11 +85,14 @@ impl Connection {
         if !reply.send_checked(None, &write).map_err(Box::new)? {
             return Ok(None);
         }
-        let answer = match reply.read_here() {
-            Some(answer) => answer,
-            None => reply.wait().map(Received::Whole),
-        };
-        answer.map(Some)
+        match reply.read_here(short) {
+            Some(Ok(Received::Short)) => {
+                reply.end_untouched();
+                Ok(Some(Received::Short))
+            }
+            Some(answer) => reply.answered(answer).map(Some),
+            None => reply.wait().map(|reply| Some(Received::Whole(reply))),
+        }
     }
 
     /// Sends so many twoway requests in one write if there is room for them; `None`, and nothing is
@@ -358,15 +362,23 @@ impl Reply {
     /// Waits for the answer on this thread, which reads it; `None` if that is for others to do.
     #[cfg(unix)]
     #[inline]
-    fn read_here(&mut self) -> Option<ReadHere> {
+    fn read_here(&self, short: &mut Short) -> Option<ReadHere> {
         let slot = self.slot.as_ref()?;
-        let answer = self.connection.read_reply(slot)?;
-        Some(self.answered(answer))
+        self.connection.read_reply(slot, short)
     }
 
     #[cfg(not(unix))]
-    fn read_here(&mut self) -> Option<ReadHere> {
+    fn read_here(&self, _short: &mut Short) -> Option<ReadHere> {
         None
+    }
+
+    /// The reply has come another way than through its slot.
+    #[inline]
+    fn end_untouched(mut self) {
+        self.id = None;
+        if let Some(slot) = self.slot.take() {
+            Slot::put_back_untouched(slot);
+        }
     }
 
     /// It is due no longer.

@@ -59,6 +59,12 @@ impl Slot {
         };
         let state = own.state.get_mut();
         *state.unwrap_or_else(PoisonError::into_inner) = State::Empty;
+        Self::keep(slot);
+    }
+
+    /// Keeps a slot of which nobody else knows any more, and into which nothing was put.
+    #[inline]
+    fn keep(slot: Arc<Self>) {
         // While the thread ends there are no spares any more.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
@@ -66,6 +72,14 @@ impl Slot {
                 spare.push(slot);
             }
         });
+    }
+
+    /// The same of one with which nothing was done after its request was sent.
+    #[inline]
+    pub(super) fn put_back_untouched(slot: Arc<Self>) {
+        if Arc::strong_count(&slot) == 1 {
+            Self::keep(slot);
+        }
     }
 
     /// Ends the wait. The caller may have stopped waiting this very moment.

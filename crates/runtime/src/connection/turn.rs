@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use super::Connection;
 use super::driver::{Driver, is_transient, receive_polling};
 use super::reading::Reading;
-use super::received::{ReadHere, Received};
+use super::received::{ReadHere, Received, Short};
 use super::slot::Slot;
 use super::turns::{CallWatch, Turns};
 use crate::blocking::Sleeper;
@@ -96,7 +96,12 @@ impl Held<'_> {
 
     /// Reads until there is an answer in this slot, or the connection has ended.
     #[inline]
-    fn read_reply(&mut self, slot: &Arc<Slot>, polling: Duration) -> Option<ReadHere> {
+    fn read_reply(
+        &mut self,
+        slot: &Arc<Slot>,
+        short: &mut Short,
+        polling: Duration,
+    ) -> Option<ReadHere> {
         // Whoever had the turn before may have read it. From now on nobody else does.
         let answer = slot.answer_given();
         if answer.is_some() {
@@ -109,8 +114,8 @@ impl Held<'_> {
             match read {
                 Err(error) if is_transient(&error) => continue,
                 Ok(count @ 1..) => {
-                    if let Some(reply) = reading.take_short_reply(count, slot) {
-                        return Some(Ok(Received::Short(reply)));
+                    if reading.take_short_reply(count, slot, short) {
+                        return Some(Ok(Received::Short));
                     }
                     reading.filled(count);
                     if let Some(reply) = reading.take_sole_reply(slot) {
@@ -156,6 +161,7 @@ impl Held<'_> {
 }
 
 impl Drop for Held<'_> {
+    #[inline]
     fn drop(&mut self) {
         match self.reading.take() {
             // What a panic left half done must not go on.
@@ -186,16 +192,16 @@ impl Connection {
         }
     }
 
-    /// Reads on this thread until there is an answer in this slot; `None`, and nothing has happened, if
-    /// that is for others to do, or somebody does it already.
+    /// Reads on this thread until there is an answer in this slot, or in the place for a short one; `None`,
+    /// and nothing has happened, if that is for others to do, or somebody does it already.
     #[inline]
-    pub(super) fn read_reply(&self, slot: &Arc<Slot>) -> Option<ReadHere> {
+    pub(super) fn read_reply(&self, slot: &Arc<Slot>, short: &mut Short) -> Option<ReadHere> {
         let Driver::Callers(turn) = &self.driver else {
             return None;
         };
         turn.turns.mark_used();
         let reading = Some(turn.turns.take()?);
-        Held { turn, reading }.read_reply(slot, self.polling())
+        Held { turn, reading }.read_reply(slot, short, self.polling())
     }
 
     /// Gives the turn its reading, and watches from now on until the connection is closed.

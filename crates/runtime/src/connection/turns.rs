@@ -65,6 +65,7 @@ impl<R> Turns<R> {
     }
 
     /// The turn, if nobody has it.
+    #[inline]
     pub(super) fn take(&self) -> Option<R> {
         self.lock().free.take()
     }
@@ -101,6 +102,7 @@ impl<R> Turns<R> {
     }
 
     /// The turn is over, or begins for the first time.
+    #[inline]
     pub(super) fn give_back(&self, reading: R) -> CallWatch {
         let mut state = self.lock();
         if state.is_over {
@@ -129,6 +131,7 @@ impl<R> Turns<R> {
 
 impl<R> State<R> {
     /// Sees to it that a free turn is taken, if anybody needs it.
+    #[inline]
     fn call_next(&self) -> CallWatch {
         if self.free.is_none() {
             return CallWatch(false);

@@ -53,6 +53,7 @@ impl Connection {
     }
 
     /// Writes some bytes, those that others share from where they are.
+    #[inline]
     pub(super) fn try_write(&self, bytes: &Buffer) -> io::Result<usize> {
         if !bytes.has_pieces() {
             return self.writer.try_write(bytes.chunk());

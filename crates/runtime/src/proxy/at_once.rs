@@ -15,7 +15,7 @@ use super::batch::Full;
 use super::options::Options;
 use super::{OperationInfo, Proxy};
 use crate::blocking::may_wait_at_once;
-use crate::connection::{Connection, Failure, Received, Reply};
+use crate::connection::{Connection, Failure, Received, Reply, Short};
 use crate::error::InvokeError;
 
 /// What became of a message.
@@ -88,12 +88,13 @@ impl Proxy {
     }
 
     /// Makes a twoway call on this thread, which waits for nothing else, if nothing has to be waited for but its
-    /// reply; `None`, and nothing is done, if not.
+    /// reply; `None`, and nothing is done, if not. A short reply is put into the place for it.
     #[inline]
     pub(super) fn ask(
         &self,
         operation: &'static OperationInfo,
         encode: &impl Fn(&mut Encoder<'_>),
+        short: &mut Short,
     ) -> Result<Option<Received>, Box<Failure>> {
         if !may_wait_at_once() {
             return Ok(None);
@@ -103,7 +104,7 @@ impl Proxy {
             _ => return Ok(None),
         };
         connection.set_polling(self.polling());
-        connection.ask(self.request_writer(operation, encode))
+        connection.ask(self.request_writer(operation, encode), short)
     }
 
     /// What appends a request.

@@ -13,7 +13,7 @@ use super::Proxy;
 use super::at_once::{AtOnce, Begun};
 use super::calling::Calling;
 use crate::adapter::OperationError;
-use crate::connection::{Failure, Received};
+use crate::connection::{Failure, Short};
 use crate::error::{InvokeError, LocalError};
 
 /// What a generated proxy knows of an operation.
@@ -105,18 +105,14 @@ impl Proxy {
         self.reference().encoding.for_sending().unwrap_or_default()
     }
 
-    /// What a reply says that this thread has read.
+    /// What a short reply says.
     #[inline]
-    pub(super) fn open_received<R, E: OperationError>(
+    pub(super) fn open_short<R, E: OperationError>(
         &self,
         operation: &'static OperationInfo,
-        received: Received,
+        short: &Short,
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
     ) -> Result<R, E> {
-        let short = match received {
-            Received::Short(short) => short,
-            Received::Whole(reply) => return self.open_reply(operation, reply, decode),
-        };
         if !operation.returns_data && reply::returned_nothing(short.as_bytes()) {
             return decode_nothing(decode);
         }
@@ -127,8 +123,8 @@ impl Proxy {
             .map_err(|error| bad_reply(error).into())
     }
 
-    #[inline]
-    fn open_reply<R, E: OperationError>(
+    /// What a reply says.
+    pub(super) fn open_reply<R, E: OperationError>(
         &self,
         operation: &'static OperationInfo,
         reply: IncomingReply,

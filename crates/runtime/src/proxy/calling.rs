@@ -17,7 +17,7 @@ use super::call::decode_nothing;
 use super::{OperationInfo, Proxy};
 use crate::adapter::OperationError;
 use crate::blocking::is_asked;
-use crate::connection::Failure;
+use crate::connection::{Failure, Received, Short};
 
 pin_project! {
     /// A call that is being made; nothing happens before it is polled.
@@ -101,12 +101,13 @@ where
         let Some((encode, _)) = this.codec.as_ref().filter(|_| this.failed.is_none()) else {
             return Poll::Pending;
         };
-        match this.proxy.ask(this.operation, encode) {
+        let mut short = Short::new();
+        match this.proxy.ask(this.operation, encode, &mut short) {
             Ok(Some(received)) => match this.codec.take() {
-                Some((_, decode)) => {
-                    let (proxy, operation) = (this.proxy, this.operation);
-                    Poll::Ready(proxy.open_received(operation, received, decode))
-                }
+                Some((_, decode)) => Poll::Ready(match received {
+                    Received::Short => this.proxy.open_short(this.operation, &short, decode),
+                    Received::Whole(reply) => this.proxy.open_reply(this.operation, reply, decode),
+                }),
                 None => Poll::Pending,
             },
             Ok(None) => Poll::Pending,

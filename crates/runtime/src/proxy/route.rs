@@ -22,8 +22,10 @@ impl Proxy {
 
     /// The connection that the next invocation will find.
     pub(super) fn cached_connection(&self) -> Option<Arc<Connection>> {
-        let fixed = self.inner.options.fixed.clone();
-        let cached = fixed.or_else(|| self.lock_connection().upgrade());
+        let cached = match &self.inner.options.fixed {
+            Some(fixed) => Some(fixed.clone()),
+            None => self.lock_connection().upgrade(),
+        };
         cached.filter(|connection| connection.is_active())
     }
 

@@ -25,11 +25,12 @@ const ROW_MAX: usize = 4096;
 
 impl<T> InFlight<T> {
     /// An id that no request in flight has.
+    #[inline]
     pub(super) fn next_id(&mut self) -> RequestId {
         // After 2^31 requests the oldest ids come round again; one may still be in flight.
         loop {
             self.last_id = self.last_id.checked_add(1).unwrap_or(1);
-            if !self.contains(self.last_id) {
+            if self.len() == 0 || !self.contains(self.last_id) {
                 return RequestId(self.last_id);
             }
         }

@@ -291,10 +291,10 @@ impl<T> Connection<T> {
         size_max: usize,
         is_meant: impl FnOnce(&T) -> bool,
     ) -> Option<(RequestId, T)> {
-        let (id, len) = IncomingReply::peek(input, size_max)?;
-        if len != input.len() || self.state != State::Active {
+        if self.state != State::Active {
             return None;
         }
+        let id = IncomingReply::peek_sole(input, size_max)?;
         let token = self.in_flight.remove_one(id, is_meant)?;
         Some((id, token))
     }

@@ -66,6 +66,23 @@ impl IncomingReply {
         is_plain.then_some((RequestId(i32::from_le_bytes([i0, i1, i2, i3])), header.size))
     }
 
+    /// The same of one that is all that is there.
+    #[inline]
+    pub(crate) fn peek_sole(input: &[u8], size_max: usize) -> Option<RequestId> {
+        if input.len() <= size_max
+            && let Some(start) = input.first_chunk::<SOLE_LEN>()
+            && start[..SIZE_POSITION] == RETURNED_NOTHING[..SIZE_POSITION]
+        {
+            // As nearly all of them begin.
+            let [.., s0, s1, s2, s3, i0, i1, i2, i3, _status] = *start;
+            let size = i32::from_le_bytes([s0, s1, s2, s3]);
+            let is_sole = usize::try_from(size) == Ok(input.len());
+            return is_sole.then_some(RequestId(i32::from_le_bytes([i0, i1, i2, i3])));
+        }
+        let (id, len) = Self::peek(input, size_max)?;
+        (len == input.len()).then_some(id)
+    }
+
     /// That of a message that was peeked at.
     #[inline]
     pub(crate) fn new(id: RequestId, bytes: Bytes) -> Self {
@@ -171,6 +188,11 @@ pub fn write_returned(
     }
     written
 }
+
+/// What of a reply says which it is: header, request id, status.
+const SOLE_LEN: usize = HEADER_LEN + 5;
+/// Where its size stands.
+const SIZE_POSITION: usize = HEADER_LEN - 4;
 
 /// Length of a reply without results: header, request id, status, and an empty encapsulation.
 const NOTHING_LEN: usize = HEADER_LEN + 5 + ENCAPSULATION_HEADER_LEN;
