@@ -259,6 +259,37 @@ mod tests {
         assert_eq!(output.len(), 0);
     }
 
+    #[test]
+    fn messages_that_are_alone_go_through_one_buffer() {
+        let mut output = Output::default();
+        output.bytes().extend(b"one");
+        let place = output.bytes().as_ptr();
+        for _ in 0..3 {
+            let batch = output.take().expect("something is pending");
+            output.progress(3);
+            assert!(output.put_back(batch).is_none());
+            output.bytes().extend(b"two");
+            assert_eq!(output.bytes().as_ptr(), place);
+        }
+        assert!(output.spare.is_none(), "a second one was never needed");
+    }
+
+    #[test]
+    fn a_batch_that_is_written_lets_go_of_what_others_share() {
+        let shared = bytes::Bytes::from(vec![1; floe_wire::encoding::PIECE_MIN]);
+        let mut output = Output::default();
+        let encoding = floe_wire::EncodingVersion::V1_1;
+        floe_wire::Encoder::new(output.pending(), encoding).put(&shared);
+        assert!(!shared.is_unique());
+        let mut batch = output.take().expect("something is pending");
+        let len = batch.rest().len();
+        assert!(batch.advance(len));
+        assert!(shared.is_unique());
+        output.progress(len);
+        assert!(output.put_back(batch).is_none());
+        assert_eq!((output.len(), output.pending_len()), (0, 0));
+    }
+
     /// Writes so many bytes; the buffers that are kept afterwards, in bytes.
     fn kept_after(output: &mut Output, len: usize) -> usize {
         output.bytes().resize(len, 0);

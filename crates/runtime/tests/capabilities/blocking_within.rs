@@ -33,7 +33,7 @@ impl Dispatcher for Forwarder {
 }
 
 /// Accepts a connection on loopback; its port.
-fn peer(serve: impl FnOnce(TcpStream) + Send + 'static) -> u16 {
+pub(crate) fn peer(serve: impl FnOnce(TcpStream) + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -45,7 +45,7 @@ fn peer(serve: impl FnOnce(TcpStream) + Send + 'static) -> u16 {
 }
 
 /// Reads a twoway request, and returns a reply to it, without results.
-fn reply_to_next(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+pub(crate) fn reply_to_next(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let mut head = [0; 14];
     stream.read_exact(&mut head)?;
     let size = i32::from_le_bytes(head[10..].try_into().unwrap());

@@ -3,6 +3,7 @@
 mod batching;
 mod bidirectional;
 mod blocking;
+mod blocking_asked;
 mod blocking_combined;
 mod blocking_ends;
 mod blocking_long;

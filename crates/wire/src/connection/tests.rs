@@ -156,6 +156,39 @@ fn a_sole_reply_is_taken_only_if_it_is_all_that_came_and_meant() {
 }
 
 #[test]
+fn a_sole_reply_answers_its_request_whatever_its_header_says_of_compression_unless_it_is_compressed()
+ {
+    let taken = |change: fn(&mut Vec<u8>), size_max| {
+        let mut client = validated_client();
+        let id = start(&mut client, "mine");
+        let mut reply = reply_to(id);
+        change(&mut reply);
+        let taken = client.take_answered(&reply, size_max, |_| true);
+        assert_eq!(client.in_flight(), usize::from(taken.is_none()));
+        taken.map(|(_, token)| token)
+    };
+    let all = MESSAGE_SIZE_MAX_DEFAULT;
+    assert_eq!(taken(|_| (), all), Some("mine"));
+    assert_eq!(
+        taken(|reply| reply[9] = 1, all),
+        Some("mine"),
+        "it could be"
+    );
+    assert_eq!(taken(|reply| reply[9] = 2, all), None, "it is");
+    assert_eq!(taken(|reply| reply[0] = b'i', all), None);
+    assert_eq!(taken(|reply| reply[8] = 0, all), None, "a request");
+    assert_eq!(taken(|reply| reply.truncate(17), all), None);
+    assert_eq!(taken(|reply| reply.push(0), all), None);
+    assert_eq!(
+        taken(|reply| reply[13] = 0x80, all),
+        None,
+        "a negative size"
+    );
+    assert_eq!(taken(|_| (), 24), None, "longer than messages may be");
+    assert_eq!(taken(|_| (), 25), Some("mine"));
+}
+
+#[test]
 fn late_reply_to_a_cancelled_request_is_ignored() {
     let mut client = validated_client();
     let id = start(&mut client, "given up");

@@ -268,3 +268,39 @@ fn write(
     }
     written
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut message = Vec::new();
+        write(&mut message);
+        message
+    }
+
+    #[test]
+    fn results_are_all_that_stands_behind_the_status() {
+        let encoding = EncodingVersion::V1_1;
+        let whole = reply(|message| {
+            write_returned(message, RequestId(7), encoding, |encoder| {
+                encoder.put(&5i32)
+            })
+            .unwrap();
+        });
+        let results = [10, 0, 0, 0, 1, 1, 5, 0, 0, 0];
+        assert_eq!(returned(&whole), Some(&results[..]));
+        assert!(!returned_nothing(&whole));
+        assert_eq!(returned(&whole[..whole.len() - 1]), None);
+        assert_eq!(returned(&[&whole[..], &[0]].concat()), None);
+        assert_eq!(returned(&whole[..HEADER_LEN + 4]), None);
+        let mut failed = whole;
+        failed[HEADER_LEN + 4] = STATUS_USER_EXCEPTION;
+        assert_eq!(returned(&failed), None);
+        let nothing = reply(|message| {
+            write_returned(message, RequestId(7), encoding, |_| ()).unwrap();
+        });
+        assert!(returned_nothing(&nothing));
+        assert_eq!(returned(&nothing), Some(&[6, 0, 0, 0, 1, 1][..]));
+    }
+}

@@ -241,3 +241,39 @@ fn a_bad_header_in_the_place_of_a_long_message_is_seen() {
     assert!(input.split(SIZE_MAX).is_err());
     messages(&mut input, &[]);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_was_just_read_may_be_looked_at_where_it_is_if_nothing_stands_before_it() {
+    let mut input = Input::default();
+    let whole = message(40, 7);
+    let place = input.room(SIZE_MAX).as_ptr();
+    input.room(SIZE_MAX)[..40].copy_from_slice(&whole);
+    assert_eq!(
+        input.just_read::<64>(40).map(|read| &read[..40]),
+        Some(&whole[..])
+    );
+    assert!(input.just_read::<32>(40).is_none(), "it is longer");
+    assert_eq!(
+        input.room(SIZE_MAX).as_ptr(),
+        place,
+        "the next ones take its place"
+    );
+
+    read(&mut input, &whole[..15]);
+    input.room(SIZE_MAX)[..25].copy_from_slice(&whole[15..]);
+    assert!(
+        input.just_read::<64>(25).is_none(),
+        "a part of it stands before"
+    );
+    input.filled(25, SIZE_MAX);
+    assert_eq!(next(&mut input).unwrap().bytes, whole);
+
+    let long = message(LONG_MIN, 8);
+    read(&mut input, &long[..20]);
+    input.room(SIZE_MAX)[..20].copy_from_slice(&long[20..40]);
+    assert!(
+        input.just_read::<64>(20).is_none(),
+        "it is part of a long one"
+    );
+}
