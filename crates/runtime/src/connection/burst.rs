@@ -44,6 +44,7 @@ pub(super) enum Haste {
 
 impl Connection {
     /// Writes what is pending, or sees to it that it is written soon; whether it was written now.
+    #[inline]
     pub(super) fn write_in_time(
         self: &Arc<Self>,
         mut shared: MutexGuard<'_, Shared>,
@@ -65,6 +66,7 @@ impl Connection {
         false
     }
 
+    #[inline]
     fn may_wait(&self, shared: &mut Shared, haste: Haste) -> bool {
         let enough = match haste {
             Haste::Request => ENOUGH_ASKED,

@@ -411,6 +411,7 @@ impl Connection {
         &self.outlet
     }
 
+    #[inline(always)]
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.outlet.lock()
     }

@@ -262,6 +262,18 @@ impl Connection {
         })
     }
 
+    /// Gives up a request whose reply is due.
+    #[cold]
+    fn give_up(self: &Arc<Self>, id: RequestId) {
+        let mut shared = self.lock();
+        let Shared {
+            machine, output, ..
+        } = &mut *shared;
+        machine.cancel(id, output.bytes());
+        drop(shared);
+        self.flush();
+    }
+
     /// Whether messages reached the transport, or may have, after the connection failed.
     fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), Failure> {
         if self.lock().output.written() >= sent.end {
@@ -413,15 +425,10 @@ impl Future for Reply {
 }
 
 impl Drop for Reply {
+    #[inline]
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            let mut shared = self.connection.lock();
-            let Shared {
-                machine, output, ..
-            } = &mut *shared;
-            machine.cancel(id, output.bytes());
-            drop(shared);
-            self.connection.flush();
+            self.connection.give_up(id);
         }
         if let Some(slot) = self.slot.take() {
             Slot::put_back(slot);

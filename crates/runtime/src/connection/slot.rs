@@ -46,6 +46,7 @@ const SPARE_MAX: usize = 1024;
 
 impl Slot {
     /// An empty slot.
+    #[inline]
     pub(super) fn take() -> Arc<Self> {
         SPARE
             .with(|spare| spare.borrow_mut().pop())
@@ -53,6 +54,7 @@ impl Slot {
     }
 
     /// Keeps a slot for the next request, unless somebody may still answer into it.
+    #[inline]
     pub(super) fn put_back(mut slot: Arc<Self>) {
         let Some(own) = Arc::get_mut(&mut slot) else {
             return;
