@@ -29,7 +29,6 @@ use super::found::Found;
 use super::lasting::{finish, finish_events, panicked};
 use super::pace::{Pace, let_others_run};
 use super::replying::encode_exception;
-use super::spare::{self, Spare};
 use crate::adapter::{AdapterCore, DispatchPlace, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
 use following::Home;
@@ -39,13 +38,16 @@ pub(super) use sole::Sole;
 
 /// Replies of one read that are collected before they are written, in bytes.
 const REPLIES_MAX: usize = 64 * 1024;
-thread_local! {
-    /// What dispatching needs, of connections that wait.
-    static SPARE: Spare<Equipment> = const { Spare::new(Vec::new()) };
-}
 
-/// Buffers of replies and of a reply, a place, and what requests are lent by.
-type Equipment = (Buffer, Buffer, DispatchPlace, Option<Arc<Home>>);
+/// What dispatching needs while there is something to read, kept elsewhere while there is nothing.
+#[derive(Default)]
+pub(super) struct Equipment {
+    replies: Buffer,
+    /// Of the next response.
+    reply: Buffer,
+    place: DispatchPlace,
+    home: Option<Arc<Home>>,
+}
 
 /// The dispatching of one connection.
 pub(super) struct Dispatching {
@@ -54,8 +56,6 @@ pub(super) struct Dispatching {
     reply_count: usize,
     /// What the next request is made of: it came back with the last response.
     spare: Option<Box<Parts>>,
-    /// Whether it has buffers and a place: only from the first request to when it has to wait for more.
-    is_equipped: bool,
     /// Of the connection when the origin of the spare was made.
     adapter_version: u64,
     found: Found,
@@ -78,7 +78,6 @@ impl Dispatching {
             replies: Buffer::default(),
             reply_count: 0,
             spare: None,
-            is_equipped: false,
             adapter_version: 0,
             found: Found::default(),
             collecting: Collecting::default(),
@@ -92,7 +91,6 @@ impl Dispatching {
 
     /// Dispatches requests: each here if it is done at once, else in a task of its own.
     pub(super) async fn run(&mut self, run: &mut IncomingRun) {
-        self.equip();
         let mut waiting = self.run_at_once(None, run);
         while let Some(parts) = waiting {
             let share = self.budget.share_of(parts.current.request.parameters_len());
@@ -217,27 +215,27 @@ impl Dispatching {
         self.place.rest();
     }
 
-    /// Takes buffers and a place that this thread keeps.
-    fn equip(&mut self) {
-        if !std::mem::replace(&mut self.is_equipped, true)
-            && let Some((replies, buffer, place, home)) = spare::take(&SPARE)
-        {
-            (self.replies, self.place, self.home) = (replies, place, home);
-            if let Some(parts) = &mut self.spare {
-                parts.buffer = buffer;
-            }
+    /// Takes buffers and a place for what is about to be read, and leaves its own, in which nothing is.
+    pub(super) fn equip(&mut self, equipment: &mut Equipment) {
+        self.exchange(equipment);
+        if let Some(parts) = &mut self.spare {
+            std::mem::swap(&mut parts.buffer, &mut equipment.reply);
         }
     }
 
-    /// Gives them to this thread: there is nothing to read.
-    pub(super) fn rest(&mut self) {
-        if std::mem::take(&mut self.is_equipped) {
-            let replies = std::mem::take(&mut self.replies);
-            let buffer = self.spare.as_mut().map(|parts| &mut parts.buffer);
-            let buffer = buffer.map(std::mem::take).unwrap_or_default();
-            let place = std::mem::take(&mut self.place);
-            spare::put_back(&SPARE, (replies, buffer, place, self.home.take()));
+    /// Gives them back: there is nothing to read.
+    pub(super) fn rest(&mut self, equipment: &mut Equipment) {
+        self.exchange(equipment);
+        if let Some(parts) = &mut self.spare {
+            // Not exchanged: there may have been no parts then.
+            equipment.reply = std::mem::take(&mut parts.buffer);
         }
+    }
+
+    fn exchange(&mut self, equipment: &mut Equipment) {
+        std::mem::swap(&mut self.replies, &mut equipment.replies);
+        std::mem::swap(&mut self.place, &mut equipment.place);
+        std::mem::swap(&mut self.home, &mut equipment.home);
     }
 
     /// The next request; as an error if nobody answers requests of this connection.

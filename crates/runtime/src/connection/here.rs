@@ -13,12 +13,15 @@ use crate::blocking::wait_depth;
 use crate::error::LocalError;
 
 thread_local! {
-    /// Connections that this thread is handling input of, innermost last: where each is, and how
-    /// many waits of the thread were nested when that began.
-    static HANDLED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
-    /// How many they are: a look at this needs nothing that must be dropped with the thread.
-    static HANDLED_COUNT: Cell<usize> = const { Cell::new(0) };
+    /// The connection that this thread is handling input of. A look at this needs nothing that must be dropped
+    /// with the thread.
+    static HANDLED: Cell<Option<Entry>> = const { Cell::new(None) };
+    /// Those that it was in the middle of when it began with that, innermost last: seldom any.
+    static OUTER: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Where a connection is, and how many waits of the thread were nested when it began to handle its input.
+type Entry = (usize, usize);
 
 /// Runs a future that handles input of the connection at this place, and lets its threads know. It is
 /// pinned by the caller: taken by value, it would stand in the caller's future twice.
@@ -34,19 +37,17 @@ impl Connection {
     /// Refuses a request whose sender, within so many waits, blocks the thread that alone would read its reply.
     #[inline]
     pub(super) fn check_reader(&self, wait_depth: usize) -> Result<(), Failure> {
-        match HANDLED_COUNT.get() {
-            0 => Ok(()),
-            _ => self.check_handled(wait_depth),
+        match HANDLED.get() {
+            None => Ok(()),
+            Some(innermost) => self.check_handled(innermost, wait_depth),
         }
     }
 
-    fn check_handled(&self, wait_depth: usize) -> Result<(), Failure> {
-        let begun = HANDLED.with_borrow(|handled| {
-            let own = handled.iter().find(|(place, _)| *place == self.place());
-            own.map(|(_, depth)| *depth)
-        });
-        match begun {
-            Some(depth) if wait_depth > depth => Err(Failure {
+    fn check_handled(&self, innermost: Entry, wait_depth: usize) -> Result<(), Failure> {
+        let is_own = |entry: &Entry| entry.0 == self.place();
+        let begun = OUTER.with_borrow(|outer| outer.iter().copied().find(is_own));
+        match begun.or(Some(innermost).filter(is_own)) {
+            Some((_, depth)) if wait_depth > depth => Err(Failure {
                 error: LocalError::OwnReader {
                     peer: self.peer.clone(),
                 },
@@ -63,20 +64,30 @@ impl Connection {
 }
 
 /// As long as it is there, its thread handles input of a connection.
-pub(super) struct Handled;
+pub(super) struct Handled {
+    /// Whether it was in the middle of another one's.
+    is_inner: bool,
+}
 
 impl Handled {
+    #[inline]
     pub(super) fn enter(place: usize) -> Self {
-        let entry = (place, wait_depth());
-        HANDLED.with_borrow_mut(|handled| handled.push(entry));
-        HANDLED_COUNT.set(HANDLED_COUNT.get() + 1);
-        Self
+        let outer = HANDLED.replace(Some((place, wait_depth())));
+        if let Some(outer) = outer {
+            OUTER.with_borrow_mut(|all| all.push(outer));
+        }
+        Self {
+            is_inner: outer.is_some(),
+        }
     }
 }
 
 impl Drop for Handled {
+    #[inline]
     fn drop(&mut self) {
-        HANDLED_COUNT.set(HANDLED_COUNT.get() - 1);
-        HANDLED.with_borrow_mut(|handled| handled.pop());
+        HANDLED.set(match self.is_inner {
+            true => OUTER.with_borrow_mut(Vec::pop),
+            false => None,
+        });
     }
 }

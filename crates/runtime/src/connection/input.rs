@@ -15,7 +15,7 @@ use long::{LONG_MIN, Long};
 /// message is read into a buffer of its own, which serves again when nobody holds the message.
 /// After a long message the next read goes there at once: long messages come one after another, and are
 /// mostly alike.
-/// While nothing is expected, the thread keeps the room, and one long buffer, for whoever reads next.
+/// While nothing is there to read, the room is given away, and the thread keeps one long buffer for whoever reads next.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: BytesMut,
@@ -34,8 +34,6 @@ pub(super) struct Input {
 }
 
 thread_local! {
-    /// Rooms of those that wait.
-    static ROOMS: Spare<BytesMut> = const { Spare::new(Vec::new()) };
     /// The buffer of the last long message of one that waits. With one for each connection, those of a
     /// client that had met one long message each were most of its memory.
     static LONG: Spare<Bytes> = const { Spare::new(Vec::new()) };
@@ -226,24 +224,25 @@ impl Input {
         }
         let read_len = self.read_len.max(READ_LEN_MIN);
         let growth_max = read_len.max(self.bytes.len());
-        if self.room.is_empty() && self.bytes.is_empty() {
-            self.room = spare::take(&ROOMS).unwrap_or_default();
-        }
         if self.room.len() < missing.clamp(READ_LEN_MIN / 4, growth_max) {
             self.make_room(missing.clamp(read_len, growth_max));
         }
     }
 
-    /// Nothing is there to read: gives the room away, unless a message has begun, and a long buffer.
-    pub(super) fn rest(&mut self) {
+    /// Takes a room for what is about to be read, if it has none.
+    pub(super) fn equip(&mut self, room: &mut BytesMut) {
+        if self.room.is_empty() && self.bytes.is_empty() {
+            std::mem::swap(&mut self.room, room);
+        }
+    }
+
+    /// Nothing is there to read: gives the room back, unless a message has begun, and a long buffer.
+    pub(super) fn rest(&mut self, room: &mut BytesMut) {
         self.rest_long();
         if self.bytes.is_empty() && self.long.is_none() {
             // What is empty, even without capacity, may still hold the allocation.
             self.bytes = BytesMut::new();
-            let room = std::mem::take(&mut self.room);
-            if !room.is_empty() {
-                spare::put_back(&ROOMS, room);
-            }
+            *room = std::mem::take(&mut self.room);
         }
     }
 

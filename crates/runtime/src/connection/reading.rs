@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
+use bytes::BytesMut;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
 use floe_wire::message::{IncomingReply, KnownHead, ProtocolError, SoleRequest, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::dispatching::{Dispatching, Sole};
+use super::dispatching::{Dispatching, Equipment, Sole};
 use super::here::{Handled, handling};
 use super::input::Input;
 #[cfg(unix)]
@@ -44,6 +45,9 @@ struct Kit {
     /// What else was taken from it, and is to be handled.
     event: Option<Event<Arc<Slot>>>,
     known: KnownHead,
+    /// Of the input and of the dispatching, as long as those do not have them.
+    room: BytesMut,
+    equipment: Equipment,
 }
 
 thread_local! {
@@ -81,7 +85,11 @@ impl Reading {
     }
 
     /// Where to read to.
+    #[inline]
     pub(super) fn room(&mut self) -> &mut [u8] {
+        if self.kit.is_none() {
+            self.equip();
+        }
         let limit = self.connection.settings.message_size_max;
         self.input.room(limit)
     }
@@ -103,11 +111,18 @@ impl Reading {
         .await
     }
 
-    /// Nothing is there to read: gives what is needed only then to this thread.
+    /// Takes what this thread keeps for whoever reads.
+    fn equip(&mut self) {
+        let kit = self.kit.insert(spare::take(&KITS).unwrap_or_default());
+        self.input.equip(&mut kit.room);
+        self.dispatching.equip(&mut kit.equipment);
+    }
+
+    /// Nothing is there to read: gives that back to this thread.
     fn rest(&mut self) {
-        self.input.rest();
-        self.dispatching.rest();
-        if let Some(kit) = self.kit.take() {
+        if let Some(mut kit) = self.kit.take() {
+            self.input.rest(&mut kit.room);
+            self.dispatching.rest(&mut kit.equipment);
             spare::put_back(&KITS, kit);
         }
     }
@@ -165,7 +180,9 @@ impl Reading {
         let Some(input) = self.input.sole(count) else {
             return Sole::Left;
         };
-        let kit = self.kit.get_or_insert_with(take_kit);
+        let Some(kit) = &mut self.kit else {
+            return Sole::Left;
+        };
         let limit = self.connection.settings.message_size_max;
         let Some(sole) = SoleRequest::peek(input, limit, &mut kit.known) else {
             return Sole::Left;
@@ -322,7 +339,9 @@ impl Reading {
             return Ok(false);
         }
         let limit = self.connection.settings.message_size_max;
-        let kit = self.kit.get_or_insert_with(take_kit);
+        let Some(kit) = &mut self.kit else {
+            return Ok(false);
+        };
         let mut decompressed_len = 0;
         let mut shared = self.connection.lock();
         let end = shared.output.end();
@@ -420,10 +439,6 @@ impl Reading {
             self.connection.end(end);
         }
     }
-}
-
-fn take_kit() -> Box<Kit> {
-    spare::take(&KITS).unwrap_or_default()
 }
 
 fn here<F: Future>(mut handling: Pin<&mut F>) -> F::Output {

@@ -22,7 +22,6 @@ enum Stop {
 impl Dispatching {
     /// Dispatches the requests of a batch one after another, the next when the one before is done.
     pub(in crate::connection) async fn batch(&mut self, batch: IncomingBatch) {
-        self.equip();
         let share = self.budget.share_of(batch.byte_len());
         let sender = self.connection.sender();
         if self.has_budget(share) {

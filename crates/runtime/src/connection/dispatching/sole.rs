@@ -34,7 +34,6 @@ impl Dispatching {
         take: impl FnOnce() -> Bytes,
         known: &KnownHead,
     ) -> Sole {
-        self.equip();
         let Some(mut parts) = self.begin_sole(&sole) else {
             return Sole::Left;
         };

@@ -66,8 +66,10 @@ fn one_that_waits_has_no_room_and_the_next_one_uses_it() {
     read(&mut first, b"message");
     let _ = first.bytes().split_to(7);
     let room = first.room(SIZE_MAX).as_ptr();
-    first.rest();
+    let mut rests = BytesMut::new();
+    first.rest(&mut rests);
     assert_eq!(first.room.capacity() + first.bytes.capacity(), 0);
+    second.equip(&mut rests);
     assert_eq!(second.room(SIZE_MAX).as_ptr(), room);
 }
 
@@ -78,7 +80,7 @@ fn one_that_waits_after_a_long_message_has_no_room_either() {
     next(&mut input).unwrap();
     // The next message may be as long: it would be read elsewhere.
     input.room(SIZE_MAX);
-    input.rest();
+    input.rest(&mut BytesMut::new());
     // One without capacity may hold an allocation: it points to its end then.
     let nowhere = BytesMut::new().as_ptr();
     assert_eq!([input.room.as_ptr(), input.bytes.as_ptr()], [nowhere; 2]);
@@ -88,7 +90,7 @@ fn one_that_waits_after_a_long_message_has_no_room_either() {
 fn one_that_has_a_part_of_a_message_keeps_it() {
     let mut input = Input::default();
     read(&mut input, b"mess");
-    input.rest();
+    input.rest(&mut BytesMut::new());
     read(&mut input, b"age");
     assert_eq!(input.bytes(), "message");
 }
@@ -158,7 +160,7 @@ fn one_that_waits_has_no_long_buffer_and_the_next_one_uses_it() {
     let [mut first, mut second] = [Input::default(), Input::default()];
     read_all(&mut first, &message(900_000, 1));
     let start = next(&mut first).unwrap().bytes.as_ptr();
-    first.rest();
+    first.rest(&mut BytesMut::new());
     assert!(!first.has_long());
     read_all(&mut second, &message(800_000, 2));
     assert_eq!(next(&mut second).unwrap().bytes.as_ptr(), start);
@@ -171,7 +173,8 @@ fn a_thread_keeps_one_long_buffer_of_those_that_wait() {
         read_all(input, &message(900_000, 1));
         next(input).unwrap();
     }
-    inputs.iter_mut().for_each(Input::rest);
+    let mut room = BytesMut::new();
+    inputs.iter_mut().for_each(|input| input.rest(&mut room));
     assert_eq!(LONG.with_borrow(Vec::len), 1);
     inputs[0].drop_long();
     assert_eq!(LONG.with_borrow(Vec::len), 0);
