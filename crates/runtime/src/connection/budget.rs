@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use floe_wire::message::SystemException;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::Connection;
@@ -25,9 +25,11 @@ pub(super) struct Budget {
     /// here.
     own: Arc<Semaphore>,
     own_len: u32,
-    /// A share of what the dispatches of all connections of the adapter may take, for the next
-    /// dispatch. It is kept from one to the next as long as nobody waits for it.
-    adapter_permit: Option<OwnedSemaphorePermit>,
+    /// What the dispatches of all connections of the adapter may take, since the first that asked.
+    adapter: Option<Arc<Semaphore>>,
+    /// Whether there is a share of that for the next dispatch, for which no permit stands. It is kept from
+    /// one to the next as long as nobody waits for it.
+    has_adapter_share: bool,
     /// Whether none of the budget came back for so long that requests were refused.
     is_stalled: bool,
 }
@@ -37,7 +39,8 @@ impl Budget {
         Self {
             own: connection.dispatches.clone(),
             own_len: budget_len(&connection.settings),
-            adapter_permit: None,
+            adapter: None,
+            has_adapter_share: false,
             is_stalled: false,
         }
     }
@@ -85,39 +88,60 @@ impl Budget {
 
     /// Takes a share of the adapter's budget, unless it is there already; false if there is none
     /// left.
+    #[inline]
     pub(super) fn take_of_adapter(&mut self, parts: &Parts) -> bool {
-        if self.adapter_permit.is_none() {
-            let budget = parts.current.origin.adapter().budget();
-            self.adapter_permit = budget.clone().try_acquire_owned().ok();
+        if !self.has_adapter_share {
+            let taken = self
+                .adapter(parts)
+                .try_acquire()
+                .map(SemaphorePermit::forget);
+            self.has_adapter_share = taken.is_ok();
         }
-        self.adapter_permit.is_some()
+        self.has_adapter_share
     }
 
     /// Waits for a share of the adapter's budget.
     pub(super) async fn wait_for_adapter(&mut self, parts: &Parts) {
-        let budget = parts.current.origin.adapter().budget();
-        let permit = budget.clone().acquire_owned().await;
-        self.adapter_permit = Some(permit.expect("the semaphore is never closed"));
+        self.let_go_of_adapter();
+        let permit = self.adapter(parts).acquire().await;
+        permit.expect("the semaphore is never closed").forget();
+        self.has_adapter_share = true;
     }
 
+    /// The budget of the adapter that dispatches these. There must be no share of another one.
+    #[inline]
+    fn adapter(&mut self, parts: &Parts) -> &Semaphore {
+        let adapter = parts.current.origin.adapter().budget();
+        self.adapter.take_if(|known| !Arc::ptr_eq(known, adapter));
+        self.adapter.get_or_insert_with(|| adapter.clone())
+    }
+
+    #[inline]
     pub(super) fn let_go_of_adapter(&mut self) {
-        self.adapter_permit = None;
+        if std::mem::take(&mut self.has_adapter_share)
+            && let Some(adapter) = &self.adapter
+        {
+            adapter.add_permits(1);
+        }
     }
 
     /// Lets another connection have the share of the adapter if it is the last one: it is as if each
     /// dispatch took one of its own.
     pub(super) fn give_way(&mut self) {
-        let is_last =
-            |permit: &mut OwnedSemaphorePermit| permit.semaphore().available_permits() == 0;
-        self.adapter_permit.take_if(is_last);
+        let is_last = |adapter: &Arc<Semaphore>| adapter.available_permits() == 0;
+        if self.adapter.as_ref().is_some_and(is_last) {
+            self.let_go_of_adapter();
+        }
     }
 
     /// What a dispatch holds that goes on: a share of the budget that was waited for, too.
     pub(super) fn permit(&mut self, share: u32) -> Permit {
         let permit = self.own.clone().try_acquire_many_owned(share);
+        let has_adapter_share = std::mem::take(&mut self.has_adapter_share);
+        let adapter = self.adapter.clone().filter(|_| has_adapter_share);
         Permit {
             _connection: permit.expect("there was enough, and nobody else takes of it"),
-            _adapter: self.adapter_permit.take(),
+            _adapter: adapter.map(AdapterShare),
         }
     }
 
@@ -125,6 +149,12 @@ impl Budget {
     pub(super) fn permit_late(&mut self, len: usize) -> Permit {
         let left = u32::try_from(self.own.available_permits()).unwrap_or(u32::MAX);
         self.permit(self.share_of(len).min(left))
+    }
+}
+
+impl Drop for Budget {
+    fn drop(&mut self) {
+        self.let_go_of_adapter();
     }
 }
 
@@ -142,7 +172,16 @@ pub(super) fn budget_len(settings: &Settings) -> u32 {
 /// What a dispatch holds of the budgets of its connection and its adapter.
 pub(super) struct Permit {
     _connection: OwnedSemaphorePermit,
-    _adapter: Option<OwnedSemaphorePermit>,
+    _adapter: Option<AdapterShare>,
+}
+
+/// A share of the budget of an adapter, for which no permit stands.
+struct AdapterShare(Arc<Semaphore>);
+
+impl Drop for AdapterShare {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
 }
 
 impl Connection {
