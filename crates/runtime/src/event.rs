@@ -187,6 +187,16 @@ impl Events {
         })
     }
 
+    /// Appends each of them to a list. A single one takes the memory along, which is not counted anew.
+    pub fn append_to(self, list: &mut Vec<Event>) {
+        match &self.ends {
+            Ends::Every(len) if self.range == (0..1) && self.bytes.len() == *len => {
+                list.push(Event { bytes: self.bytes });
+            }
+            _ => list.extend(self.each()),
+        }
+    }
+
     /// The bytes of all events, one behind the other, and the length of each, if they have the same.
     pub(crate) fn alike(&self) -> Option<(&[u8], usize)> {
         match self.ends {
@@ -365,6 +375,11 @@ mod tests {
                 assert_eq!(back.byte_len_of(1), all[at].len());
                 let each: Vec<_> = back.each().collect();
                 assert_eq!(each[0].as_bytes(), all[at]);
+                let mut list = Vec::new();
+                back.append_to(&mut list);
+                front.append_to(&mut list);
+                let listed: Vec<_> = list.iter().map(Event::as_bytes).collect();
+                assert_eq!(listed, [&all[at..count], &all[..at]].concat());
             }
         }
         assert!(EventsBuilder::default().finish().is_none());

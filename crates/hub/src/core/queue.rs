@@ -89,6 +89,13 @@ impl<R: Run> Queue<R> {
         leading(run, events, limits.bytes.saturating_sub(self.bytes))
     }
 
+    /// Whether none of these events is too much.
+    #[inline]
+    pub(super) fn has_room_for_all(&self, run: &R, limits: &QueueLimits) -> bool {
+        run.len() <= limits.events.saturating_sub(self.len)
+            && run.byte_len() <= limits.bytes.saturating_sub(self.bytes)
+    }
+
     /// Whether no more than half of the limits is used.
     pub(super) fn is_half_empty(&self, limits: &QueueLimits) -> bool {
         self.len <= limits.events / 2 && self.bytes <= limits.bytes / 2
@@ -129,6 +136,16 @@ impl<R: Run> Queue<R> {
         notices_gaps: bool,
         taken: &mut Vec<R>,
     ) -> u64 {
+        if self.items.len() == 1 && self.len <= events_max && self.bytes <= bytes_max {
+            // As it nearly always is: what has just come.
+            let front = self.items.pop_front();
+            (self.len, self.bytes) = (0, 0);
+            self.rest_if_empty();
+            return front.map_or(0, |front| {
+                taken.push(front.run);
+                front.gap
+            });
+        }
         let (mut events, mut bytes, mut gap) = (0, 0, 0);
         while let Some(front) = self.items.front() {
             let is_first = events == 0;
@@ -175,10 +192,14 @@ impl<R: Run> Queue<R> {
         };
         self.len -= run.len();
         self.bytes -= run.byte_len();
+        self.rest_if_empty();
+        Some((gap, run))
+    }
+
+    fn rest_if_empty(&mut self) {
         if self.items.is_empty() && self.items.capacity() > Self::SPARE_MAX {
             self.items = VecDeque::new();
         }
-        Some((gap, run))
     }
 }
 

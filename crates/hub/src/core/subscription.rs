@@ -156,6 +156,10 @@ impl<R: Run> Subscription<R> {
     /// Events were published. True if the delivery must be woken. A subscription that has ended
     /// takes no notice.
     pub(crate) fn handle_events(&mut self, run: &R, now: Instant) -> bool {
+        if self.takes_at_once(run) {
+            self.queue.push(run.clone(), now);
+            return self.wake_at_bytes();
+        }
         if self.state == State::Gone {
             return false;
         }
@@ -189,6 +193,10 @@ impl<R: Run> Subscription<R> {
     /// Events were published by somebody who waits until there is room for them: those for which
     /// there is none come back, and have not been published yet. True if the delivery must be woken.
     pub(crate) fn offer(&mut self, run: &R, now: Instant) -> (bool, Option<R>) {
+        if self.takes_at_once(run) {
+            self.queue.push(run.clone(), now);
+            return (self.wake_at_bytes(), None);
+        }
         self.end_offline(now);
         let room = self.queue.room_for(run, &self.limits);
         let can_wait = self.state == State::Online && !self.is_draining && self.can_ever_fit(run);
@@ -306,6 +314,19 @@ impl<R: Run> Subscription<R> {
 
     pub(crate) fn state(&self) -> State {
         self.state
+    }
+
+    /// Whether events have nothing to wait for and lose nothing, as nearly all; they are counted then, and to be
+    /// queued.
+    #[inline]
+    fn takes_at_once(&mut self, run: &R) -> bool {
+        let is_taken = self.state == State::Online
+            && !self.is_draining
+            && self.queue.has_room_for_all(run, &self.limits);
+        if is_taken {
+            self.accounts.offered += run.len() as u64;
+        }
+        is_taken
     }
 
     fn end_offline(&mut self, now: Instant) {

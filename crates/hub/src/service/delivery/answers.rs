@@ -46,6 +46,9 @@ pub(in crate::service) struct Load {
     pub(super) bytes: usize,
 }
 
+/// Events were sent; whether the delivery has a timer for them, or has been woken to have one.
+pub(super) struct Timed(pub(super) bool);
+
 /// An event on its way.
 struct Sent {
     event: Event,
@@ -124,9 +127,9 @@ impl Answers {
         since
     }
 
-    /// Whether the delivery must be woken to have a timer.
-    pub(super) fn ask_for_timer(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_timed, true)
+    /// The delivery is woken to have a timer.
+    pub(super) fn ask_for_timer(&mut self) {
+        self.is_timed = true;
     }
 
     /// Notes events that were sent, from the number that is next.
@@ -169,14 +172,14 @@ impl Subscriber {
         self.lock().answers().load()
     }
 
-    /// Sends events in one write, and leaves none; false, and nothing is sent, if that is not possible. `first` is the
+    /// Sends events in one write, and leaves none; `None`, and nothing is sent, if that is not possible. `first` is the
     /// number that is next: nobody else sends meanwhile.
     pub(super) fn send_at_once(
         self: &Arc<Self>,
         first: u64,
         events: &mut Vec<Event>,
         since: Instant,
-    ) -> bool {
+    ) -> Option<Timed> {
         // Not locked: the connection may break meanwhile, and tell it.
         let forwardings = self.proxy().forward_at_once(events, self, first);
         let mut shared = self.lock();
@@ -185,15 +188,16 @@ impl Subscriber {
             // What was not sent whole may still be told to have failed: these numbers are for nothing.
             answers.next += events.len() as u64;
             answers.early.clear();
-            return false;
+            return None;
         };
         answers.note_sent(events, forwardings, since);
+        let timed = Timed(answers.is_timed);
         let early = std::mem::take(&mut answers.early);
         drop(shared);
         for (number, answer) in early {
             AnswerSink::take(&**self, number, answer);
         }
-        true
+        Some(timed)
     }
 
     /// What failed, in the order in which it was sent, and how much is not answered besides; the next failure wakes

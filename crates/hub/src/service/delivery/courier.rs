@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use floe::{Event, Events};
 
+use super::answers::Timed;
 use super::twoway::Room;
 use crate::core::Turn;
 use crate::service::subscriber::Subscriber;
@@ -124,7 +125,7 @@ impl Subscriber {
             return self.wake_delivery();
         };
         for run in bag.runs.drain(..) {
-            bag.events.extend(run.each());
+            run.append_to(&mut bag.events);
         }
         let is_left = bag.events.is_empty() || self.send_or_return(taken.first, now, bag);
         if !is_left || !taken.is_all {
@@ -157,13 +158,19 @@ impl Subscriber {
 
     /// Sends events, or gives them to the delivery task; false if that must be woken.
     fn send_or_return(self: &Arc<Self>, first: u64, now: Instant, bag: &mut Bag) -> bool {
-        let is_sent = self.send_at_once(first, &mut bag.events, now);
-        let mut shared = self.lock();
-        let answers = shared.answers();
-        if !is_sent {
-            answers.give_back(&mut bag.events);
-            return false;
+        match self.send_at_once(first, &mut bag.events, now) {
+            Some(Timed(true)) => true,
+            Some(Timed(false)) => {
+                let needs_timer = self.send_timeout().is_some();
+                if needs_timer {
+                    self.lock().answers().ask_for_timer();
+                }
+                !needs_timer
+            }
+            None => {
+                self.lock().answers().give_back(&mut bag.events);
+                false
+            }
         }
-        self.send_timeout().is_none() || !answers.ask_for_timer()
     }
 }

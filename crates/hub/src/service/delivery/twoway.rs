@@ -25,7 +25,7 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
             Next::Queued(room) => {
                 subscriber.take(room.events, room.bytes, &mut runs).await;
                 for run in runs.drain(..) {
-                    events.extend(run.each());
+                    run.append_to(&mut events);
                 }
             }
         }

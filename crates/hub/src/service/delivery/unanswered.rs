@@ -76,7 +76,9 @@ impl<'a> Unanswered<'a> {
             may_send.then(|| answers.next())
         };
         let since = Instant::now();
-        first.is_some_and(|first| self.subscriber.send_at_once(first, events, since))
+        first
+            .and_then(|first| self.subscriber.send_at_once(first, events, since))
+            .is_some()
     }
 
     /// Whether something went the long way and is not answered.
