@@ -64,10 +64,17 @@ pub(crate) fn is_asked() -> bool {
 }
 
 /// Whether a call that is asked may wait on this thread without any preparation: it is within no other wait, and the
-/// thread has waited before.
+/// thread is known to be none that runs tasks.
 #[inline]
 pub(crate) fn may_wait_at_once() -> bool {
-    HAS_ENTERED.get() && wait_depth() == 0
+    MAY_ASK.get() && wait_depth() == 0
+}
+
+/// Lets the calls of this thread be asked, which uses the timers and sockets of a runtime already, and runs none of its
+/// tasks.
+#[cfg(unix)]
+pub(crate) fn let_calls_be_asked() {
+    MAY_ASK.set(true);
 }
 
 /// Waits where it may be within another wait, or the first one of its thread.
@@ -82,6 +89,8 @@ fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>) -> T {
 thread_local! {
     /// Whether this thread uses the timers and sockets of the background; that one itself does not.
     static HAS_ENTERED: Cell<bool> = const { Cell::new(false) };
+    /// Whether calls of this thread may be asked.
+    static MAY_ASK: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Lets futures of this thread use timers and sockets of the background, unless the thread belongs
@@ -90,6 +99,7 @@ thread_local! {
 fn enter_runtime() {
     if !HAS_ENTERED.get() && Handle::try_current().is_err() {
         HAS_ENTERED.set(true);
+        MAY_ASK.set(true);
         std::mem::forget(background::handle().enter());
         OWN.with(|own| {
             own.get_or_init(Spot::new);

@@ -117,10 +117,12 @@ impl Output {
     }
 
     /// Has bytes of a reply written that were never appended, as [`Output::take`] does with those that were; false,
-    /// and nothing is changed, if they have to wait for others.
+    /// and nothing is changed, if they have to wait for others, or if there is a long buffer to be looked at, which only
+    /// batches do.
     #[inline]
     pub(super) fn take_sole_reply(&mut self, len: usize) -> bool {
-        if self.is_writing || self.pending_len() > 0 {
+        let mut kept = [&mut self.pending, &mut self.spare].into_iter().flatten();
+        if self.is_writing || kept.any(|buffer| !buffer.is_empty() || is_long(buffer)) {
             return false;
         }
         self.is_writing = true;
@@ -199,6 +201,12 @@ impl Output {
         self.batch_replies = std::mem::take(&mut self.pending_replies);
         Some(Batch { buffer })
     }
+}
+
+/// Whether a buffer is so long that it is kept only while batches need it.
+#[inline]
+pub(super) fn is_long(buffer: &mut Buffer) -> bool {
+    buffer.bytes_mut().capacity() > Output::SPARE_MAX
 }
 
 impl Batch {
@@ -387,6 +395,30 @@ mod tests {
         assert!(output.put_back(batch).is_none());
         assert!(output.take_sole_reply(3) && output.end_sole_reply(3).is_none());
         assert_eq!((output.len(), output.written()), (0, 17));
+    }
+
+    #[test]
+    fn a_sole_reply_of_which_a_part_was_taken_goes_on_as_a_batch() {
+        let mut output = Output::default();
+        assert!(output.take_sole_reply(5));
+        let mut batch = Batch::of(replies(b"reply"));
+        assert!(!batch.advance(2));
+        output.progress(2);
+        assert_eq!((batch.rest().chunk(), output.len()), (&b"ply"[..], 3));
+        assert_eq!(output.replies_len(), 5);
+        assert!(batch.advance(3));
+        output.progress(3);
+        assert!(output.put_back(batch).is_none());
+        assert_eq!((output.len(), output.replies_len()), (0, 0));
+    }
+
+    #[test]
+    fn a_sole_reply_waits_until_batches_have_given_up_a_long_buffer() {
+        let mut output = Output::default();
+        kept_after(&mut output, 1_000_000);
+        assert!(!output.take_sole_reply(5));
+        assert!(kept_after(&mut output, 100) <= Output::SPARE_MAX);
+        assert!(output.take_sole_reply(5));
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::task::{Context, Poll, Waker};
 use bytes::BytesMut;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
-use floe_wire::message::{IncomingReply, KnownHead, ProtocolError, SoleRequest, reply};
+#[cfg(unix)]
+use floe_wire::message::reply;
+use floe_wire::message::{IncomingReply, KnownHead, ProtocolError, SoleRequest};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::dispatching::{Dispatching, Equipment, Sole};

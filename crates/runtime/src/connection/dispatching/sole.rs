@@ -12,6 +12,7 @@ use floe_wire::message::{KnownHead, SoleRequest};
 
 use super::Dispatching;
 use crate::adapter::Parts;
+use crate::connection::output::is_long;
 
 /// What became of a request that came alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +77,10 @@ impl Dispatching {
         let request = &parts.current.request;
         let is_written = request.id().is_oneway() || {
             self.connection.compress_reply(request, &mut parts.buffer);
-            let is_written = self.connection.send_sole_reply(&mut parts.buffer);
+            // Long buffers go through the output, which knows when to keep them.
+            let is_written = !is_long(&mut self.replies)
+                && !is_long(&mut parts.buffer)
+                && self.connection.send_sole_reply(&mut parts.buffer);
             if !is_written {
                 self.append_reply(&mut parts.buffer);
             }
