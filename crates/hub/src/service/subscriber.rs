@@ -145,6 +145,11 @@ impl Subscriber {
         self.link().is_some_and(|link| link.name_here().is_some())
     }
 
+    /// Who delivers while the delivery task has nothing to decide.
+    pub(super) fn courier(&self) -> &Courier {
+        &self.courier
+    }
+
     /// The object that gets the events.
     pub(crate) fn proxy(&self) -> &Proxy {
         &self.proxy

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use floe::Proxy;
-use floe::contracts::ice_storm::TopicProxy;
+use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
+use floe::{Communicator, Proxy};
 use floe_hub::contracts::floe::SubscriberState;
+use floe_hub::{Hub, HubSettings};
+use tokio::runtime::Builder;
 
 use crate::world::{
     Inbox, Subscribers, World, identity, numbered, publish, publish_many, publisher, subscribe,
@@ -155,4 +157,39 @@ async fn more_than_are_served_in_one_go_get_all_events_in_order() {
         assert_eq!(inbox.operations(20).await, numbered(20));
     }
     world.info_when("t", |i| i.delivered == 150 * 20).await;
+}
+
+#[test]
+fn a_hub_whose_connections_have_threads_of_their_own_keeps_events_in_order() {
+    let blocking = floe::blocking::Communicator::new();
+    let mut settings = HubSettings::default();
+    settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let home = std::thread::spawn(move || {
+        let home = Builder::new_current_thread().enable_all().build().unwrap();
+        home.block_on(async {
+            let hub = Hub::start(blocking.as_async(), settings).await.unwrap();
+            sender.send(hub).unwrap();
+            let _ = stopped.await;
+        });
+    });
+    let hub = receiver.recv().unwrap();
+    let clients = Builder::new_current_thread().enable_all().build().unwrap();
+    clients.block_on(async {
+        let client = Communicator::new();
+        let manager: TopicManagerProxy = client.proxy(&hub.topic_manager()).unwrap();
+        let topic = manager.create("t").await.unwrap().unwrap();
+        let subscribers = Subscribers::start().await;
+        let (proxy, mut inbox) = subscribers.add("s");
+        subscribe(&topic, &proxy, &[]).await;
+        let publisher = publisher(&topic).await;
+        for _ in 0..20 {
+            publish_many(&publisher, 50).await;
+            assert_eq!(inbox.operations(50).await, numbered(50));
+        }
+    });
+    drop(hub);
+    stop.send(()).unwrap();
+    home.join().unwrap();
 }

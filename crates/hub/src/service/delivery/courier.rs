@@ -4,12 +4,14 @@
 //! events that come are not worth a wake-up then. The courier is called instead, once for all that come together, and
 //! sends to one subscriber after the other. Whatever is in its way, it wakes the delivery task and leaves it to that.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use floe::{Event, Events};
+use tokio::runtime::{Handle, Id};
 
 use super::answers::Timed;
 use super::twoway::Room;
@@ -21,13 +23,16 @@ use crate::service::subscriber::Subscriber;
 pub(in crate::service) struct Courier {
     /// Guards who is to be served; held for a moment. That of a subscriber may be held around it, not within.
     calls: Mutex<Calls>,
+    /// The runtime of one thread in which it works. Only delivery tasks of the same one leave events to it: they
+    /// never run while it sends.
+    home: OnceLock<Id>,
 }
 
 #[derive(Default)]
 struct Calls {
     /// In the order in which events came for them. A subscriber is seldom there twice, for it calls again only when
     /// it was served.
-    subscribers: Vec<Arc<Subscriber>>,
+    subscribers: VecDeque<Arc<Subscriber>>,
     /// The task, while it waits.
     waker: Option<Waker>,
     is_at_work: bool,
@@ -37,13 +42,25 @@ struct Calls {
 const SERVED_MAX: usize = 64;
 
 impl Courier {
+    /// It works in this runtime, which has one thread.
+    pub(in crate::service) fn settle_in(&self, home: Id) {
+        // It starts once.
+        let _ = self.home.set(home);
+    }
+
+    /// Whether the task that asks never runs at the same time.
+    pub(super) fn is_of_this_runtime(&self) -> bool {
+        let here = Handle::try_current().ok().map(|here| here.id());
+        here.is_some() && here == self.home.get().copied()
+    }
+
     /// There are events for a subscriber; false if nobody would deliver them.
     pub(in crate::service) fn call(&self, subscriber: &Arc<Subscriber>) -> bool {
         let mut calls = self.lock();
         if !calls.is_at_work {
             return false;
         }
-        calls.subscribers.push(subscriber.clone());
+        calls.subscribers.push_back(subscriber.clone());
         let waker = calls.waker.take();
         drop(calls);
         if let Some(waker) = waker {
@@ -55,30 +72,12 @@ impl Courier {
     /// Delivers until this is dropped; then each delivery task does it by itself.
     pub(in crate::service) async fn work(&self) {
         self.lock().is_at_work = true;
-        let _work = Work(self);
+        let mut work = Work {
+            courier: self,
+            served: VecDeque::new(),
+        };
         let mut bag = Bag::default();
-        poll_fn(|context| self.poll_calls(context, &mut bag)).await
-    }
-
-    /// Serves those who have called, some at a time. It never ends.
-    fn poll_calls(&self, context: &mut Context<'_>, bag: &mut Bag) -> Poll<()> {
-        let mut calls = self.lock();
-        let count = calls.subscribers.len().min(SERVED_MAX);
-        let mut served = std::mem::take(&mut bag.served);
-        served.extend(calls.subscribers.drain(..count));
-        match calls.subscribers.is_empty() {
-            true => calls.waker = Some(context.waker().clone()),
-            false => context.waker().wake_by_ref(),
-        }
-        drop(calls);
-        if !served.is_empty() {
-            let now = Instant::now();
-            for subscriber in served.drain(..) {
-                subscriber.deliver_at_once(now, bag);
-            }
-        }
-        bag.served = served;
-        Poll::Pending
+        poll_fn(|context| work.poll_calls(context, &mut bag)).await
     }
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
@@ -87,16 +86,42 @@ impl Courier {
 }
 
 /// The courier at work.
-struct Work<'a>(&'a Courier);
+struct Work<'a> {
+    courier: &'a Courier,
+    /// Those who are served in this turn, and have not been yet.
+    served: VecDeque<Arc<Subscriber>>,
+}
+
+impl Work<'_> {
+    /// Serves those who have called, some at a time. It never ends.
+    fn poll_calls(&mut self, context: &mut Context<'_>, bag: &mut Bag) -> Poll<()> {
+        let mut calls = self.courier.lock();
+        let count = calls.subscribers.len().min(SERVED_MAX);
+        self.served.extend(calls.subscribers.drain(..count));
+        match calls.subscribers.is_empty() {
+            true => calls.waker = Some(context.waker().clone()),
+            false => context.waker().wake_by_ref(),
+        }
+        drop(calls);
+        if !self.served.is_empty() {
+            let now = Instant::now();
+            while let Some(subscriber) = self.served.pop_front() {
+                subscriber.deliver_at_once(now, bag);
+            }
+        }
+        Poll::Pending
+    }
+}
 
 impl Drop for Work<'_> {
     fn drop(&mut self) {
-        let mut calls = self.0.lock();
+        let mut calls = self.courier.lock();
         calls.is_at_work = false;
         calls.waker = None;
         let left = std::mem::take(&mut calls.subscribers);
         drop(calls);
-        for subscriber in left {
+        // Some of this turn are left if one of them made it panic.
+        for subscriber in self.served.drain(..).chain(left) {
             subscriber.wake_delivery();
         }
     }
@@ -105,7 +130,6 @@ impl Drop for Work<'_> {
 /// Empty lists, kept for their memory.
 #[derive(Default)]
 struct Bag {
-    served: Vec<Arc<Subscriber>>,
     runs: Vec<Events>,
     events: Vec<Event>,
 }
@@ -172,5 +196,23 @@ impl Subscriber {
                 false
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn deliveries_of_another_runtime_have_no_courier() {
+        let courier = Courier::default();
+        let [home, other] = [(); 2].map(|()| Builder::new_current_thread().build().unwrap());
+        courier.settle_in(home.handle().id());
+        assert!(home.block_on(async { courier.is_of_this_runtime() }));
+        assert!(!other.block_on(async { courier.is_of_this_runtime() }));
+        assert!(!courier.is_of_this_runtime());
+        assert!(!home.block_on(async { Courier::default().is_of_this_runtime() }));
     }
 }

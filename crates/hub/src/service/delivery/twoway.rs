@@ -17,6 +17,7 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
         outstanding_max,
         unanswered: Unanswered::new(subscriber),
         has_ended: false,
+        has_courier: subscriber.courier().is_of_this_runtime(),
     };
     let (mut runs, mut events) = (Vec::new(), Vec::new());
     while let Some(next) = poll_fn(|context| delivering.poll_next(context)).await {
@@ -43,6 +44,8 @@ struct Delivering<'a> {
     unanswered: Unanswered<'a>,
     /// Whether there will be no more events.
     has_ended: bool,
+    /// Whether there is a courier that may send in its place.
+    has_courier: bool,
 }
 
 /// What is to be sent next.
@@ -116,7 +119,8 @@ impl Delivering<'_> {
 
     /// Leaves the sending to the courier while there is nothing else to do.
     fn open_to_courier(&self) {
-        let is_simple = !self.unanswered.has_long()
+        let is_simple = self.has_courier
+            && !self.unanswered.has_long()
             && self.subscriber.qos().lost_facet.is_none()
             && self.subscriber.proxy().is_connected();
         if is_simple {
