@@ -174,8 +174,9 @@ struct Group {
 }
 
 impl Layout {
-    /// The sections in which a function was executed, each in the first group that has it. In a link map, the symbols of a section are in the lines below
-    /// its own: functions with the same code share one, which has the name of any of them.
+    /// The sections in which a function was executed, each in the first group that has it. In a link map, the symbols
+    /// of a section are in the lines below its own: functions with the same code share one, which has the name of any
+    /// of them.
     fn of(executed: &[BTreeSet<String>; 2], map: &str) -> Self {
         let mut layout = Self::default();
         let mut current = None;
@@ -228,8 +229,8 @@ impl Group {
 
 const HEAD: &str = "\
 /* The functions that an idle hub has executed, side by side: they fill whole pages, and few others are resident. Behind
-   them those of a hub with subscribers. Made by `cargo xtask order`. Of both first as they are called in that build; then without hashes, for other versions of the
-   compiler and of what is built. */
+   them those of a hub with subscribers. Of both first as they are called in that build; then without hashes, for other
+   versions of the compiler and of what is built. Made by `cargo xtask order`. */
 SECTIONS
 {
   .text.hub :

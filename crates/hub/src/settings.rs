@@ -31,6 +31,11 @@ pub struct HubSettings {
     pub flush_interval: Duration,
     /// Queued bytes at which a batch leaves before that. Default 256 KiB.
     pub flush_bytes: usize,
+    /// The longest rest between two rounds of deliveries to twoway subscribers, while events keep coming as fast as they
+    /// are sent on: those that come meanwhile leave together, and far more come through. An event that comes alone
+    /// does not wait. Zero for none. Default 1 ms. There are no rests in a runtime of several threads, nor where the
+    /// system is not Linux.
+    pub rest_max: Duration,
     /// How much may wait for one subscriber, and what happens to the rest.
     #[doc(alias = "Send.QueueSizeMax")]
     pub queue_limits: QueueLimits,
@@ -134,6 +139,7 @@ impl Default for HubSettings {
             store: StoreSettings::default(),
             flush_interval: Duration::from_secs(1),
             flush_bytes: 256 * 1024,
+            rest_max: Duration::from_millis(1),
             queue_limits: QueueLimits::default(),
             topic_queue_limits: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),

@@ -61,6 +61,7 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         ["log"] => configuration.log = Some(entry.one_of(&LEVELS)?.to_owned()),
         ["delivery", "flush-interval"] => hub.flush_interval = entry.time()?,
         ["delivery", "flush-bytes"] => hub.flush_bytes = entry.bytes()?,
+        ["delivery", "rest-max"] => hub.rest_max = entry.time_or("none")?.unwrap_or_default(),
         ["delivery", "send-timeout"] => hub.send_timeout = entry.time_or("never")?,
         ["delivery", "discard-interval"] => {
             let interval = entry.time_or("for ever")?;
@@ -138,7 +139,7 @@ const IDLE_CHECKS: [(&str, IdleCheck); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 29] = [
     "listen",
     "publish-listen",
     "instance",
@@ -147,6 +148,7 @@ const NAMES: [&str; 28] = [
     "log",
     "delivery.flush-interval",
     "delivery.flush-bytes",
+    "delivery.rest-max",
     "delivery.send-timeout",
     "delivery.discard-interval",
     "queue.events",

@@ -37,6 +37,7 @@ log = "info"
 [delivery]
 flush-interval = "250ms"
 flush-bytes = "64 KiB"
+rest-max = "none"
 send-timeout = "never"
 discard-interval = "for ever"
 
@@ -77,6 +78,7 @@ any-host = true
     assert_eq!(hub.drain_timeout, Duration::from_secs(3));
     assert_eq!(hub.flush_interval, Duration::from_millis(250));
     assert_eq!(hub.flush_bytes, 64 * 1024);
+    assert_eq!(hub.rest_max, Duration::ZERO);
     assert_eq!(hub.send_timeout, None);
     assert_eq!(hub.discard_interval, Duration::MAX);
     let own = hub.topic_queue_limits["a.b"];

@@ -121,16 +121,14 @@ impl<'a> Whole<'a> {
 
     /// What was appended is whole, too.
     #[inline]
-    pub(super) fn keep(mut self) {
-        self.len = usize::MAX;
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
     }
 }
 
 impl Drop for Whole<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.len != usize::MAX {
-            self.buffer.truncate(self.len);
-        }
+        self.buffer.truncate(self.len);
     }
 }

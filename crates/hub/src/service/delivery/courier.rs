@@ -7,13 +7,15 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
 
 use floe::{Event, Events};
 use tokio::runtime::{Handle, Id};
 
 use super::answers::Timed;
+use super::pause::Pause;
+use super::rounds::Rounds;
 use super::twoway::Room;
 use crate::core::Turn;
 use crate::service::subscriber::Subscriber;
@@ -36,6 +38,8 @@ struct Calls {
     /// The task, while it waits.
     waker: Option<Waker>,
     is_at_work: bool,
+    /// The longest rest between deliveries while events keep coming.
+    rest_max: Duration,
 }
 
 /// Subscribers that are served before others may run.
@@ -46,6 +50,11 @@ impl Courier {
     pub(in crate::service) fn settle_in(&self, home: Id) {
         // It starts once.
         let _ = self.home.set(home);
+    }
+
+    /// Deliveries rest no longer than that from now on.
+    pub(in crate::service) fn set_rest_max(&self, rest_max: Duration) {
+        self.lock().rest_max = rest_max;
     }
 
     /// Whether the task that asks never runs at the same time.
@@ -75,6 +84,9 @@ impl Courier {
         let mut work = Work {
             courier: self,
             served: VecDeque::new(),
+            rounds: Rounds::default(),
+            pause: Pause::new(),
+            is_resting: false,
         };
         let mut bag = Bag::default();
         poll_fn(|context| work.poll_calls(context, &mut bag)).await
@@ -90,26 +102,53 @@ struct Work<'a> {
     courier: &'a Courier,
     /// Those who are served in this turn, and have not been yet.
     served: VecDeque<Arc<Subscriber>>,
+    rounds: Rounds,
+    pause: Pause,
+    /// Whether there is a pause before the next round.
+    is_resting: bool,
 }
 
 impl Work<'_> {
     /// Serves those who have called, some at a time. It never ends.
     fn poll_calls(&mut self, context: &mut Context<'_>, bag: &mut Bag) -> Poll<()> {
+        if self.is_resting {
+            ready!(self.pause.poll(context));
+        }
+        let has_rested = std::mem::take(&mut self.is_resting);
         let mut calls = self.courier.lock();
+        if calls.subscribers.is_empty() {
+            calls.waker = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let now = Instant::now();
+        if !has_rested && self.begin_rest(now, calls.rest_max, context) {
+            // Who calls meanwhile finds no waker.
+            return Poll::Pending;
+        }
         let count = calls.subscribers.len().min(SERVED_MAX);
         self.served.extend(calls.subscribers.drain(..count));
-        match calls.subscribers.is_empty() {
+        let is_last = calls.subscribers.is_empty();
+        match is_last {
             true => calls.waker = Some(context.waker().clone()),
             false => context.waker().wake_by_ref(),
         }
         drop(calls);
-        if !self.served.is_empty() {
-            let now = Instant::now();
-            while let Some(subscriber) = self.served.pop_front() {
-                subscriber.deliver_at_once(now, bag);
-            }
+        self.rounds.serve(count, now);
+        while let Some(subscriber) = self.served.pop_front() {
+            subscriber.deliver_at_once(now, bag);
+        }
+        if is_last {
+            self.rounds.end(Instant::now());
         }
         Poll::Pending
+    }
+
+    /// Rests before a round if it is time to; whether it does.
+    fn begin_rest(&mut self, now: Instant, rest_max: Duration, context: &mut Context<'_>) -> bool {
+        let rest = self.rounds.rest(now, rest_max);
+        self.is_resting = rest.is_some_and(|rest| self.pause.begin(rest))
+            && self.pause.poll(context).is_pending();
+        self.is_resting
     }
 }
 

@@ -8,12 +8,16 @@
 //! - `unanswered.rs`: what is not answered yet
 //! - `answers.rs`: the answers to it, settled where they are read
 //! - `courier.rs`: the same as `twoway.rs` for many subscribers at a time, where nothing is in the way
+//! - `rounds.rs`: when that one rests, so that events leave together
+//! - `pause.rs`: rests of less than a millisecond
 
 mod answers;
 mod batch;
 mod courier;
 mod link;
 mod oneway;
+mod pause;
+mod rounds;
 mod twoway;
 mod unanswered;
 

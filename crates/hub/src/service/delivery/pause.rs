@@ -1,0 +1,120 @@
+//! Pauses shorter than a millisecond, which tokio's timers do not know.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+use linux::Timer;
+
+/// A timer of the system. Where there is none, there are no pauses.
+pub(super) struct Pause {
+    #[cfg(target_os = "linux")]
+    timer: Option<Timer>,
+}
+
+#[cfg(target_os = "linux")]
+impl Pause {
+    /// No pause yet. It belongs to the runtime in which this is called.
+    pub(super) fn new() -> Self {
+        let timer = Timer::new();
+        if let Err(error) = &timer {
+            tracing::debug!("deliveries do not rest, for the system gives no timer: {error}");
+        }
+        Self { timer: timer.ok() }
+    }
+
+    /// A pause begins; false if there is none.
+    pub(super) fn begin(&mut self, length: Duration) -> bool {
+        let begun = |timer: &Timer| timer.begin(length).is_ok();
+        self.timer.as_ref().is_some_and(begun)
+    }
+
+    /// Waits for the end of the pause that was begun.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &self.timer {
+            Some(timer) => timer.poll(context),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Pause {
+    /// No pause, ever.
+    pub(super) fn new() -> Self {
+        Self {}
+    }
+
+    /// There is none.
+    pub(super) fn begin(&mut self, _length: Duration) -> bool {
+        false
+    }
+
+    /// None has begun.
+    pub(super) fn poll(&mut self, _context: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::task::{Context, Poll, ready};
+    use std::time::Duration;
+
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    pub(super) struct Timer(AsyncFd<OwnedFd>);
+
+    impl Timer {
+        // What took the place of `with_interest` is unsafe, for types that do not own their descriptor. This one does.
+        #[allow(deprecated)]
+        pub(super) fn new() -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
+        }
+
+        pub(super) fn begin(&self, length: Duration) -> io::Result<()> {
+            let once = Itimerspec {
+                it_interval: Timespec::default(),
+                it_value: Timespec::try_from(length).map_err(io::Error::other)?,
+            };
+            timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &once)?;
+            Ok(())
+        }
+
+        pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+            if let Ok(mut ready) = ready!(self.0.poll_read_ready(context)) {
+                // It is not read: each end is told anew, and to begin again forgets the last one.
+                ready.clear_ready();
+            }
+            Poll::Ready(())
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::future::poll_fn;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_pause_lasts_as_long_as_it_shall_at_least() {
+        let mut pause = Pause::new();
+        for micros in [1, 300, 20, 2000, 100] {
+            let (start, length) = (Instant::now(), Duration::from_micros(micros));
+            assert!(pause.begin(length));
+            poll_fn(|context| pause.poll(context)).await;
+            assert!(start.elapsed() >= length, "{micros} us");
+        }
+    }
+}
