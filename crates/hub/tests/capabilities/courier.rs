@@ -1,5 +1,6 @@
 //! Twoway subscribers that answered all so far, whom one task serves: what comes in its way is seen to by their own.
 
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
@@ -7,6 +8,7 @@ use floe::{Communicator, Proxy};
 use floe_hub::contracts::floe::SubscriberState;
 use floe_hub::{Hub, HubSettings};
 use tokio::runtime::Builder;
+use tokio::sync::oneshot;
 
 use crate::world::{
     Inbox, Subscribers, World, identity, numbered, publish, publish_many, publisher, subscribe,
@@ -159,37 +161,96 @@ async fn more_than_are_served_in_one_go_get_all_events_in_order() {
     world.info_when("t", |i| i.delivered == 150 * 20).await;
 }
 
-#[test]
-fn a_hub_whose_connections_have_threads_of_their_own_keeps_events_in_order() {
-    let blocking = floe::blocking::Communicator::new();
-    let mut settings = HubSettings::default();
-    settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let home = std::thread::spawn(move || {
-        let home = Builder::new_current_thread().enable_all().build().unwrap();
-        home.block_on(async {
-            let hub = Hub::start(blocking.as_async(), settings).await.unwrap();
-            sender.send(hub).unwrap();
-            let _ = stopped.await;
+/// A hub in a thread of its own.
+struct HubThread {
+    hub: Hub,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl HubThread {
+    fn start(communicator: Communicator) -> Self {
+        let mut settings = HubSettings::default();
+        settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            let home = Builder::new_current_thread().enable_all().build().unwrap();
+            home.block_on(async {
+                sender
+                    .send(Hub::start(&communicator, settings).await.unwrap())
+                    .unwrap();
+                let _ = stopped.await;
+            });
         });
-    });
-    let hub = receiver.recv().unwrap();
-    let clients = Builder::new_current_thread().enable_all().build().unwrap();
-    clients.block_on(async {
+        let hub = receiver.recv().unwrap();
+        Self { hub, stop, thread }
+    }
+
+    async fn create(&self, name: &str) -> TopicProxy {
         let client = Communicator::new();
-        let manager: TopicManagerProxy = client.proxy(&hub.topic_manager()).unwrap();
-        let topic = manager.create("t").await.unwrap().unwrap();
-        let subscribers = Subscribers::start().await;
-        let (proxy, mut inbox) = subscribers.add("s");
-        subscribe(&topic, &proxy, &[]).await;
-        let publisher = publisher(&topic).await;
-        for _ in 0..20 {
-            publish_many(&publisher, 50).await;
-            assert_eq!(inbox.operations(50).await, numbered(50));
+        let manager: TopicManagerProxy = client.proxy(&self.hub.topic_manager()).unwrap();
+        manager.create(name).await.unwrap().unwrap()
+    }
+
+    fn stop(self) {
+        drop(self.hub);
+        self.stop.send(()).unwrap();
+        self.thread.join().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn events_that_press_come_in_order_and_none_waits_for_another_one() {
+    let hub = HubThread::start(Communicator::new());
+    let topic = hub.create("t").await;
+    let subscribers = Subscribers::start().await;
+    let mut inboxes = Vec::new();
+    for (number, outstanding) in ["1000", "1000", "5"].iter().enumerate() {
+        let (proxy, inbox) = subscribers.add(&format!("s{number}"));
+        subscribe(&topic, &proxy, &[("floe.outstanding", outstanding)]).await;
+        inboxes.push(inbox);
+    }
+    let publishers = [
+        publisher(&topic).await,
+        publisher(&topic).await,
+        publisher(&topic).await,
+    ];
+    // Each time the last of them come in a rest, and nothing comes behind them.
+    for _ in 0..20 {
+        let [first, second, third] = &publishers;
+        tokio::join!(
+            publish_many(first, 50),
+            publish_many(second, 50),
+            publish_many(third, 50)
+        );
+        for inbox in &mut inboxes {
+            let operations = inbox.operations(150).await;
+            for number in 0..50 {
+                let name = format!("e{number}");
+                assert_eq!(operations.iter().filter(|o| **o == name).count(), 3);
+            }
+            // Each publisher's come in their order, so that the first of each name do.
+            let first_at = |number| operations.iter().position(|o| *o == format!("e{number}"));
+            let starts: Vec<_> = (0..50).map(first_at).collect();
+            assert!(starts.is_sorted(), "{operations:?}");
         }
-    });
-    drop(hub);
-    stop.send(()).unwrap();
-    home.join().unwrap();
+    }
+    hub.stop();
+}
+
+#[tokio::test]
+async fn a_hub_whose_connections_have_threads_of_their_own_keeps_events_in_order() {
+    let blocking = floe::blocking::Communicator::new();
+    let hub = HubThread::start(blocking.as_async().clone());
+    let topic = hub.create("t").await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    subscribe(&topic, &proxy, &[]).await;
+    let publisher = publisher(&topic).await;
+    for _ in 0..20 {
+        publish_many(&publisher, 50).await;
+        assert_eq!(inbox.operations(50).await, numbered(50));
+    }
+    hub.stop();
 }
