@@ -31,10 +31,9 @@ pub struct HubSettings {
     pub flush_interval: Duration,
     /// Queued bytes at which a batch leaves before that. Default 256 KiB.
     pub flush_bytes: usize,
-    /// The longest rest between two rounds of deliveries to twoway subscribers, while events keep coming as fast as they
-    /// are sent on: those that come meanwhile leave together, and far more come through. An event that comes alone
-    /// does not wait. Zero for none. Default 1 ms. There are no rests in a runtime of several threads, nor where the
-    /// system is not Linux.
+    /// The longest rest between two rounds of deliveries to twoway subscribers, while events of any topic come within
+    /// 100 microseconds after each round: those that come meanwhile leave together, and far more come through. Zero for
+    /// none. Default 1 ms. There are no rests in a runtime of several threads, nor where the system is not Linux.
     pub rest_max: Duration,
     /// How much may wait for one subscriber, and what happens to the rest.
     #[doc(alias = "Send.QueueSizeMax")]

@@ -251,6 +251,11 @@ impl<R: Run> Subscription<R> {
         self.state != State::Online || self.is_draining || self.queue.is_half_empty(&self.limits)
     }
 
+    /// Whether events are not to wait for others: as many as leave at a time are there, or the queue is half full.
+    pub(crate) fn is_pressed(&self, events_max: usize) -> bool {
+        self.queue.len() >= events_max || !self.is_roomy()
+    }
+
     /// Whether publishers may wait for room.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.limits.overflow == OverflowPolicy::Block

@@ -282,6 +282,11 @@ impl Subscriber {
         }
     }
 
+    /// How many events leave at a time at the most.
+    fn sent_max(&self) -> usize {
+        self.outstanding_max().unwrap_or(usize::MAX)
+    }
+
     /// How long the answer to an event may take.
     pub(super) fn send_timeout(&self) -> Option<Duration> {
         self.proxy.timeout()
@@ -423,9 +428,13 @@ impl Subscriber {
         let mut shared = self.lock();
         let (must_wake, changed) = change(&mut shared.subscription);
         let notice = shared.subscription.poll_notice();
-        let is_courier_due = must_wake && shared.answers.as_ref().is_some_and(|it| it.is_open());
-        let is_delivered = is_courier_due && self.courier.call(self);
-        let delivery = shared.delivery.take_if(|_| must_wake && !is_delivered);
+        let is_open = shared.answers.as_ref().is_some_and(|it| it.is_open());
+        let is_delivered = must_wake && is_open && self.courier.call(self);
+        let is_pressed =
+            is_open && self.courier.is_resting() && shared.subscription.is_pressed(self.sent_max());
+        let delivery = shared
+            .delivery
+            .take_if(|_| must_wake && !is_delivered || is_pressed);
         drop(shared);
         if let Some(delivery) = delivery {
             delivery.wake();

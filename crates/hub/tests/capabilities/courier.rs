@@ -240,6 +240,34 @@ async fn events_that_press_come_in_order_and_none_waits_for_another_one() {
 }
 
 #[tokio::test]
+async fn a_small_queue_does_not_overflow_in_a_rest() {
+    let hub = HubThread::start(Communicator::new());
+    let topic = hub.create("t").await;
+    let subscribers = Subscribers::start().await;
+    let mut inboxes = Vec::new();
+    for number in 0..3 {
+        let (proxy, inbox) = subscribers.add(&format!("s{number}"));
+        let qos = [
+            ("floe.outstanding", "1000"),
+            ("floe.queueEvents", "6"),
+            ("floe.overflow", "drop-newest"),
+        ];
+        subscribe(&topic, &proxy, &qos).await;
+        inboxes.push(inbox);
+    }
+    // Two come while one is queued: half of the queue is always enough.
+    let publishers = [publisher(&topic).await, publisher(&topic).await];
+    let [first, second] = &publishers;
+    tokio::join!(publish_many(first, 500), publish_many(second, 500));
+    for inbox in &mut inboxes {
+        let operations = inbox.operations(1000).await;
+        let last = |o: &&String| **o == "e499";
+        assert_eq!(operations.iter().filter(last).count(), 2);
+    }
+    hub.stop();
+}
+
+#[tokio::test]
 async fn a_hub_whose_connections_have_threads_of_their_own_keeps_events_in_order() {
     let blocking = floe::blocking::Communicator::new();
     let hub = HubThread::start(blocking.as_async().clone());

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ pub(in crate::service) struct Courier {
     /// The runtime of one thread in which it works. Only delivery tasks of the same one leave events to it: they
     /// never run while it sends.
     home: OnceLock<Id>,
+    /// Whether it rests. Who has events that shall not wait so long wakes the delivery task.
+    is_resting: AtomicBool,
 }
 
 #[derive(Default)]
@@ -57,6 +60,11 @@ impl Courier {
         self.lock().rest_max = rest_max;
     }
 
+    /// Whether it takes a while until it serves who has called.
+    pub(in crate::service) fn is_resting(&self) -> bool {
+        self.is_resting.load(Ordering::Relaxed)
+    }
+
     /// Whether the task that asks never runs at the same time.
     pub(super) fn is_of_this_runtime(&self) -> bool {
         let here = Handle::try_current().ok().map(|here| here.id());
@@ -80,14 +88,13 @@ impl Courier {
 
     /// Delivers until this is dropped; then each delivery task does it by itself.
     pub(in crate::service) async fn work(&self) {
-        self.lock().is_at_work = true;
         let mut work = Work {
             courier: self,
             served: VecDeque::new(),
             rounds: Rounds::default(),
             pause: Pause::new(),
-            is_resting: false,
         };
+        self.lock().is_at_work = true;
         let mut bag = Bag::default();
         poll_fn(|context| work.poll_calls(context, &mut bag)).await
     }
@@ -104,56 +111,71 @@ struct Work<'a> {
     served: VecDeque<Arc<Subscriber>>,
     rounds: Rounds,
     pause: Pause,
-    /// Whether there is a pause before the next round.
-    is_resting: bool,
 }
 
 impl Work<'_> {
     /// Serves those who have called, some at a time. It never ends.
     fn poll_calls(&mut self, context: &mut Context<'_>, bag: &mut Bag) -> Poll<()> {
-        if self.is_resting {
+        let has_rested = self.courier.is_resting();
+        if has_rested {
             ready!(self.pause.poll(context));
+            self.set_resting(false);
         }
-        let has_rested = std::mem::take(&mut self.is_resting);
-        let mut calls = self.courier.lock();
-        if calls.subscribers.is_empty() {
-            calls.waker = Some(context.waker().clone());
+        let Some((count, rest_max)) = self.callers(context) else {
             return Poll::Pending;
-        }
+        };
         let now = Instant::now();
-        if !has_rested && self.begin_rest(now, calls.rest_max, context) {
+        if !has_rested && self.begin_rest(now, rest_max, context) {
             // Who calls meanwhile finds no waker.
             return Poll::Pending;
         }
-        let count = calls.subscribers.len().min(SERVED_MAX);
-        self.served.extend(calls.subscribers.drain(..count));
-        let is_last = calls.subscribers.is_empty();
-        match is_last {
-            true => calls.waker = Some(context.waker().clone()),
-            false => context.waker().wake_by_ref(),
-        }
-        drop(calls);
-        self.rounds.serve(count, now);
+        let count = self.rounds.serve(count, SERVED_MAX, now);
+        self.call_up(count, context);
+        let mut gained = 0;
         while let Some(subscriber) = self.served.pop_front() {
-            subscriber.deliver_at_once(now, bag);
+            gained += usize::from(subscriber.deliver_at_once(now, bag));
         }
-        if is_last {
-            self.rounds.end(Instant::now());
-        }
+        self.rounds.note_served(gained, Instant::now);
         Poll::Pending
+    }
+
+    /// How many have called, and how long they may be made to wait; nobody has if there is none.
+    fn callers(&self, context: &mut Context<'_>) -> Option<(usize, Duration)> {
+        let mut calls = self.courier.lock();
+        if calls.subscribers.is_empty() {
+            calls.waker = Some(context.waker().clone());
+            return None;
+        }
+        Some((calls.subscribers.len(), calls.rest_max))
     }
 
     /// Rests before a round if it is time to; whether it does.
     fn begin_rest(&mut self, now: Instant, rest_max: Duration, context: &mut Context<'_>) -> bool {
         let rest = self.rounds.rest(now, rest_max);
-        self.is_resting = rest.is_some_and(|rest| self.pause.begin(rest))
+        let is_resting = rest.is_some_and(|rest| self.pause.begin(rest))
             && self.pause.poll(context).is_pending();
-        self.is_resting
+        self.set_resting(is_resting);
+        is_resting
+    }
+
+    fn set_resting(&self, is_resting: bool) {
+        self.courier.is_resting.store(is_resting, Ordering::Relaxed);
+    }
+
+    /// So many of those who have called are served now; comes back for the others.
+    fn call_up(&mut self, count: usize, context: &mut Context<'_>) {
+        let mut calls = self.courier.lock();
+        self.served.extend(calls.subscribers.drain(..count));
+        match calls.subscribers.is_empty() {
+            true => calls.waker = Some(context.waker().clone()),
+            false => context.waker().wake_by_ref(),
+        }
     }
 }
 
 impl Drop for Work<'_> {
     fn drop(&mut self) {
+        self.set_resting(false);
         let mut calls = self.courier.lock();
         calls.is_at_work = false;
         calls.waker = None;
@@ -182,18 +204,22 @@ struct Taken {
 }
 
 impl Subscriber {
-    /// Sends what is queued, or wakes the delivery task for it.
-    fn deliver_at_once(self: &Arc<Self>, now: Instant, bag: &mut Bag) {
+    /// Sends what is queued, or wakes the delivery task for it; whether there were several events, or that task has had
+    /// some.
+    fn deliver_at_once(self: &Arc<Self>, now: Instant, bag: &mut Bag) -> bool {
         let Some(taken) = self.take_at_once(&mut bag.runs) else {
-            return self.wake_delivery();
+            self.wake_delivery();
+            return true;
         };
         for run in bag.runs.drain(..) {
             run.append_to(&mut bag.events);
         }
+        let are_several = bag.events.len() > 1;
         let is_left = bag.events.is_empty() || self.send_or_return(taken.first, now, bag);
         if !is_left || !taken.is_all {
             self.wake_delivery();
         }
+        are_several
     }
 
     /// Takes what may be sent; `None` if that is not for the courier to do.

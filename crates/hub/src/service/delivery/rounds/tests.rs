@@ -1,0 +1,117 @@
+use super::*;
+
+const REST_MAX: Duration = Duration::from_millis(1);
+
+/// Rounds in a time that goes on as it is told to.
+struct Course {
+    rounds: Rounds,
+    now: Instant,
+    /// How many subscribers a round serves, how long it takes in microseconds, and how many of them have several events
+    /// after a rest.
+    served: usize,
+    took: u64,
+    gained: usize,
+}
+
+impl Course {
+    fn new(served: usize, took: u64) -> Self {
+        Self {
+            rounds: Rounds::default(),
+            now: Instant::now(),
+            served,
+            took,
+            gained: served,
+        }
+    }
+
+    /// A round whose events come so long after the last one, in microseconds; how long it rests.
+    fn round(&mut self, gap: u64) -> Option<u128> {
+        self.now += Duration::from_micros(gap);
+        let rest = self.rounds.rest(self.now, REST_MAX);
+        self.now += rest.unwrap_or_default();
+        let gained = rest.map_or(0, |_| self.gained);
+        let mut left = self.served;
+        while left > 0 {
+            let count = self.rounds.serve(left, 64, self.now);
+            left -= count;
+            self.now += Duration::from_micros(self.took) * count as u32 / self.served as u32;
+            self.rounds.note_served(gained.min(count), || self.now);
+        }
+        rest.map(|rest| rest.as_micros())
+    }
+
+    fn rounds(&mut self, count: usize, gap: u64) -> Vec<Option<u128>> {
+        (0..count).map(|_| self.round(gap)).collect()
+    }
+}
+
+#[test]
+fn the_first_of_many_events_do_not_rest_and_the_others_do_with_what_has_passed_counted() {
+    let rests = Course::new(10, 50).rounds(7, 20);
+    assert_eq!(
+        rests,
+        [None, None, None, None, Some(380), Some(380), Some(380)]
+    );
+}
+
+#[test]
+fn events_that_come_later_than_a_publisher_needs_do_not_rest() {
+    assert_eq!(Course::new(10, 50).rounds(50, 101), [None; 50]);
+}
+
+#[test]
+fn there_is_a_longest_rest() {
+    let rests = Course::new(1000, 10_000).rounds(9, 1);
+    assert_eq!(rests[4..], [Some(999); 5]);
+}
+
+#[test]
+fn one_subscriber_alone_is_served_at_once() {
+    assert_eq!(Course::new(1, 10).rounds(50, 5), [None; 50]);
+}
+
+#[test]
+fn a_pause_of_the_publishers_ends_the_stream() {
+    let mut course = Course::new(10, 100);
+    let rested = [10, 10, 10, 10, 10, 10, 101, 10, 10, 10, 10].map(|gap| course.round(gap));
+    let has_rested = rested.map(|rest| rest.is_some());
+    assert_eq!(has_rested[..6], [false, false, false, false, true, true]);
+    assert_eq!(has_rested[6..], [false, false, false, false, true]);
+}
+
+#[test]
+fn events_of_which_one_follows_the_other_rest_less_and_less() {
+    let mut course = Course::new(10, 100);
+    course.gained = 4;
+    let rests = course.rounds(100_000, 10);
+    let count = rests.iter().flatten().count();
+    assert!((10..40).contains(&count), "{count}");
+    // A stream is known again by the first rest that is worth it.
+    course.gained = 5;
+    let rests = course.rounds(10_000, 10);
+    let first = rests.iter().position(Option::is_some).expect("a rest");
+    assert!(rests[first..].iter().all(Option::is_some));
+}
+
+#[test]
+fn who_calls_during_a_round_belongs_to_the_next() {
+    let mut rounds = Rounds::default();
+    let now = Instant::now();
+    assert_eq!(rounds.serve(100, 64, now), 64);
+    rounds.note_served(0, || panic!("it goes on"));
+    assert_eq!(rounds.rest(now, REST_MAX), None);
+    assert_eq!(rounds.serve(36 + 64, 64, now), 36);
+    rounds.note_served(0, || now);
+    assert_eq!(rounds.serve(64, 64, now), 64);
+}
+
+#[test]
+fn who_wants_no_rests_has_none() {
+    let mut rounds = Rounds::default();
+    let now = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(rounds.rest(now, Duration::ZERO), None);
+        assert_eq!(rounds.serve(10, 64, now), 10);
+        rounds.note_served(10, || now + Duration::from_micros(1));
+    }
+}
