@@ -249,20 +249,24 @@ async fn a_small_queue_does_not_overflow_in_a_rest() {
         let (proxy, inbox) = subscribers.add(&format!("s{number}"));
         let qos = [
             ("floe.outstanding", "1000"),
-            ("floe.queueEvents", "6"),
+            ("floe.queueEvents", "8"),
             ("floe.overflow", "drop-newest"),
         ];
         subscribe(&topic, &proxy, &qos).await;
         inboxes.push(inbox);
     }
-    // Two come while one is queued: half of the queue is always enough.
-    let publishers = [publisher(&topic).await, publisher(&topic).await];
-    let [first, second] = &publishers;
-    tokio::join!(publish_many(first, 500), publish_many(second, 500));
+    // As many may come together as there are publishers: three are queued beside four, that wake the delivery.
+    let first = publisher(&topic).await;
+    let (second, third) = (publisher(&topic).await, publisher(&topic).await);
+    tokio::join!(
+        publish_many(&first, 2000),
+        publish_many(&second, 2000),
+        publish_many(&third, 2000)
+    );
     for inbox in &mut inboxes {
-        let operations = inbox.operations(1000).await;
-        let last = |o: &&String| **o == "e499";
-        assert_eq!(operations.iter().filter(last).count(), 2);
+        let operations = inbox.operations(6000).await;
+        let last = |o: &&String| **o == "e1999";
+        assert_eq!(operations.iter().filter(last).count(), 3);
     }
     hub.stop();
 }
