@@ -22,6 +22,13 @@ impl Event {
         }
     }
 
+    /// The event whose bytes these are, in memory of its own.
+    pub(crate) fn copied(bytes: &[u8]) -> Self {
+        Self {
+            bytes: Bytes::copy_from_slice(bytes),
+        }
+    }
+
     pub(crate) fn of_alike(event: &AlikeEvent<'_>) -> Self {
         Self {
             bytes: event.to_bytes(),
@@ -32,9 +39,7 @@ impl Event {
     /// read into, which is up to 256 KiB long: too much where small events wait.
     #[must_use]
     pub fn detached(&self) -> Self {
-        Self {
-            bytes: Bytes::copy_from_slice(&self.bytes),
-        }
+        Self::copied(&self.bytes)
     }
 
     /// The operation.

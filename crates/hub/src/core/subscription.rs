@@ -155,9 +155,9 @@ impl<R: Run> Subscription<R> {
 
     /// Events were published. True if the delivery must be woken. A subscription that has ended
     /// takes no notice.
-    pub(crate) fn handle_events(&mut self, run: &R, now: Instant) -> bool {
-        if self.takes_at_once(run) {
-            self.queue.push(run.clone(), now);
+    pub(crate) fn handle_events(&mut self, run: R, now: Instant) -> bool {
+        if self.takes_at_once(&run) {
+            self.queue.push(run, now);
             return self.wake_at_bytes();
         }
         if self.state == State::Gone {
@@ -192,20 +192,19 @@ impl<R: Run> Subscription<R> {
 
     /// Events were published by somebody who waits until there is room for them: those for which
     /// there is none come back, and have not been published yet. True if the delivery must be woken.
-    pub(crate) fn offer(&mut self, run: &R, now: Instant) -> (bool, Option<R>) {
-        if self.takes_at_once(run) {
-            self.queue.push(run.clone(), now);
+    pub(crate) fn offer(&mut self, mut run: R, now: Instant) -> (bool, Option<R>) {
+        if self.takes_at_once(&run) {
+            self.queue.push(run, now);
             return (self.wake_at_bytes(), None);
         }
         self.end_offline(now);
-        let room = self.queue.room_for(run, &self.limits);
-        let can_wait = self.state == State::Online && !self.is_draining && self.can_ever_fit(run);
+        let room = self.queue.room_for(&run, &self.limits);
+        let can_wait = self.state == State::Online && !self.is_draining && self.can_ever_fit(&run);
         if !self.is_waited_for() || !can_wait || room == run.len() {
             return (self.handle_events(run, now), None);
         }
-        let mut rest = run.clone();
-        let is_woken = room > 0 && self.handle_events(&rest.split_to(room), now);
-        (is_woken, Some(rest))
+        let is_woken = room > 0 && self.handle_events(run.split_to(room), now);
+        (is_woken, Some(run))
     }
 
     /// Holds to other limits from now on. What waits already stays, even if it is too much.
@@ -341,20 +340,19 @@ impl<R: Run> Subscription<R> {
     }
 
     /// Queues events. True if the subscription ended with one of them and the delivery must be woken.
-    fn enqueue(&mut self, run: &R, now: Instant) -> bool {
-        if self.queue.room_for(run, &self.limits) == run.len() {
+    fn enqueue(&mut self, mut run: R, now: Instant) -> bool {
+        if self.queue.room_for(&run, &self.limits) == run.len() {
             self.accounts.offered += run.len() as u64;
-            self.queue.push(run.clone(), now);
+            self.queue.push(run, now);
             return false;
         }
-        let mut rest = run.clone();
-        while rest.len() > 1 {
-            self.enqueue_one(rest.split_to(1), now);
+        while run.len() > 1 {
+            self.enqueue_one(run.split_to(1), now);
             if self.state != State::Online {
-                return self.handle_events(&rest, now);
+                return self.handle_events(run, now);
             }
         }
-        self.enqueue_one(rest, now);
+        self.enqueue_one(run, now);
         false
     }
 

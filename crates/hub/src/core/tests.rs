@@ -138,7 +138,7 @@ impl Recipient {
         };
         for run in runs {
             let before = self.subscription.snapshot().accounts.offered;
-            self.subscription.handle_events(&run, now);
+            self.subscription.handle_events(run.clone(), now);
             let offered = self.subscription.snapshot().accounts.offered - before;
             // A subscription that ends within a run is not offered the rest.
             self.offered += offered;

@@ -111,10 +111,10 @@ mod tests {
     #[test]
     fn what_is_published_while_a_topic_leaves_counts_and_its_memory_is_given_up_afterwards() {
         let past = PastTopics::default();
-        let topic = Arc::new(Topic::new("t".to_owned()));
-        topic.publish(&events(2));
+        let topic = Topic::new("t".to_owned());
+        topic.publish(events(2));
         past.add(topic.clone());
-        topic.publish(&events(1));
+        topic.publish(events(1));
         topic.publish_forwarded(&events(4));
         let counts = past.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));

@@ -389,7 +389,7 @@ impl Registry {
     }
 
     fn show_topic(&self, name: String) -> Arc<Topic> {
-        let topic = Arc::new(Topic::new(name.clone()));
+        let topic = Topic::new(name.clone());
         self.write().topics.insert(name, topic.clone());
         topic
     }

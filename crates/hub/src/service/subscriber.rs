@@ -166,18 +166,18 @@ impl Subscriber {
     }
 
     /// Queues events; over a link those that may pass.
-    pub(crate) fn publish(self: &Arc<Self>, events: &Events, now: Instant) {
+    pub(crate) fn publish(self: &Arc<Self>, events: Events, now: Instant) {
         match self.link() {
             None => self.queue(events, now),
             Some(link) => {
-                for events in link.cost().passing(events) {
-                    self.queue(&events, now);
+                for events in link.cost().passing(&events) {
+                    self.queue(events, now);
                 }
             }
         }
     }
 
-    fn queue(self: &Arc<Self>, events: &Events, now: Instant) {
+    fn queue(self: &Arc<Self>, events: Events, now: Instant) {
         self.change_queue(|subscription| (subscription.handle_events(events, now), ()));
     }
 
@@ -190,7 +190,7 @@ impl Subscriber {
     /// some of them may be queued by the time that [`Subscriber::publish_waiting`] is called with them.
     pub(crate) fn publish_or_wait(
         self: &Arc<Self>,
-        events: &Events,
+        events: Events,
         now: Instant,
     ) -> Option<Events> {
         // Over a link with a cost only parts pass: seldom enough to go the long way.
@@ -198,7 +198,7 @@ impl Subscriber {
             return self.offer(events, now);
         }
         if self.is_waited_for() {
-            return Some(events.clone());
+            return Some(events);
         }
         self.publish(events, now);
         None
@@ -223,7 +223,7 @@ impl Subscriber {
     async fn queue_waiting(self: &Arc<Self>, first: &Standing<'_>, events: Events) {
         let mut rest = Some(events);
         while let Some(events) = rest {
-            rest = self.offer(&events, Instant::now());
+            rest = self.offer(events, Instant::now());
             if rest.is_some() {
                 first.wait().await;
             }
@@ -231,7 +231,7 @@ impl Subscriber {
     }
 
     /// Queues the events for which there is room; the others come back.
-    fn offer(self: &Arc<Self>, events: &Events, now: Instant) -> Option<Events> {
+    fn offer(self: &Arc<Self>, events: Events, now: Instant) -> Option<Events> {
         self.change_queue(|subscription| subscription.offer(events, now))
     }
 

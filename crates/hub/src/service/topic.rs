@@ -1,9 +1,10 @@
 //! One topic: its subscribers, and what became of its events.
 
 use std::future::poll_fn;
+use std::iter::repeat_n;
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::task::Poll;
 use std::time::Instant;
 
@@ -26,6 +27,8 @@ pub(crate) struct Topic {
     /// nothing; written by the registry alone.
     subscribers: RwLock<Vec<Arc<Subscriber>>>,
     past: Mutex<Past>,
+    /// What takes the events of publishers that wait for room.
+    waiting: Arc<WaitingTopic>,
 }
 
 /// Subscriptions that have ended.
@@ -76,15 +79,16 @@ impl Totals {
 }
 
 impl Topic {
-    pub(crate) fn new(name: String) -> Self {
-        Self {
+    pub(crate) fn new(name: String) -> Arc<Self> {
+        Arc::new_cyclic(|topic| Self {
             name: name.into(),
             published: AtomicU64::new(0),
             forwarded: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             past: Mutex::default(),
-        }
+            waiting: Arc::new(WaitingTopic(topic.clone())),
+        })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -96,15 +100,20 @@ impl Topic {
         &self.name
     }
 
+    /// What takes the events of publishers that wait for room.
+    pub(super) fn waiting(&self) -> &Arc<WaitingTopic> {
+        &self.waiting
+    }
+
     /// Puts events into the queues of all subscribers.
-    pub(crate) fn publish(&self, events: &Events) {
-        self.count(events);
+    pub(crate) fn publish(&self, events: Events) {
+        self.count(&events);
         let subscribers = self.read();
         if subscribers.is_empty() {
             return;
         }
         let now = Instant::now();
-        for subscriber in subscribers.iter() {
+        for (subscriber, events) in with_each(&subscribers, events) {
             subscriber.publish(events, now);
         }
     }
@@ -113,12 +122,12 @@ impl Topic {
     /// left to wait for. Nobody else waits for that: the others have the events at once.
     pub(crate) fn publish_waiting(
         &self,
-        events: &Events,
+        events: Events,
     ) -> Option<impl Future<Output = ()> + Send + use<>> {
-        self.count(events);
+        self.count(&events);
         let mut slow = Vec::new();
         let now = Instant::now();
-        for subscriber in self.read().iter() {
+        for (subscriber, events) in with_each(&self.read(), events) {
             if let Some(rest) = subscriber.publish_or_wait(events, now) {
                 slow.push((subscriber.clone(), rest));
             }
@@ -149,7 +158,7 @@ impl Topic {
         let now = Instant::now();
         let subscribers = self.read();
         for subscriber in subscribers.iter().filter(|s| s.link().is_none()) {
-            subscriber.publish(events, now);
+            subscriber.publish(events.clone(), now);
         }
     }
 
@@ -276,21 +285,40 @@ impl Topic {
     }
 }
 
+/// Each subscriber with the events. The last one gets them as they came: those for a single one are never shared,
+/// so that nobody counts who has them.
+fn with_each(
+    subscribers: &[Arc<Subscriber>],
+    events: Events,
+) -> impl Iterator<Item = (&Arc<Subscriber>, Events)> {
+    subscribers.iter().zip(repeat_n(events, subscribers.len()))
+}
+
 /// Publisher objects hand over what came together.
 impl EventSink for Topic {
     fn take(self: Arc<Self>, events: Events) -> Option<Taking> {
-        self.publish(&events);
+        self.publish(events);
         None
+    }
+
+    /// Its name means no other object as long as it is there.
+    fn is_lasting(&self) -> bool {
+        !self.is_destroyed()
     }
 }
 
-/// A topic for publishers that wait for room.
-pub(super) struct WaitingTopic(pub(super) Arc<Topic>);
+/// A topic for publishers that wait for room. The topic has it.
+pub(super) struct WaitingTopic(Weak<Topic>);
 
 impl EventSink for WaitingTopic {
     fn take(self: Arc<Self>, events: Events) -> Option<Taking> {
-        let waiting = self.0.publish_waiting(&events)?;
+        // One that is no more has no subscribers either.
+        let waiting = self.0.upgrade()?.publish_waiting(events)?;
         Some(Box::pin(waiting))
+    }
+
+    fn is_lasting(&self) -> bool {
+        self.0.upgrade().is_some_and(|topic| topic.is_lasting())
     }
 }
 

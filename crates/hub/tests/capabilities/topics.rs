@@ -6,7 +6,7 @@ use floe::contracts::ice_storm::{
 };
 use floe::{InvokeError, SystemException, TypedProxy};
 
-use crate::world::{Log, World, publish, publisher, soon};
+use crate::world::{Log, Subscribers, World, publish, publisher, soon, subscribe};
 
 #[tokio::test]
 async fn a_topic_is_created_once_and_found_by_its_name() {
@@ -102,6 +102,29 @@ async fn a_destroyed_topic_is_gone_with_all_its_objects_and_may_be_created_again
     assert_eq!(topic.get_subscribers().await.unwrap(), []);
     publish(&publisher, "e").await;
     assert_eq!(world.info("t").await.published, 1);
+}
+
+/// Over one connection, which remembers who took the events before.
+#[tokio::test]
+async fn events_reach_the_topic_that_has_the_name_by_now() {
+    for facet in ["", floe_hub::WAITING_FACET] {
+        let world = World::start().await;
+        let topic = world.create("t").await;
+        let publisher = publisher(&topic).await.ice_facet(facet);
+        for _ in 0..3 {
+            publish(&publisher, "before").await;
+        }
+        assert_eq!(world.info("t").await.published, 3);
+        soon(topic.destroy()).await.unwrap();
+        assert!(is_not_exist(publisher.ice_ping().await));
+        let topic = world.create("t").await;
+        let subscribers = Subscribers::start().await;
+        let (proxy, mut inbox) = subscribers.add("s");
+        subscribe(&topic, &proxy, &[]).await;
+        publish(&publisher, "after").await;
+        assert_eq!(inbox.operations(1).await, ["after"]);
+        assert_eq!(world.info("t").await.published, 1);
+    }
 }
 
 #[tokio::test]

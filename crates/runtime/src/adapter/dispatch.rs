@@ -50,7 +50,7 @@ pub trait Dispatcher: Send + Sync + 'static {
 
     /// Who takes the requests to this object as events, if they are not to be dispatched one by one:
     /// those that arrived together are handed over together, and each is answered with nothing in its
-    /// own encoding. It is asked anew for each read of a connection.
+    /// own encoding. It is asked anew for each read of a connection, unless the sink that it gave last is lasting.
     fn event_sink(&self, _current: &Current) -> Option<Arc<dyn EventSink>> {
         None
     }
@@ -63,6 +63,13 @@ pub trait EventSink: Send + Sync + 'static {
     /// polled once before the next events are handed over, and is done when all are taken; until
     /// then they are not answered, and count as a dispatch of their connection.
     fn take(self: Arc<Self>, events: Events) -> Option<Taking>;
+
+    /// Whether [`Dispatcher::event_sink`] would still give this one for the object that it was given for: then that is
+    /// not asked, as long as the adapter has the same servants. A connection that remembers a sink does not keep it
+    /// alive. Default: false.
+    fn is_lasting(&self) -> bool {
+        false
+    }
 }
 
 /// Events on their way into a sink that has no room for them yet.

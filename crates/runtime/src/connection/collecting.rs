@@ -82,9 +82,7 @@ impl Collecting {
         if !asked.0.is_oneway() {
             self.asked.push(asked);
         }
-        // A long event is not copied: it keeps the buffer that it was read into, which is then at
-        // most a few times as long.
-        if bytes.len() > COLLECTED_MAX || !self.events.push(bytes) {
+        if is_long(bytes) || !self.events.push(bytes) {
             self.runs.extend(self.events.finish());
             self.runs.push(whole().into());
             return true;
@@ -125,6 +123,33 @@ impl Collecting {
     pub(super) fn forget(&mut self) {
         self.sink = None;
     }
+}
+
+/// Hands over an event that came alone; what is left of it if it waits for room.
+#[inline]
+pub(super) fn hand_over_sole(
+    sink: Arc<dyn EventSink>,
+    request: &IncomingRequest,
+) -> Option<Waiting> {
+    let bytes = request.event_bytes();
+    let event = match is_long(bytes) {
+        true => Event::new(request),
+        false => Event::copied(bytes),
+    };
+    let taking = begin(sink, event.into())?;
+    let is_asked = !request.id().is_oneway();
+    Some(Waiting {
+        taking: vec![taking],
+        asked: Vec::from_iter(is_asked.then(|| (request.id(), request.encoding()))),
+        byte_len: bytes.len(),
+    })
+}
+
+/// Whether an event is not copied: it keeps the buffer that it was read into, which is then at most a few times as
+/// long.
+#[inline]
+fn is_long(event: &[u8]) -> bool {
+    event.len() > COLLECTED_MAX
 }
 
 impl Waiting {

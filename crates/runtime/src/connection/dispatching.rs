@@ -29,7 +29,7 @@ use super::found::Found;
 use super::lasting::{finish, finish_events, panicked};
 use super::pace::{Pace, let_others_run};
 use super::replying::encode_exception;
-use crate::adapter::{AdapterCore, DispatchPlace, Origin, Parts, Request, Response};
+use crate::adapter::{AdapterCore, DispatchPlace, EventSink, Origin, Parts, Request, Response};
 use crate::communicator::Communicator;
 use following::Home;
 pub use following::{Answered, Following};
@@ -67,6 +67,8 @@ pub(super) struct Dispatching {
     budget: Budget,
     /// Whether replies to events wait to be written.
     has_answered_events: bool,
+    /// Whether others run before they are.
+    lets_others_run: bool,
     pace: Pace,
 }
 
@@ -85,6 +87,7 @@ impl Dispatching {
             home: None,
             is_lending: false,
             has_answered_events: false,
+            lets_others_run: false,
             pace: Pace::default(),
         }
     }
@@ -189,7 +192,10 @@ impl Dispatching {
             spare.servant = None;
         }
         self.hand_over();
-        if std::mem::take(&mut self.has_answered_events) && !self.pace.is_pressing(Instant::now()) {
+        if std::mem::take(&mut self.has_answered_events) {
+            self.lets_others_run = !self.pace.is_pressing(Instant::now());
+        }
+        if std::mem::take(&mut self.lets_others_run) {
             // Whoever was given the events sends them on before their publishers hear of it.
             let_others_run().await;
         }
@@ -277,36 +283,50 @@ impl Dispatching {
     /// Starts the dispatch of a request, and polls it once; a panic of the servant is a failure of
     /// that request alone. `None` if it is an event, which is handed over with those that follow.
     #[inline]
-    fn begin(&mut self, mut parts: Box<Parts>) -> Option<Poll<Result<Response, SystemException>>> {
+    fn begin(&mut self, parts: Box<Parts>) -> Option<Poll<Result<Response, SystemException>>> {
         if self.collecting.takes(&parts.current.request) {
             self.collect(parts);
             return None;
         }
         self.hand_over();
-        let dispatcher = match self.found.find(&mut parts) {
-            Ok(dispatcher) => dispatcher,
-            Err(exception) => {
-                self.spare = Some(parts);
-                return Some(Poll::Ready(Err(exception)));
-            }
-        };
-        let place = &mut self.place;
-        let begun = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(sink) = dispatcher.event_sink(&parts.current) {
-                return Err((sink, parts));
-            }
-            dispatcher.dispatch_in(Request::of(parts), place);
-            Ok(place.poll(&mut Context::from_waker(Waker::noop())))
-        }));
-        match begun {
-            Ok(Ok(polled)) => Some(polled),
-            Ok(Err((sink, parts))) => {
+        match self.begin_other(parts) {
+            Begun::Polled(polled) => Some(polled),
+            Begun::Event(sink, parts) => {
                 self.collecting.begin(sink, &parts.current.request);
                 self.collect(parts);
                 None
             }
-            Err(panic) => Some(Poll::Ready(Err(panicked(&*panic)))),
         }
+    }
+
+    /// The same of a request to another object than the events before it, all of which are handed over.
+    #[inline]
+    fn begin_other(&mut self, mut parts: Box<Parts>) -> Begun {
+        let Self {
+            found,
+            place,
+            spare,
+            ..
+        } = self;
+        let begun = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(sink) = found.sink(&parts) {
+                return Begun::Event(sink, parts);
+            }
+            let dispatcher = match found.find(&mut parts) {
+                Ok(dispatcher) => dispatcher,
+                Err(exception) => {
+                    *spare = Some(parts);
+                    return Begun::Polled(Poll::Ready(Err(exception)));
+                }
+            };
+            if let Some(sink) = dispatcher.event_sink(&parts.current) {
+                found.note_sink(&sink);
+                return Begun::Event(sink, parts);
+            }
+            dispatcher.dispatch_in(Request::of(parts), place);
+            Begun::Polled(place.poll(&mut Context::from_waker(Waker::noop())))
+        }));
+        begun.unwrap_or_else(|panic| Begun::Polled(Poll::Ready(Err(panicked(&*panic)))))
     }
 
     fn collect(&mut self, parts: Box<Parts>) {
@@ -437,6 +457,14 @@ impl Dispatching {
             self.spare = Some(parts);
         }
     }
+}
+
+/// What a request has turned out to be.
+enum Begun {
+    /// Its dispatch has begun, and was polled once.
+    Polled(Poll<Result<Response, SystemException>>),
+    /// It is an event for this sink.
+    Event(Arc<dyn EventSink>, Box<Parts>),
 }
 
 /// Appends a reply, which is empty afterwards.

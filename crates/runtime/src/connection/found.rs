@@ -1,10 +1,10 @@
-//! The servant that was found last, for requests to the same object.
+//! The servant that was found last, for requests to the same object, and who takes them if they are events.
 
 use std::sync::{Arc, Weak};
 
 use floe_wire::message::SystemException;
 
-use crate::adapter::{Dispatcher, Parts};
+use crate::adapter::{Dispatcher, EventSink, Parts};
 
 /// The servant that was found last. It is kept alive by its adapter alone.
 #[derive(Default)]
@@ -14,6 +14,8 @@ pub(super) struct Found {
     version: u64,
     /// Identity and facet, as they stand on the wire.
     target: Vec<u8>,
+    /// Who takes requests to it as events, if that is lasting. It is kept alive by whoever gave it.
+    sink: Option<Weak<dyn EventSink>>,
 }
 
 impl Found {
@@ -41,12 +43,31 @@ impl Found {
             }
         }
         let request = &parts.current.request;
+        self.sink = None;
         let servant = adapter.find(request)?;
         self.servant = Some(Arc::downgrade(&servant));
         self.version = version;
         self.target.clear();
         self.target.extend_from_slice(request.target_bytes());
         Ok(servant)
+    }
+
+    /// Who takes a request as an event, if it is to the same object as the last one that was, and nobody else could
+    /// have to take it by now.
+    #[inline]
+    pub(super) fn sink(&self, parts: &Parts) -> Option<Arc<dyn EventSink>> {
+        let sink = self.sink.as_ref()?;
+        let is_known = self.version == parts.current.origin.adapter().servants_version()
+            && self.target == parts.current.request.target_bytes();
+        if !is_known {
+            return None;
+        }
+        sink.upgrade().filter(|sink| sink.is_lasting())
+    }
+
+    /// The servant that was found last gave this sink for its events.
+    pub(super) fn note_sink(&mut self, sink: &Arc<dyn EventSink>) {
+        self.sink = sink.is_lasting().then(|| Arc::downgrade(sink));
     }
 
     /// Whether it is this one, and the adapter has the same servants as when it was found.
@@ -65,5 +86,6 @@ impl Found {
 
     pub(super) fn forget(&mut self) {
         self.servant = None;
+        self.sink = None;
     }
 }

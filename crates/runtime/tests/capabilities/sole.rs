@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -105,6 +105,53 @@ impl EventSink for Sink {
     fn take(self: Arc<Self>, events: Events) -> Option<floe::Taking> {
         self.0.fetch_add(events.len(), Ordering::SeqCst);
         None
+    }
+}
+
+/// Takes events for as long as it says, and counts them, and how often it is asked for.
+#[derive(Default)]
+struct LastingSink {
+    is_lasting: AtomicBool,
+    asked: AtomicUsize,
+    taken: AtomicUsize,
+}
+
+impl LastingSink {
+    fn new() -> Arc<Self> {
+        let sink = Self::default();
+        sink.is_lasting.store(true, Ordering::SeqCst);
+        Arc::new(sink)
+    }
+
+    /// How often it was asked for, and how many events it took.
+    fn counts(&self) -> (usize, usize) {
+        let (asked, taken) = (&self.asked, &self.taken);
+        (asked.load(Ordering::SeqCst), taken.load(Ordering::SeqCst))
+    }
+}
+
+impl EventSink for LastingSink {
+    fn take(self: Arc<Self>, events: Events) -> Option<floe::Taking> {
+        self.taken.fetch_add(events.len(), Ordering::SeqCst);
+        None
+    }
+
+    fn is_lasting(&self) -> bool {
+        self.is_lasting.load(Ordering::SeqCst)
+    }
+}
+
+/// Gives its events to a sink.
+struct ToSink(Arc<LastingSink>);
+
+impl Dispatcher for ToSink {
+    fn dispatch(self: Arc<Self>, _request: Request) -> DispatchFuture {
+        panic!("they are events");
+    }
+
+    fn event_sink(&self, _current: &floe::Current) -> Option<Arc<dyn EventSink>> {
+        self.0.asked.fetch_add(1, Ordering::SeqCst);
+        Some(self.0.clone())
     }
 }
 
@@ -301,6 +348,42 @@ fn requests_fare_alike_however_they_arrive() {
                     assert!(replies.get(id) == Some(reply), "{id} {what}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_sink_is_asked_for_once_as_long_as_it_lasts_and_its_servant_is_there() {
+    for is_blocking in [true, false] {
+        for cut in [Cut::Alone, Cut::Uneven, Cut::Together] {
+            let (_server, adapter, port) = start(is_blocking, Settings::default());
+            let (sink, next) = (LastingSink::new(), LastingSink::new());
+            adapter.add("sink", ToSink(sink.clone())).unwrap();
+            let stream = &mut connect(port);
+            let mut last = 0;
+            let mut send = |count| {
+                let ids = last + 1..=last + count;
+                last += count;
+                let events: Vec<_> = ids.map(|id| request(id, "sink", "event", b"")).collect();
+                let replies = replies_to(&events, cut, stream);
+                assert_eq!(replies.len(), count as usize);
+                assert!(replies.values().all(|reply| reply[18] == 0));
+            };
+            send(3);
+            send(3);
+            assert_eq!(sink.counts(), (1, 6), "{cut:?}");
+            sink.is_lasting.store(false, Ordering::SeqCst);
+            send(1);
+            send(1);
+            assert_eq!(sink.counts(), (3, 8), "{cut:?}");
+            sink.is_lasting.store(true, Ordering::SeqCst);
+            send(1);
+            send(1);
+            assert_eq!(sink.counts(), (4, 10), "{cut:?}");
+            assert!(adapter.remove(&"sink".parse().unwrap(), ""));
+            adapter.add("sink", ToSink(next.clone())).unwrap();
+            send(2);
+            assert_eq!((sink.counts(), next.counts()), ((4, 10), (1, 2)), "{cut:?}");
         }
     }
 }

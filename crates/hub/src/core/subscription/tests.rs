@@ -81,9 +81,9 @@ fn numbers(taken: &[Numbered]) -> Vec<u32> {
 /// Lets a subscription fail with one event in delivery and one in the queue.
 fn failed(retry_count: RetryCount, failure: Failure, now: Instant) -> Subscription<Numbered> {
     let mut subscription = subscription(retry_count);
-    subscription.handle_events(&event(0), now);
+    subscription.handle_events(event(0), now);
     assert_eq!(take(&mut subscription, 1), [0]);
-    subscription.handle_events(&event(1), now);
+    subscription.handle_events(event(1), now);
     subscription.handle_failed(1, failure, now);
     subscription
 }
@@ -93,7 +93,7 @@ fn events_come_out_in_the_order_in_which_they_went_in() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..3 {
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
     }
     assert_eq!(take(&mut subscription, 2), [0, 1]);
     assert_eq!(take(&mut subscription, 2), [2]);
@@ -107,7 +107,7 @@ fn a_take_is_limited_in_bytes_but_never_empty() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..3 {
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
     }
     let mut taken = Vec::new();
     subscription.take(usize::MAX, 25, &mut taken);
@@ -122,7 +122,7 @@ fn a_full_queue_loses_its_oldest_events_and_counts_them() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..5 {
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
     }
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
     assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
@@ -132,9 +132,9 @@ fn a_full_queue_loses_its_oldest_events_and_counts_them() {
 fn an_event_that_never_fits_leaves_the_others_alone() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    subscription.handle_events(&event(0), now);
+    subscription.handle_events(event(0), now);
     let huge = Numbered(vec![(1, 101)]);
-    subscription.handle_events(&huge, now);
+    subscription.handle_events(huge, now);
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 1);
     assert_eq!(take(&mut subscription, 10), [0]);
 }
@@ -144,16 +144,16 @@ fn an_overflow_is_told_of_when_it_begins_and_when_there_is_room_again() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..3 {
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
         assert_eq!(subscription.poll_notice(), None);
     }
-    subscription.handle_events(&event(3), now);
+    subscription.handle_events(event(3), now);
     assert_eq!(subscription.poll_notice(), Some(BEGAN));
     // It is a little too slow: there is never much room.
     for number in 4..8 {
         assert_eq!(take(&mut subscription, 1).len(), 1);
-        subscription.handle_events(&event(number), now);
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
+        subscription.handle_events(event(number), now);
         assert_eq!(subscription.poll_notice(), None);
     }
     take(&mut subscription, 2);
@@ -167,7 +167,7 @@ fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(1));
     for number in 0..4 {
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
     }
     assert_eq!(subscription.poll_notice(), Some(BEGAN));
     subscription.handle_failed(0, Failure::Soft, now);
@@ -182,7 +182,7 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let limits = limits(OverflowPolicy::Disconnect);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     for number in 0..4 {
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
     }
     let snapshot = subscription.snapshot();
     assert_eq!(snapshot.state, State::Failed);
@@ -196,11 +196,11 @@ fn the_first_failure_ends_a_subscription_with_the_next_event() {
     let mut subscription = failed(RetryCount::Limited(0), Failure::Soft, now);
     assert_eq!(subscription.snapshot().state, State::Failed);
     assert_eq!(subscription.turn(1), Turn::Park);
-    assert!(subscription.handle_events(&event(2), now));
+    assert!(subscription.handle_events(event(2), now));
     assert_eq!(subscription.turn(1), Turn::End);
     let accounts = subscription.snapshot().accounts;
     assert_eq!((accounts.lost.failed, accounts.lost.removed), (1, 2));
-    assert!(!subscription.handle_events(&event(3), now));
+    assert!(!subscription.handle_events(event(3), now));
     assert_eq!(subscription.snapshot().accounts, accounts);
 }
 
@@ -209,11 +209,11 @@ fn a_tolerated_failure_discards_events_for_an_interval() {
     let now = Instant::now();
     let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
     let later = now + DISCARD_INTERVAL;
-    subscription.handle_events(&event(2), later - Duration::from_millis(1));
+    subscription.handle_events(event(2), later - Duration::from_millis(1));
     let snapshot = subscription.snapshot();
     assert_eq!(snapshot.state, State::Offline);
     assert_eq!(snapshot.accounts.lost.offline, 2);
-    assert!(!subscription.handle_events(&event(3), later));
+    assert!(!subscription.handle_events(event(3), later));
     assert_eq!(take(&mut subscription, 10), [3]);
     subscription.handle_failed(1, Failure::Soft, later);
     assert_eq!(subscription.snapshot().state, State::Failed);
@@ -226,7 +226,7 @@ fn an_interval_too_long_to_be_told_lasts_for_ever() {
     let limits = limits(OverflowPolicy::DropOldest);
     let mut subscription = Subscription::new(&qos, limits, Duration::MAX);
     subscription.handle_failed(0, Failure::Soft, now);
-    subscription.handle_events(&event(2), now + Duration::from_secs(1_000_000_000));
+    subscription.handle_events(event(2), now + Duration::from_secs(1_000_000_000));
     assert_eq!(subscription.snapshot().state, State::Offline);
     assert_eq!(subscription.snapshot().accounts.lost.offline, 1);
 }
@@ -238,10 +238,10 @@ fn an_answer_proves_that_a_twoway_subscriber_lives() {
     let mut now = now;
     for number in 2..5 {
         now += DISCARD_INTERVAL;
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
         take(&mut subscription, 1);
         subscription.handle_delivered(1);
-        subscription.handle_events(&event(number), now);
+        subscription.handle_events(event(number), now);
         take(&mut subscription, 1);
         subscription.handle_failed(1, Failure::Soft, now);
         assert_eq!(subscription.snapshot().state, State::Offline);
@@ -259,8 +259,8 @@ fn an_object_that_does_not_exist_is_never_tried_again() {
 fn failures_of_requests_that_were_outstanding_count_once() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(1));
-    subscription.handle_events(&event(0), now);
-    subscription.handle_events(&event(1), now);
+    subscription.handle_events(event(0), now);
+    subscription.handle_events(event(1), now);
     take(&mut subscription, 2);
     subscription.handle_failed(1, Failure::Soft, now);
     subscription.handle_failed(1, Failure::Soft, now);
@@ -280,10 +280,10 @@ fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
 fn draining_delivers_what_waits_and_takes_nothing_new() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    subscription.handle_events(&event(0), now);
+    subscription.handle_events(event(0), now);
     assert_eq!(subscription.turn(1_000), Turn::Park);
     assert!(subscription.drain());
-    subscription.handle_events(&event(1), now);
+    subscription.handle_events(event(1), now);
     assert_eq!(subscription.turn(1_000), Turn::Deliver);
     assert_eq!(take(&mut subscription, 10), [0]);
     assert_eq!(subscription.turn(1_000), Turn::End);
@@ -295,17 +295,14 @@ fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
     let now = Instant::now();
     let mut subscription = long_subscription();
     assert!(
-        !subscription.handle_events(&event(0), now),
+        !subscription.handle_events(event(0), now),
         "it is not parked"
     );
     assert_eq!(subscription.turn(25), Turn::Park);
+    assert!(!subscription.handle_events(event(1), now), "20 of 25 bytes");
+    assert!(subscription.handle_events(event(2), now));
     assert!(
-        !subscription.handle_events(&event(1), now),
-        "20 of 25 bytes"
-    );
-    assert!(subscription.handle_events(&event(2), now));
-    assert!(
-        !subscription.handle_events(&event(3), now),
+        !subscription.handle_events(event(3), now),
         "it is woken already"
     );
 }
@@ -315,9 +312,9 @@ fn a_queue_that_is_half_full_is_worth_a_delivery_however_short_it_is() {
     let now = Instant::now();
     let mut subscription = long_subscription();
     assert_eq!(subscription.turn(1_000), Turn::Park);
-    assert!(!subscription.handle_events(&events(0..4), now));
+    assert!(!subscription.handle_events(events(0..4), now));
     assert_eq!(subscription.turn(1_000), Turn::Park, "just half of it");
-    assert!(subscription.handle_events(&event(4), now));
+    assert!(subscription.handle_events(event(4), now));
     assert_eq!(subscription.turn(1_000), Turn::Deliver);
 }
 
@@ -336,12 +333,12 @@ fn long_subscription() -> Subscription<Numbered> {
 fn events_that_came_together_are_parted_only_where_they_must_be() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    subscription.handle_events(&events(0..3), now);
+    subscription.handle_events(events(0..3), now);
     let mut taken = Vec::new();
     subscription.take(2, usize::MAX, &mut taken);
     subscription.take(usize::MAX, usize::MAX, &mut taken);
     assert_eq!(taken, [events(0..2), events(2..3)]);
-    subscription.handle_events(&events(3..8), now);
+    subscription.handle_events(events(3..8), now);
     assert_eq!(take(&mut subscription, 10), [5, 6, 7]);
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
 }
@@ -352,7 +349,7 @@ fn what_was_accepted_stays_if_the_newest_are_dropped() {
     for overflow in [OverflowPolicy::DropNewest, OverflowPolicy::Block] {
         let qos = qos(TWOWAY, RetryCount::Limited(0));
         let mut subscription = Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL);
-        subscription.handle_events(&events(0..5), now);
+        subscription.handle_events(events(0..5), now);
         assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
         assert_eq!(take(&mut subscription, 10), [0, 1, 2]);
     }
@@ -364,12 +361,12 @@ fn who_waits_gets_back_what_has_no_room_and_loses_nothing() {
     let qos = qos(TWOWAY, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::Block);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-    let (_, rest) = subscription.offer(&events(0..5), now);
+    let (_, rest) = subscription.offer(events(0..5), now);
     assert_eq!(rest, Some(events(3..5)));
     assert!(!subscription.is_roomy());
     assert_eq!(take(&mut subscription, 2), [0, 1]);
     assert!(subscription.is_roomy());
-    assert_eq!(subscription.offer(&events(3..5), now).1, None);
+    assert_eq!(subscription.offer(events(3..5), now).1, None);
     assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
     let snapshot = subscription.snapshot();
     assert_eq!((snapshot.accounts.offered, snapshot.lost()), (5, 0));
@@ -382,21 +379,21 @@ fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_ev
     let full = || {
         let limits = limits(OverflowPolicy::Block);
         let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-        subscription.handle_events(&events(0..3), now);
+        subscription.handle_events(events(0..3), now);
         subscription
     };
     let mut failed = full();
     failed.handle_failed(0, Failure::Hard, now);
     assert!(failed.is_roomy());
-    assert_eq!(failed.offer(&event(3), now).1, None);
+    assert_eq!(failed.offer(event(3), now).1, None);
     let mut removed = full();
     removed.remove();
-    assert_eq!(removed.offer(&event(3), now).1, None);
+    assert_eq!(removed.offer(event(3), now).1, None);
     let mut draining = full();
     draining.drain();
-    assert_eq!(draining.offer(&event(3), now).1, None);
+    assert_eq!(draining.offer(event(3), now).1, None);
     let mut huge = full();
-    assert_eq!(huge.offer(&Numbered(vec![(3, 101)]), now).1, None);
+    assert_eq!(huge.offer(Numbered(vec![(3, 101)]), now).1, None);
     assert_eq!(huge.snapshot().accounts.lost.overflow, 1);
 }
 
@@ -419,23 +416,23 @@ fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
     let new = |overflow| Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL);
 
     let mut oldest = new(OverflowPolicy::DropOldest);
-    oldest.handle_events(&events(0..5), now);
+    oldest.handle_events(events(0..5), now);
     assert_eq!(take_with_gaps(&mut oldest), [(Some(2), vec![2, 3, 4])]);
-    oldest.handle_events(&event(5), now);
+    oldest.handle_events(event(5), now);
     assert_eq!(take_with_gaps(&mut oldest), [(None, vec![5])]);
 
     let mut newest = new(OverflowPolicy::DropNewest);
-    newest.handle_events(&events(0..5), now);
+    newest.handle_events(events(0..5), now);
     let mut first = Vec::new();
     assert_eq!(newest.take(1, usize::MAX, &mut first), None);
-    newest.handle_events(&event(5), now);
+    newest.handle_events(event(5), now);
     let expected = [(None, vec![1, 2]), (Some(2), vec![5])];
     assert_eq!(take_with_gaps(&mut newest), expected);
 
     let mut offline = new(OverflowPolicy::DropOldest);
-    offline.handle_events(&events(0..2), now);
+    offline.handle_events(events(0..2), now);
     offline.handle_failed(0, Failure::Soft, now);
-    offline.handle_events(&events(2..5), now);
-    offline.handle_events(&event(5), now + DISCARD_INTERVAL);
+    offline.handle_events(events(2..5), now);
+    offline.handle_events(event(5), now + DISCARD_INTERVAL);
     assert_eq!(take_with_gaps(&mut offline), [(Some(5), vec![5])]);
 }

@@ -14,7 +14,6 @@ use super::topic_manager::TopicManagerServant;
 use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
 use crate::core::WAITING_FACET;
 use crate::service::registry::{Object, Registry};
-use crate::service::topic::WaitingTopic;
 
 /// All objects of the hub but the finder.
 pub(super) struct Objects {
@@ -62,7 +61,7 @@ impl Dispatcher for Objects {
         };
         match current.facet() {
             "" => Some(topic),
-            WAITING_FACET => Some(Arc::new(WaitingTopic(topic))),
+            WAITING_FACET => Some(topic.waiting().clone()),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@ use crate::service::topic::{Topic, to_queue};
 
 /// Publishes to all subscribers of a topic.
 pub(super) fn publish(request: Request, topic: &Topic) -> Result<Response, SystemException> {
-    topic.publish(&to_queue(request.event()));
+    topic.publish(to_queue(request.event()));
     request.returned_nothing()
 }
 
@@ -22,7 +22,7 @@ pub(super) async fn publish_waiting(
     request: Request,
     topic: Arc<Topic>,
 ) -> Result<Response, SystemException> {
-    if let Some(waiting) = topic.publish_waiting(&to_queue(request.event())) {
+    if let Some(waiting) = topic.publish_waiting(to_queue(request.event())) {
         waiting.await;
     }
     request.returned_nothing()
@@ -34,7 +34,7 @@ pub(super) fn publish_to_one(
     subscriber: &Arc<Subscriber>,
 ) -> Result<Response, SystemException> {
     check_present(subscriber)?;
-    subscriber.publish(&to_queue(request.event()), Instant::now());
+    subscriber.publish(to_queue(request.event()), Instant::now());
     request.returned_nothing()
 }
 

@@ -1,17 +1,20 @@
 //! A request that came alone, as nearly all do whose callers wait for the reply.
 //!
 //! It is dispatched as any other, and what is there for many is left out: nothing is collected, repeated or
-//! lent, and the reply is written from where it was encoded. It goes this way only if nothing stands in its
-//! own: else nothing of it is taken, and it goes the way of all others. What its dispatcher does, such as to fail
-//! or to wait, is seen to as for them.
+//! lent, and the reply is written from where it was encoded. One that is an event is handed over at once. It
+//! goes this way only if nothing stands in its own: else nothing of it is taken, and it goes the way of all
+//! others. What its dispatcher does, such as to fail or to wait, is seen to as for them.
 
+use std::sync::Arc;
 use std::task::Poll;
+use std::time::Instant;
 
 use bytes::Bytes;
-use floe_wire::message::{KnownHead, SoleRequest};
+use floe_wire::message::{KnownHead, SoleRequest, reply};
 
-use super::Dispatching;
-use crate::adapter::Parts;
+use super::{Begun, Dispatching};
+use crate::adapter::{EventSink, Parts};
+use crate::connection::collecting::hand_over_sole;
 use crate::connection::output::is_long;
 
 /// What became of a request that came alone.
@@ -39,18 +42,18 @@ impl Dispatching {
             return Sole::Left;
         };
         sole.move_into(&mut parts.current.request, take());
-        match self.begin(parts) {
-            Some(Poll::Ready(Ok(response))) => self.reply_sole(response.into_parts()),
-            Some(Poll::Pending) => {
+        // Nothing was collected since the last read was handled.
+        match self.begin_other(parts) {
+            Begun::Polled(Poll::Ready(Ok(response))) => self.reply_sole(response.into_parts()),
+            Begun::Polled(Poll::Pending) => {
                 self.leave(known.request(&sole), sole.parameters_len());
                 Sole::Dispatched
             }
-            Some(failed) => {
+            Begun::Polled(failed) => {
                 self.end(failed, || known.request(&sole));
                 Sole::Dispatched
             }
-            // It is an event.
-            None => Sole::Dispatched,
+            Begun::Event(sink, parts) => self.take_sole(sink, parts),
         }
     }
 
@@ -68,6 +71,30 @@ impl Dispatching {
         }
         parts.servant = None;
         Some(parts)
+    }
+
+    /// Hands an event over, and answers it unless it waits for room. A publisher that sends one after the other hears
+    /// of it at once; else those come first who get it.
+    #[inline]
+    fn take_sole(&mut self, sink: Arc<dyn EventSink>, mut parts: Box<Parts>) -> Sole {
+        let request = &parts.current.request;
+        if let Some(waiting) = hand_over_sole(sink, request) {
+            self.wait_for_sink(waiting);
+            self.take_back(parts);
+            return Sole::Dispatched;
+        }
+        if !request.id().is_oneway() {
+            let (id, encoding) = (request.id(), request.encoding());
+            // Nothing has always an encoding.
+            let _ = reply::write_returned(parts.buffer.bytes_mut(), id, encoding, |_| ());
+            self.lets_others_run = !self.pace.is_pressing(Instant::now());
+            if self.lets_others_run {
+                self.append_reply(&mut parts.buffer);
+                self.take_back(parts);
+                return Sole::Dispatched;
+            }
+        }
+        self.reply_sole(parts)
     }
 
     #[inline]

@@ -85,7 +85,7 @@ proptest! {
                     let was_gone = subscription.state() == State::Gone;
                     let run = numbered_from(published, &byte_lens);
                     let before = subscription.snapshot().accounts.offered;
-                    is_woken = subscription.handle_events(&run, now);
+                    is_woken = subscription.handle_events(run, now);
                     let offered = subscription.snapshot().accounts.offered - before;
                     // The rest came after the subscription had ended.
                     let is_whole = offered == byte_lens.len() as u64;
@@ -96,7 +96,7 @@ proptest! {
                 Step::Offer { byte_lens } => {
                     let run = numbered_from(published, &byte_lens);
                     let before = subscription.snapshot().accounts;
-                    let (woken, rest) = subscription.offer(&run, now);
+                    let (woken, rest) = subscription.offer(run, now);
                     is_woken = woken;
                     let after = subscription.snapshot().accounts;
                     let offered = after.offered - before.offered;

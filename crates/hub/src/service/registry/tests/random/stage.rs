@@ -265,11 +265,11 @@ impl Stage {
             let known = &mut self.topics[at];
             known.published += 1;
             if waits {
-                let waiting = known.topic.publish_waiting(&run);
+                let waiting = known.topic.publish_waiting(run);
                 self.waiting[publisher] = waiting.map(tokio::spawn);
             } else {
                 known.all_wait = false;
-                known.topic.publish(&run);
+                known.topic.publish(run);
             }
         }
     }
