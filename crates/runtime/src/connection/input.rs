@@ -157,15 +157,22 @@ impl Input {
         self.bytes.unsplit(read);
     }
 
-    /// Cuts off what was read, and learns from it how much room there shall be.
+    /// Cuts off what was read.
     #[inline]
     fn cut_room(&mut self, count: usize) -> BytesMut {
+        self.learn(count);
+        self.room.split_to(count)
+    }
+
+    /// Learns from a read into the room how much room there shall be. Unless what was read is cut off, the next read
+    /// takes its place.
+    #[inline]
+    pub(super) fn learn(&mut self, count: usize) {
         let read_len = self.read_len.max(READ_LEN_MIN);
         self.is_full = count == self.room.len();
         if count < read_len / 8 {
             self.read_len = (read_len / 2).max(READ_LEN_MIN);
         }
-        self.room.split_to(count)
     }
 
     /// The first `LEN` bytes of the room, if at most as many were just read into it and nothing is there before

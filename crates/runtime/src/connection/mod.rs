@@ -10,6 +10,7 @@
 //! - `here.rs`: which connections a thread keeps from being read
 //! - `pulse.rs`, `watch.rs`: heartbeats, and what ends a silent or unused connection
 //! - `slot.rs`, `settled.rs`: where a caller waits for its reply, and for the connection
+//! - `told.rs`: who gets an answer: such a caller, or somebody who is told where it is read
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
 //! - `budget.rs`, `lasting.rs`, `replying.rs`: what dispatches may take, those that last, and replies
 //! - `pace.rs`: whether events are sent on or answered first
@@ -45,6 +46,7 @@ mod sending;
 mod settled;
 mod slot;
 mod spare;
+mod told;
 #[cfg(unix)]
 mod turn;
 #[cfg(unix)]
@@ -79,8 +81,8 @@ use reading::Reading;
 pub(crate) use received::{Received, Short};
 pub(crate) use sending::{Appended, Reply};
 use settled::Settled;
-use slot::Slot;
-pub(crate) use slot::{Answer, Told};
+use told::Recipient;
+pub(crate) use told::Told;
 
 /// A connection, shared by all who use it.
 pub(crate) struct Connection {
@@ -129,6 +131,14 @@ pub(crate) struct Failure {
     pub(crate) error: LocalError,
     /// Whether the request may have reached the servant.
     pub(crate) perhaps_dispatched: bool,
+}
+
+impl Failure {
+    /// What was never given to the transport was surely not executed: nothing that `start`s behind what was `taken`
+    /// of the output.
+    fn narrow(&mut self, start: u64, taken: u64) {
+        self.perhaps_dispatched &= start < taken;
+    }
 }
 
 impl Connection {
@@ -278,7 +288,7 @@ impl Connection {
         })
     }
 
-    fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Arc<Slot>>) -> bool) -> bool {
+    fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Recipient>) -> bool) -> bool {
         {
             let mut shared = self.lock();
             let Shared {
@@ -330,21 +340,20 @@ impl Connection {
     /// Drops the connection. Requests in flight fail with `error`.
     fn fail(&self, error: LocalError) {
         self.is_active.store(false, Ordering::Relaxed);
-        let (slots, unsent) = {
+        let (recipients, taken, unsent) = {
             let mut shared = self.lock();
             shared.error.get_or_insert_with(|| error.clone());
-            (shared.machine.fail(), shared.output.clear())
+            let recipients = shared.machine.fail();
+            (recipients, shared.output.taken(), shared.output.clear())
         };
         if unsent > 0 {
             self.complain(|| format!("{unsent} bytes for {} were never sent: {error}", self.peer));
         }
-        for slot in slots {
-            let error = error.clone();
-            slot.answer(Err(Box::new(Failure {
-                error,
-                perhaps_dispatched: true,
-            })));
-        }
+        let failure = Failure {
+            error: error.clone(),
+            perhaps_dispatched: true,
+        };
+        Recipient::fail(recipients, &failure, taken);
         self.settled.settle();
         self.room.notify_waiters();
         // Others may connect in its place.

@@ -3,7 +3,7 @@
 //! It stands apart from the connection, so that who sends much may keep it: it holds no socket, and a connection
 //! that has ended has taken its messages out of it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use floe_wire::connection::Connection as Machine;
 use floe_wire::encoding::{Buffer, EncodeError};
@@ -11,7 +11,7 @@ use floe_wire::encoding::{Buffer, EncodeError};
 use super::burst::{Burst, ENOUGH};
 use super::output::Output;
 use super::sending::Appended;
-use super::slot::Slot;
+use super::told::Recipient;
 use crate::error::LocalError;
 
 /// The output of a connection and its state, shared by all who append to it.
@@ -24,7 +24,7 @@ pub(crate) struct Outlet {
 }
 
 pub(super) struct Shared {
-    pub(super) machine: Machine<Arc<Slot>>,
+    pub(super) machine: Machine<Recipient>,
     pub(super) output: Output,
     pub(super) burst: Burst,
     /// Whether anybody waits for output to be written.
@@ -44,7 +44,7 @@ pub(crate) enum Extended {
 }
 
 impl Outlet {
-    pub(super) fn new(machine: Machine<Arc<Slot>>, output: Output, output_limit: usize) -> Self {
+    pub(super) fn new(machine: Machine<Recipient>, output: Output, output_limit: usize) -> Self {
         let shared = Shared {
             machine,
             output,

@@ -20,9 +20,11 @@ use super::here::{Handled, handling};
 use super::input::Input;
 #[cfg(unix)]
 use super::received::Short;
+#[cfg(unix)]
 use super::slot::Slot;
 use super::spare::{self, Spare};
-use super::{Connection, Failure, Shared};
+use super::told::Recipient;
+use super::{Connection, Shared};
 use crate::blocking::Wait;
 use crate::error::LocalError;
 use crate::polling::Polling;
@@ -43,9 +45,9 @@ pub(super) enum End {
 #[derive(Default)]
 struct Kit {
     /// Replies that were taken from the input, and are to be given to their callers.
-    replies: Vec<(Arc<Slot>, IncomingReply)>,
+    replies: Vec<(Recipient, IncomingReply)>,
     /// What else was taken from it, and is to be handled.
-    event: Option<Event<Arc<Slot>>>,
+    event: Option<Event<Recipient>>,
     known: KnownHead,
     /// Of the input and of the dispatching, as long as those do not have them.
     room: BytesMut,
@@ -63,7 +65,7 @@ thread_local! {
 pub(super) struct Reading {
     pub(super) connection: Arc<Connection>,
     pub(super) polling: Polling,
-    input: Input,
+    pub(super) input: Input,
     decompressor: Decompressor,
     kit: Option<Box<Kit>>,
     /// Whether a request or a reply has come since the last read.
@@ -173,12 +175,16 @@ impl Reading {
         self.goes_on(end)
     }
 
-    /// Handles what was read if it is one request, and it may be dispatched at once.
+    /// Handles what was read if it is nothing but replies without results, or one request that may be dispatched at
+    /// once.
     #[inline]
     fn handle_sole(&mut self, read: &std::io::Result<usize>) -> Sole {
         let Ok(count) = *read else {
             return Sole::Left;
         };
+        if self.give_returned(count) {
+            return Sole::Answered;
+        }
         let Some(input) = self.input.sole(count) else {
             return Sole::Left;
         };
@@ -245,7 +251,7 @@ impl Reading {
             return false;
         }
         let mut shared = self.connection.lock();
-        let is_meant = |token: &Arc<Slot>| Arc::ptr_eq(token, slot);
+        let is_meant = |token: &Recipient| token.is_caller(slot);
         let machine = &mut shared.machine;
         let Some((_, token)) = machine.take_answered(&read[..count], limit, is_meant) else {
             return false;
@@ -266,7 +272,7 @@ impl Reading {
             .connection
             .lock()
             .machine
-            .take_sole_reply(input, limit, |token| Arc::ptr_eq(token, slot))?;
+            .take_sole_reply(input, limit, |token| token.is_caller(slot))?;
         self.connection.pulse.mark_handled(true);
         Some(reply)
     }
@@ -374,7 +380,7 @@ impl Reading {
                 machine, output, ..
             } = &mut *shared;
             match machine.handle_message(message, output.bytes())? {
-                Event::Reply(slot, reply) => kit.replies.push((slot, reply)),
+                Event::Reply(recipient, reply) => kit.replies.push((recipient, reply)),
                 Event::Nothing => {}
                 event => kit.event = Some(event),
             }
@@ -399,10 +405,8 @@ impl Reading {
             && !kit.replies.is_empty()
         {
             self.has_message = true;
-            for (slot, reply) in kit.replies.drain(..) {
-                slot.answer(Ok(reply));
-                // Of an answer that was told nobody else has it.
-                Slot::put_back(slot);
+            for (recipient, reply) in kit.replies.drain(..) {
+                recipient.answer(reply);
             }
         }
     }
@@ -419,16 +423,16 @@ impl Reading {
         }
         match kit.event.take() {
             None | Some(Event::Run(_) | Event::Nothing) => {}
-            Some(Event::Reply(slot, reply)) => slot.answer(Ok(reply)),
+            Some(Event::Reply(recipient, reply)) => recipient.answer(reply),
             Some(Event::Request(request)) => self.dispatching.run(&mut request.into()).await,
             Some(Event::Batch(batch)) => Box::pin(self.dispatching.batch(batch)).await,
             Some(Event::Validated) => {
                 self.connection.is_active.store(true, Ordering::Relaxed);
                 self.connection.settled.settle();
             }
-            Some(Event::Closed(slots)) => {
+            Some(Event::Closed(recipients)) => {
                 self.connection.is_active.store(false, Ordering::Relaxed);
-                self.connection.refuse(&slots);
+                self.connection.refuse(recipients);
                 return true;
             }
             Some(Event::Heartbeat) => self.connection.tell_heartbeat(),
@@ -464,18 +468,6 @@ impl Drop for Reading {
 }
 
 impl Connection {
-    /// The peer closed gracefully: none of these requests was executed.
-    fn refuse(&self, slots: &[Arc<Slot>]) {
-        for slot in slots {
-            slot.answer(Err(Box::new(Failure {
-                error: LocalError::ClosedByPeer {
-                    peer: self.peer.clone(),
-                },
-                perhaps_dispatched: false,
-            })));
-        }
-    }
-
     fn end(&self, end: End) {
         let peer = self.peer.clone();
         match end {

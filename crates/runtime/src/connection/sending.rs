@@ -12,7 +12,8 @@ use floe_wire::message::{IncomingReply, RequestId};
 use super::burst::Haste;
 use super::outlet::Whole;
 use super::received::{ReadHere, Received, Short};
-use super::slot::{Answer, Slot, Told};
+use super::slot::{Answer, Slot};
+use super::told::{Recipient, Told};
 use super::{Connection, Failure, Shared};
 use crate::blocking::{Wait, wait_depth};
 use crate::error::LocalError;
@@ -97,38 +98,35 @@ impl Connection {
 
     /// Sends so many twoway requests in one write if there is room for them; `None`, and nothing is
     /// sent, if there is none. `write` appends the request with this number among them. The answers are
-    /// told, the first with the number `first`; some may be before this returns.
+    /// told, the first with the number `first`; some may be before this returns. Their ids follow each other, from that
+    /// which is given.
     pub(crate) fn requests_at_once<T: Told + 'static>(
         self: &Arc<Self>,
         count: usize,
         (told, first): (&Arc<T>, u64),
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
-    ) -> Result<Option<Vec<Reply>>, Failure> {
+    ) -> Result<Option<RequestId>, Failure> {
         self.check_reader(wait_depth())?;
-        let mut replies: Vec<_> = (0..count).map(|_| Reply::new(self.clone())).collect();
-        let sent = self.try_append(Haste::AtOnce, &mut |machine, output| {
-            let whole_len = output.len();
-            for (at, reply) in replies.iter_mut().enumerate() {
-                let start = (output.len() - whole_len) as u64;
-                let id = machine
-                    .next_id()
-                    .map_err(|NotActive| Unwritten::NotActive)?;
-                write(output, id, at).map_err(Unwritten::Encode)?;
-                if let Some(slot) = &reply.slot {
-                    slot.tell(told.clone(), first + at as u64);
-                    machine.expect_reply(id, slot.clone());
-                }
-                (reply.id, reply.start) = (Some(id), start);
+        let sent = self.try_append(Haste::AtOnce, &mut |machine, output, start| {
+            let first_id = machine.next_ids(count).ok_or(Unwritten::NotActive)?;
+            let id = |at| RequestId(first_id.0 + at as i32);
+            for at in 0..count {
+                write(output, id(at), at).map_err(Unwritten::Encode)?;
             }
-            Ok(())
+            // Each is appended: none has to be taken back. As they are taken together to be written, they start
+            // together.
+            for at in 0..count {
+                let recipient = Recipient::Told {
+                    told: told.clone(),
+                    number: first + at as u64,
+                    start,
+                };
+                machine.expect_reply(id(at), recipient);
+            }
+            Ok(first_id)
         });
         match sent {
-            Ok(sent) => {
-                replies
-                    .iter_mut()
-                    .for_each(|reply| reply.start += sent.start);
-                Ok(Some(replies))
-            }
+            Ok(sent) => Ok(Some(sent.value)),
             Err(Refusal::Full) => Ok(None),
             Err(Refusal::Failed(failure)) => Err(failure),
         }
@@ -197,11 +195,11 @@ impl Connection {
     }
 
     /// Appends to the output as soon as it is below its limit, and writes it. `append` may be called
-    /// several times.
+    /// several times; it is given the position at which it starts.
     async fn append_with_room<T>(
         self: &Arc<Self>,
         haste: Haste,
-        mut append: impl FnMut(&mut Machine<Arc<Slot>>, &mut Buffer) -> Result<T, Unwritten>,
+        mut append: impl FnMut(&mut Machine<Recipient>, &mut Buffer, u64) -> Result<T, Unwritten>,
     ) -> Result<Appended<T>, Failure> {
         let limit = self.settings.output_limit;
         loop {
@@ -220,7 +218,7 @@ impl Connection {
     fn try_append<T>(
         self: &Arc<Self>,
         haste: Haste,
-        append: &mut impl FnMut(&mut Machine<Arc<Slot>>, &mut Buffer) -> Result<T, Unwritten>,
+        append: &mut impl FnMut(&mut Machine<Recipient>, &mut Buffer, u64) -> Result<T, Unwritten>,
     ) -> Result<Appended<T>, Refusal> {
         let mut shared = self.lock();
         let Shared {
@@ -231,7 +229,7 @@ impl Connection {
         }
         let start = output.end();
         let mut whole = Whole::of(output.pending());
-        match append(machine, whole.buffer()) {
+        match append(machine, whole.buffer(), start) {
             Ok(value) => {
                 whole.keep();
                 let end = output.end();
@@ -264,7 +262,7 @@ impl Connection {
 
     /// Gives up a request whose reply is due.
     #[cold]
-    fn give_up(self: &Arc<Self>, id: RequestId) {
+    pub(crate) fn give_up(self: &Arc<Self>, id: RequestId) {
         let mut shared = self.lock();
         let Shared {
             machine, output, ..
@@ -286,9 +284,9 @@ impl Connection {
         Err(self.narrow(failure, sent.start))
     }
 
-    /// What was never given to the transport was surely not executed.
+    /// [`Failure::narrow`] by what of the output was taken.
     fn narrow(&self, mut failure: Failure, start: u64) -> Failure {
-        failure.perhaps_dispatched &= start < self.lock().output.taken();
+        failure.narrow(start, self.lock().output.taken());
         failure
     }
 }
@@ -296,8 +294,8 @@ impl Connection {
 /// Appends messages to the output of a connection that takes them.
 fn append_messages(
     write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-) -> impl FnMut(&mut Machine<Arc<Slot>>, &mut Buffer) -> Result<(), Unwritten> {
-    move |machine, output| {
+) -> impl FnMut(&mut Machine<Recipient>, &mut Buffer, u64) -> Result<(), Unwritten> {
+    move |machine, output, _| {
         if !machine.is_active() {
             return Err(Unwritten::NotActive);
         }
@@ -347,7 +345,7 @@ impl Reply {
         let slot = &self.slot;
         let sent = self
             .connection
-            .try_append(Haste::Request, &mut |machine, output| {
+            .try_append(Haste::Request, &mut |machine, output, _| {
                 let id = match reserved {
                     Some(id) if machine.is_active() => Ok(id),
                     _ => machine.next_id(),
@@ -355,7 +353,7 @@ impl Reply {
                 let id = id.map_err(|NotActive| Unwritten::NotActive)?;
                 write(output, id).map_err(Unwritten::Encode)?;
                 if let Some(slot) = slot {
-                    machine.expect_reply(id, slot.clone());
+                    machine.expect_reply(id, Recipient::Caller(slot.clone()));
                 }
                 Ok(id)
             });
@@ -398,11 +396,6 @@ impl Reply {
     fn answered<T>(&mut self, answer: Result<T, Box<Failure>>) -> Result<T, Box<Failure>> {
         self.id = None;
         answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
-    }
-
-    /// Ends the wait for an answer that was told, and says what it means for the request.
-    pub(crate) fn told(mut self, answer: Answer) -> Answer {
-        self.answered(answer)
     }
 }
 

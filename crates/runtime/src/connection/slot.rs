@@ -25,15 +25,7 @@ enum State {
     #[default]
     Empty,
     Awaited(Waker),
-    /// Nobody waits: the answer is told, with a number that says which it is.
-    Told(Arc<dyn Told>, u64),
     Answered(Answer),
-}
-
-/// Is told of answers by whoever reads them, in place of callers that wait for them.
-pub(crate) trait Told: Send + Sync {
-    /// The answer to the request with this number has come, or will not come. No lock of the connection is held.
-    fn answered(&self, number: u64, answer: Answer);
 }
 
 thread_local! {
@@ -86,19 +78,9 @@ impl Slot {
 
     /// Ends the wait. The caller may have stopped waiting this very moment.
     pub(super) fn answer(&self, answer: Answer) {
-        let mut state = self.lock();
-        match std::mem::take(&mut *state) {
-            State::Told(told, number) => {
-                drop(state);
-                told.answered(number, answer);
-            }
-            before => {
-                *state = State::Answered(answer);
-                drop(state);
-                if let State::Awaited(waker) = before {
-                    waker.wake();
-                }
-            }
+        let before = std::mem::replace(&mut *self.lock(), State::Answered(answer));
+        if let State::Awaited(waker) = before {
+            waker.wake();
         }
     }
 
@@ -126,11 +108,6 @@ impl Slot {
         }
     }
 
-    /// Has the answer told, which must not have come: the request has not left.
-    pub(super) fn tell(&self, told: Arc<dyn Told>, number: u64) {
-        *self.lock() = State::Told(told, number);
-    }
-
     /// The answer, or the promise to wake.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Answer> {
         let mut state = self.lock();
@@ -140,7 +117,7 @@ impl Slot {
                 *state = State::Awaited(known);
                 Poll::Pending
             }
-            State::Empty | State::Awaited(_) | State::Told(..) => {
+            State::Empty | State::Awaited(_) => {
                 *state = State::Awaited(waker.clone());
                 Poll::Pending
             }

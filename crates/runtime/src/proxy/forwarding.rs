@@ -1,52 +1,64 @@
 //! Events that leave without any wait, and their answers, which are told where they are read.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use floe_wire::message::Outcome;
+use floe_wire::message::{IncomingReply, Outcome, RequestId};
 
 use super::Proxy;
 use super::invoke::returned;
-use crate::connection::{Answer, Reply, Told};
+use crate::connection::{Connection, Failure, Told};
 use crate::error::InvokeError;
 use crate::event::Event;
 
 /// Takes the answers to events that were sent with [`Proxy::forward_at_once`].
+///
+/// Each event that is not given up is answered once, by whoever reads the connection, or finds it broken: that must not
+/// wait, and invoke nothing.
 pub trait AnswerSink: Send + Sync + 'static {
-    /// The answer to the event with this number has come, or will not come any more. Called once for each
-    /// event that is not given up, by whoever reads the connection, or finds it broken: it must not wait, and
-    /// invoke nothing.
-    fn take(&self, number: u64, answer: ForwardAnswer);
-}
+    /// The servant has taken the events with these numbers, and returned nothing: what nearly every answer says. Those
+    /// that were read together are told together.
+    fn returned(&self, numbers: Range<u64>);
 
-/// The answer to an event: what [`Forwarding::end`] tells the meaning of.
-pub struct ForwardAnswer(Answer);
+    /// Another answer to the event with this number has come: what [`Proxy::invoke`] would give. It may be that nothing
+    /// was returned all the same.
+    fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>);
 
-impl ForwardAnswer {
-    /// Whether the servant's side has answered, whatever it says; if not, the event failed on its way, and
-    /// [`Forwarding::end`] asks the connection how far it came.
-    pub fn has_come(&self) -> bool {
-        self.0.is_ok()
-    }
+    /// No answers to the events with these numbers will come any more, by the errors of [`Proxy::invoke`]; nothing was
+    /// tried again. They are all that were under way over a connection that has ended, in the order in which they were
+    /// sent: who sends some of them again knows of all before others leave.
+    fn failed(&self, failures: Vec<(u64, InvokeError)>);
 }
 
 /// An event that was sent, until it is answered. Dropped before, it is given up: its answer is not told any
 /// more, unless that is being done already.
 pub struct Forwarding {
-    reply: Reply,
+    /// There until it is answered.
+    connection: Option<Arc<Connection>>,
+    id: RequestId,
+}
+
+/// The events of one [`Proxy::forward_at_once`], in their order. Those that are not taken are given up when it is
+/// dropped.
+pub struct Forwardings {
+    /// There while one is left.
+    connection: Option<Arc<Connection>>,
+    next_id: RequestId,
+    left: usize,
 }
 
 impl Proxy {
     /// Sends events to this object as twoway requests, in one write, if nothing has to be waited for
-    /// but their answers: if the proxy has a connection, which has room. `None`, and nothing is sent, if
-    /// they must go by [`Proxy::forward`]. The sink is given the answers, that to the first event with the
-    /// number `first`; some may come before this returns. The timeout of the proxy does not end these:
+    /// but their answers: if the proxy has a connection, which has room, and they are not more than 4096. `None`, and
+    /// nothing is sent, if they must go by [`Proxy::forward`]. The sink is given the answers, that to the first event
+    /// with the number `first`; some may come before this returns. The timeout of the proxy does not end these:
     /// whoever waits for many answers keeps the time for all.
     pub fn forward_at_once<S: AnswerSink>(
         &self,
         events: &[Event],
         sink: &Arc<S>,
         first: u64,
-    ) -> Option<impl ExactSizeIterator<Item = Forwarding> + use<S>> {
+    ) -> Option<Forwardings> {
         let connection = self.known_connection()?;
         if self.compressor(&connection).is_some() {
             return None;
@@ -54,32 +66,90 @@ impl Proxy {
         connection.set_polling(self.polling());
         let target = self.target();
         // Why it failed is found out by whoever sends them the long way.
-        let replies = connection.requests_at_once(events.len(), (sink, first), |buffer, id, at| {
+        let sent = connection.requests_at_once(events.len(), (sink, first), |buffer, id, at| {
             target.write_event(buffer, id, events[at].as_bytes())
         });
-        let replies = replies.ok().flatten()?;
-        Some(replies.into_iter().map(|reply| Forwarding { reply }))
+        let next_id = sent.ok().flatten()?;
+        Some(Forwardings {
+            connection: (!events.is_empty()).then_some(connection),
+            next_id,
+            left: events.len(),
+        })
     }
 }
 
 impl Forwarding {
-    /// Ends with the answer that the sink was given: what the servant said, unless it is nothing.
-    ///
-    /// # Errors
-    /// As [`Proxy::invoke`]; nothing was tried again.
-    pub fn end(self, answer: ForwardAnswer) -> Result<Option<Outcome>, InvokeError> {
-        let reply = self.reply.told(answer.0).map_err(|failure| *failure)?;
-        if reply.returned_nothing() {
-            return Ok(None);
+    /// The sink was given the answer.
+    #[inline]
+    pub fn end(mut self) {
+        self.connection = None;
+    }
+}
+
+impl Drop for Forwarding {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.give_up(self.id);
         }
-        returned(reply.into_outcome().map_err(InvokeError::BadReply)?)
+    }
+}
+
+impl Iterator for Forwardings {
+    type Item = Forwarding;
+
+    #[inline]
+    fn next(&mut self) -> Option<Forwarding> {
+        let connection = match self.left {
+            0 | 1 => self.connection.take(),
+            _ => self.connection.clone(),
+        };
+        let id = self.next_id;
+        self.left = self.left.saturating_sub(1);
+        self.next_id = RequestId(id.0.wrapping_add(1));
+        connection.map(|connection| Forwarding {
+            connection: Some(connection),
+            id,
+        })
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Forwardings {}
+
+impl Drop for Forwardings {
+    #[inline]
+    fn drop(&mut self) {
+        self.for_each(drop);
     }
 }
 
 impl<S: AnswerSink> Told for S {
-    fn answered(&self, number: u64, answer: Answer) {
-        self.take(number, ForwardAnswer(answer));
+    fn returned(&self, numbers: Range<u64>) {
+        AnswerSink::returned(self, numbers);
     }
+
+    fn answered(&self, number: u64, reply: IncomingReply) {
+        AnswerSink::answered(self, number, meaning(reply));
+    }
+
+    fn failed(&self, failures: Vec<(u64, Failure)>) {
+        let failures = failures.into_iter();
+        let failures = failures.map(|(number, failure)| (number, failure.into()));
+        AnswerSink::failed(self, failures.collect());
+    }
+}
+
+/// What a reply says: an outcome, unless it is that nothing was returned.
+fn meaning(reply: IncomingReply) -> Result<Option<Outcome>, InvokeError> {
+    if reply.returned_nothing() {
+        return Ok(None);
+    }
+    returned(reply.into_outcome().map_err(InvokeError::BadReply)?)
 }
 
 impl std::fmt::Debug for Forwarding {
@@ -88,8 +158,11 @@ impl std::fmt::Debug for Forwarding {
     }
 }
 
-impl std::fmt::Debug for ForwardAnswer {
+impl std::fmt::Debug for Forwardings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ForwardAnswer").finish_non_exhaustive()
+        let left = &self.left;
+        f.debug_struct("Forwardings")
+            .field("left", left)
+            .finish_non_exhaustive()
     }
 }

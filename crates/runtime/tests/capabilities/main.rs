@@ -19,6 +19,7 @@ mod dropping;
 mod echo;
 mod failing;
 mod fairness;
+mod forwarding;
 mod hostile;
 mod intercepting;
 mod invoking;

@@ -1,5 +1,6 @@
 //! Requests whose replies are due.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -20,7 +21,7 @@ pub(super) struct InFlight<T> {
     last_id: i32,
 }
 
-/// Requests in flight from the first to the last that are kept in a row.
+/// Requests in flight from the first to the last that are kept in a row, and ids that are given in a row.
 const ROW_MAX: usize = 4096;
 
 impl<T> InFlight<T> {
@@ -34,6 +35,39 @@ impl<T> InFlight<T> {
                 return RequestId(self.last_id);
             }
         }
+    }
+
+    /// The first of so many ids that follow each other, and that no request in flight has; `None` if these are more
+    /// than [`ROW_MAX`].
+    #[inline]
+    pub(super) fn next_ids(&mut self, count: usize) -> Option<RequestId> {
+        if count > ROW_MAX {
+            return None;
+        }
+        loop {
+            let first = self.last_id.checked_add(1).unwrap_or(1);
+            let Some(last) = (first - 1).checked_add(count as i32) else {
+                // They come round before the last one.
+                self.last_id = 0;
+                continue;
+            };
+            match self.last_within(first, last) {
+                None => {
+                    self.last_id = last;
+                    return Some(RequestId(first));
+                }
+                Some(taken) => self.last_id = taken,
+            }
+        }
+    }
+
+    /// The last of these ids that a request in flight has.
+    #[inline]
+    fn last_within(&self, first: i32, last: i32) -> Option<i32> {
+        if self.len() == 0 {
+            return None;
+        }
+        (first..=last).rev().find(|id| self.contains(*id))
     }
 
     #[inline]
@@ -74,16 +108,26 @@ impl<T> InFlight<T> {
 
     #[inline]
     pub(super) fn remove(&mut self, id: RequestId) -> Option<T> {
-        if let Some((_, token)) = self.one.take_if(|(one, _)| *one == id.0) {
+        self.remove_if(id, |_| true)
+    }
+
+    /// The same if `is_meant` knows its token.
+    #[inline]
+    pub(super) fn remove_if(&mut self, id: RequestId, is_meant: impl Fn(&T) -> bool) -> Option<T> {
+        if self.one.as_ref().is_some_and(|(one, _)| *one == id.0) {
+            return self.remove_one(id, is_meant);
+        }
+        let place = self.place(id.0).and_then(|at| self.row.get_mut(at));
+        if let Some(place) = place.filter(|place| place.is_some()) {
+            let token = place.take_if(|token| is_meant(token))?;
+            self.row_count -= 1;
+            self.trim();
             return Some(token);
         }
-        let place = self.place(id.0);
-        let Some(token) = place.and_then(|at| self.row.get_mut(at)?.take()) else {
-            return self.old.remove(&id.0);
-        };
-        self.row_count -= 1;
-        self.trim();
-        Some(token)
+        match self.old.entry(id.0) {
+            Entry::Occupied(old) if is_meant(old.get()) => Some(old.remove()),
+            _ => None,
+        }
     }
 
     /// The same for the request that is kept apart, if `is_meant` knows its token.
@@ -193,6 +237,39 @@ mod tests {
         in_flight.last_id = i32::MAX - 1;
         assert_eq!(in_flight.next_id(), RequestId(i32::MAX));
         assert_eq!(in_flight.next_id(), RequestId(2));
+    }
+
+    #[test]
+    fn ids_in_a_row_leave_out_those_in_flight_and_start_again_at_one() {
+        let mut in_flight = InFlight::default();
+        assert_eq!(in_flight.next_ids(3), Some(RequestId(1)));
+        in_flight.insert(RequestId(2), "old");
+        assert_eq!(in_flight.next_ids(2), Some(RequestId(4)));
+        in_flight.insert(RequestId(7), "reserved");
+        assert_eq!(in_flight.next_ids(2), Some(RequestId(8)));
+        in_flight.last_id = i32::MAX - 2;
+        assert_eq!(in_flight.next_ids(2), Some(RequestId(i32::MAX - 1)));
+        assert_eq!(in_flight.next_ids(4), Some(RequestId(3)));
+        assert_eq!(in_flight.next_ids(ROW_MAX + 1), None);
+        assert_eq!(in_flight.next_ids(ROW_MAX), Some(RequestId(8)));
+        in_flight.last_id = i32::MAX;
+        assert_eq!(in_flight.next_ids(0), Some(RequestId(1)));
+    }
+
+    #[test]
+    fn a_token_that_is_not_meant_stays() {
+        let mut in_flight = InFlight::default();
+        let ids: Vec<_> = (0..ROW_MAX + 2).map(|_| in_flight.next_id()).collect();
+        for id in &ids {
+            in_flight.insert(*id, id.0);
+        }
+        assert!(!in_flight.old.is_empty() && in_flight.one.is_some());
+        for id in ids {
+            assert_eq!(in_flight.remove_if(id, |token| *token != id.0), None);
+            assert_eq!(in_flight.remove_if(id, |token| *token == id.0), Some(id.0));
+            assert_eq!(in_flight.remove_if(id, |_| true), None);
+        }
+        assert_eq!(in_flight.len(), 0);
     }
 
     #[test]

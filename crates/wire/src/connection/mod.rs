@@ -159,6 +159,16 @@ impl<T> Connection<T> {
         }
     }
 
+    /// The first of `count` ids that follow each other, for requests as those of [`Connection::next_id`]; `None` if no
+    /// request may be sent, or for more than 4096 at a time.
+    #[inline]
+    pub fn next_ids(&mut self, count: usize) -> Option<RequestId> {
+        match self.is_active() {
+            true => self.in_flight.next_ids(count),
+            false => None,
+        }
+    }
+
     /// Registers a request that has been appended to the output.
     pub fn expect_reply(&mut self, id: RequestId, token: T) {
         self.in_flight.insert(id, token);
@@ -267,6 +277,20 @@ impl<T> Connection<T> {
         let reply = IncomingReply::new(id, input.split_to(len).freeze());
         self.close_if_drained(output);
         Some((token, reply))
+    }
+
+    /// A reply to this request has come, which the driver has looked into and taken off the input: the token of the
+    /// request, if it is in flight and `is_meant` knows it. The connection must have been validated.
+    #[inline]
+    pub fn handle_reply(
+        &mut self,
+        id: RequestId,
+        is_meant: impl Fn(&T) -> bool,
+        output: &mut Vec<u8>,
+    ) -> Option<T> {
+        let token = self.in_flight.remove_if(id, is_meant)?;
+        self.close_if_drained(output);
+        Some(token)
     }
 
     /// Takes a reply off the input as [`Connection::take_reply`] does, if it is all that is there, nobody

@@ -89,6 +89,18 @@ impl IncomingReply {
         Self { id, bytes }
     }
 
+    /// One that says that the operation returned nothing, in this encoding: as [`all_returned_nothing`] finds them, so
+    /// that it holds nothing of the input.
+    #[inline]
+    pub fn of_nothing(id: RequestId, encoding: EncodingVersion) -> Self {
+        static NOTHING: [[u8; NOTHING_LEN]; 2] = [
+            nothing_in(EncodingVersion::V1_0),
+            nothing_in(EncodingVersion::V1_1),
+        ];
+        let message = &NOTHING[usize::from(encoding == EncodingVersion::V1_1)];
+        Self::new(id, Bytes::from_static(message))
+    }
+
     /// Whether the operation returned, and nothing: not even results in an encoding that is unknown.
     #[inline]
     pub fn returned_nothing(&self) -> bool {
@@ -149,9 +161,35 @@ pub fn returned(message: &[u8]) -> Option<&[u8]> {
 /// that is unknown.
 #[inline]
 pub fn returned_nothing(message: &[u8]) -> bool {
-    let Ok(message) = <&[u8; NOTHING_LEN]>::try_from(message) else {
-        return false;
+    <&[u8; NOTHING_LEN]>::try_from(message).is_ok_and(holds_nothing)
+}
+
+/// The requests that are answered by Reply messages which say that the operation returned nothing, in this encoding;
+/// `None` if `input` is anything else than whole ones of these, which may have `size_max` bytes each.
+#[inline]
+pub fn all_returned_nothing(
+    input: &[u8],
+    size_max: usize,
+) -> Option<impl ExactSizeIterator<Item = (RequestId, EncodingVersion)>> {
+    let (replies, []) = input.as_chunks::<NOTHING_LEN>() else {
+        return None;
     };
+    let is_plain = |reply: &[u8; NOTHING_LEN]| {
+        reply[..HEADER_LEN] == RETURNED_NOTHING[..HEADER_LEN] && holds_nothing(reply)
+    };
+    let are_plain = !replies.is_empty() && NOTHING_LEN <= size_max && replies.iter().all(is_plain);
+    are_plain.then(|| {
+        replies.iter().map(|reply| {
+            let [.., i0, i1, i2, i3, _status, _, _, _, _, major, minor] = *reply;
+            let id = RequestId(i32::from_le_bytes([i0, i1, i2, i3]));
+            (id, EncodingVersion::new(major, minor))
+        })
+    })
+}
+
+/// Whether a message as long as one without results is that, behind its header.
+#[inline]
+fn holds_nothing(message: &[u8; NOTHING_LEN]) -> bool {
     let [.., status, s0, s1, s2, s3, major, minor] = *message;
     status == STATUS_OK
         && i32::from_le_bytes([s0, s1, s2, s3]) == ENCAPSULATION_HEADER_LEN as i32
@@ -173,9 +211,8 @@ pub fn write_returned(
     encoding: EncodingVersion,
     results: impl FnOnce(&mut Encoder<'_>),
 ) -> Result<(), EncodeError> {
-    let mut head = RETURNED_NOTHING;
+    let mut head = nothing_in(encoding);
     head[HEADER_LEN..HEADER_LEN + 4].copy_from_slice(&id.0.to_le_bytes());
-    (head[NOTHING_LEN - 2], head[NOTHING_LEN - 1]) = (encoding.major, encoding.minor);
     let (bytes, _) = buffer.split();
     let start = bytes.len();
     bytes.extend_from_slice(&head);
@@ -210,6 +247,15 @@ const RETURNED_NOTHING: [u8; NOTHING_LEN] = {
     message[HEADER_LEN + 5] = ENCAPSULATION_HEADER_LEN as u8;
     message
 };
+
+/// The same in an encoding.
+#[inline]
+const fn nothing_in(encoding: EncodingVersion) -> [u8; NOTHING_LEN] {
+    let mut message = RETURNED_NOTHING;
+    message[NOTHING_LEN - 2] = encoding.major;
+    message[NOTHING_LEN - 1] = encoding.minor;
+    message
+}
 
 /// Appends a Reply message with a user exception. On error the buffer is as before.
 ///
@@ -302,5 +348,51 @@ mod tests {
         });
         assert!(returned_nothing(&nothing));
         assert_eq!(returned(&nothing), Some(&[6, 0, 0, 0, 1, 1][..]));
+    }
+
+    #[test]
+    fn replies_without_results_are_told_from_all_that_is_anything_else() {
+        let nothing = |id, encoding| {
+            reply(|message| write_returned(message, RequestId(id), encoding, |_| ()).unwrap())
+        };
+        let (old, new) = (EncodingVersion::V1_0, EncodingVersion::V1_1);
+        let two = [nothing(7, new), nothing(-2, old)].concat();
+        let found = |input: &[u8]| all_returned_nothing(input, 25).map(Iterator::collect::<Vec<_>>);
+        assert_eq!(
+            found(&two),
+            Some(vec![(RequestId(7), new), (RequestId(-2), old)])
+        );
+        assert!(all_returned_nothing(&two, 24).is_none(), "too long");
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&two[..two.len() - 1]), None);
+        assert_eq!(found(&[&two[..], &[0]].concat()), None);
+        // Every byte but those of the request ids says something.
+        for at in (0..two.len()).filter(|at| !(14..18).contains(&(at % 25))) {
+            let mut other = two.clone();
+            other[at] ^= 0x80;
+            assert_eq!(found(&other), None, "byte {at}");
+        }
+        let exception = reply(|message| {
+            let write = write_outcome(message, RequestId(7), &Outcome::System(unknown()));
+            write.unwrap();
+        });
+        assert_eq!(found(&exception), None);
+    }
+
+    #[test]
+    fn a_reply_of_nothing_is_as_one_that_came() {
+        for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
+            let message = reply(|message| {
+                write_returned(message, RequestId(0), encoding, |_| ()).unwrap();
+            });
+            let made = IncomingReply::of_nothing(RequestId(9), encoding);
+            assert_eq!(made.id(), RequestId(9));
+            assert_eq!(made.bytes, message);
+            assert!(made.returned_nothing());
+        }
+    }
+
+    fn unknown() -> SystemException {
+        SystemException::UnknownException(String::new())
     }
 }

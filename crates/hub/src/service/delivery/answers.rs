@@ -1,13 +1,14 @@
 //! Answers to events that left at once, settled by whoever reads them: the delivery is not woken for each.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, MutexGuard};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use floe::{AnswerSink, Event, ForwardAnswer, Forwarding, InvokeError};
+use floe::{AnswerSink, Event, Forwarding, InvokeError, Outcome};
 
-use crate::service::subscriber::Subscriber;
+use crate::service::subscriber::{Shared, Subscriber};
 
 /// What left at once and is not answered, shared by who sends it and the reader of the connection.
 ///
@@ -19,12 +20,10 @@ pub(in crate::service) struct Answers {
     sent: VecDeque<(u64, Sent)>,
     /// Bytes of these events.
     sent_bytes: usize,
-    /// How many are answered this moment, and not settled yet.
-    settling_count: usize,
     /// The number of what is sent next.
     next: u64,
     /// Answers to what is being sent.
-    early: Vec<(u64, ForwardAnswer)>,
+    early: Vec<(u64, Answer)>,
     /// What failed since the delivery has looked.
     failed: Vec<(u64, Event, InvokeError)>,
     /// What the courier took and could not send.
@@ -48,6 +47,8 @@ pub(in crate::service) struct Load {
 
 /// Events were sent; whether the delivery has a timer for them, or has been woken to have one.
 pub(super) struct Timed(pub(super) bool);
+
+type Answer = Result<Option<Outcome>, InvokeError>;
 
 /// An event on its way.
 struct Sent {
@@ -79,7 +80,7 @@ impl Answers {
     /// What is not answered; what failed is part of it while the delivery has not looked.
     pub(super) fn load(&self) -> Load {
         Load {
-            count: self.sent.len() + self.settling_count + self.failed.len(),
+            count: self.sent.len() + self.failed.len(),
             bytes: self.sent_bytes,
         }
     }
@@ -151,8 +152,9 @@ impl Answers {
         }
     }
 
-    /// Takes out what was sent with this number. What is given up may be answered all the same, this very moment.
-    fn take_sent(&mut self, number: u64) -> Option<Sent> {
+    /// Takes out what was sent with this number, which is answered. What is given up may be answered all the same, this
+    /// very moment.
+    fn take_sent(&mut self, number: u64) -> Option<Event> {
         let sent = match self.sent.front() {
             Some((first, _)) if *first == number => self.sent.pop_front(),
             _ => {
@@ -162,7 +164,8 @@ impl Answers {
         };
         let (_, sent) = sent?;
         self.sent_bytes -= sent.event.len();
-        Some(sent)
+        sent.forwarding.end();
+        Some(sent.event)
     }
 }
 
@@ -181,21 +184,16 @@ impl Subscriber {
         since: Instant,
     ) -> Option<Timed> {
         // Not locked: the connection may break meanwhile, and tell it.
-        let forwardings = self.proxy().forward_at_once(events, self, first);
+        let forwardings = self.proxy().forward_at_once(events, self, first)?;
         let mut shared = self.lock();
         let answers = shared.answers();
-        let Some(forwardings) = forwardings else {
-            // What was not sent whole may still be told to have failed: these numbers are for nothing.
-            answers.next += events.len() as u64;
-            answers.early.clear();
-            return None;
-        };
         answers.note_sent(events, forwardings, since);
         let timed = Timed(answers.is_timed);
-        let early = std::mem::take(&mut answers.early);
-        drop(shared);
-        for (number, answer) in early {
-            AnswerSink::take(&**self, number, answer);
+        if !answers.early.is_empty() {
+            for (number, answer) in std::mem::take(&mut answers.early) {
+                shared.settle_sent(number, answer);
+            }
+            wake_if_awaited(shared);
         }
         Some(timed)
     }
@@ -233,44 +231,62 @@ impl Subscriber {
 }
 
 impl AnswerSink for Subscriber {
-    fn take(&self, number: u64, answer: ForwardAnswer) {
+    fn returned(&self, numbers: Range<u64>) {
         let mut shared = self.lock();
         let answers = shared.answers();
+        let known = numbers.start..numbers.end.min(answers.next);
+        let early = numbers.start.max(answers.next)..numbers.end;
+        answers.early.extend(early.map(|number| (number, Ok(None))));
+        let delivered = known.filter(|number| answers.take_sent(*number).is_some());
+        let count = delivered.count();
+        if count > 0 {
+            shared.subscription.handle_delivered(count as u64);
+            wake_if_awaited(shared);
+        }
+    }
+
+    fn answered(&self, number: u64, answer: Answer) {
+        let mut shared = self.lock();
+        shared.settle_sent(number, answer);
+        wake_if_awaited(shared);
+    }
+
+    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+        let mut shared = self.lock();
+        for (number, error) in failures {
+            shared.settle_sent(number, Err(error));
+        }
+        wake_if_awaited(shared);
+    }
+}
+
+impl Shared {
+    /// Settles what was sent with this number, or keeps the answer until that is noted.
+    fn settle_sent(&mut self, number: u64, answer: Answer) {
+        let answers = self.answers();
         if number >= answers.next {
             return answers.early.push((number, answer));
         }
-        let Some(Sent {
-            event, forwarding, ..
-        }) = answers.take_sent(number)
-        else {
+        let Some(event) = answers.take_sent(number) else {
             return;
         };
-        let ended = if answer.has_come() {
-            let ended = forwarding.end(answer);
-            if ended.is_ok() {
-                shared.subscription.handle_delivered(1);
+        match answer {
+            Ok(_) => self.subscription.handle_delivered(1),
+            Err(error) => {
+                answers.failed.push((number, event, error));
+                answers.await_each();
             }
-            ended
-        } else {
-            // What it says of the connection is asked for without the lock; it counts until that is known.
-            answers.settling_count += 1;
-            drop(shared);
-            let ended = forwarding.end(answer);
-            shared = self.lock();
-            shared.answers().settling_count -= 1;
-            ended
-        };
-        let answers = shared.answers();
-        let must_wake = std::mem::take(&mut answers.is_awaited) || ended.is_err();
-        if let Err(error) = ended {
-            answers.failed.push((number, event, error));
         }
-        if must_wake {
-            let delivery = shared.take_delivery();
-            drop(shared);
-            if let Some(delivery) = delivery {
-                delivery.wake();
-            }
+    }
+}
+
+/// Wakes the delivery, which answers have come for, if it waits for them.
+fn wake_if_awaited(mut shared: MutexGuard<'_, Shared>) {
+    if std::mem::take(&mut shared.answers().is_awaited) {
+        let delivery = shared.take_delivery();
+        drop(shared);
+        if let Some(delivery) = delivery {
+            delivery.wake();
         }
     }
 }

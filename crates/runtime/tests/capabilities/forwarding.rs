@@ -1,0 +1,334 @@
+//! Events that are sent without any wait, and whose answers are told where they are read.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use floe::{
+    AnswerSink, Communicator, Event, EventsBuilder, Forwarding, InvokeError, OperationMode,
+    Outcome, Proxy,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+use crate::echo::{NOTHING, soon};
+use crate::raw::header;
+
+/// What was told of an event.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Said(Outcome),
+    System,
+    NotDispatched,
+    PerhapsDispatched,
+}
+
+/// Notes what it is told, in that order.
+#[derive(Default)]
+struct Notes {
+    told: Mutex<Vec<(u64, Told)>>,
+    more: Notify,
+    /// How often it was told of events that failed.
+    failed_count: AtomicUsize,
+}
+
+impl Notes {
+    fn note(&self, number: u64, told: Told) {
+        self.told.lock().unwrap().push((number, told));
+        self.more.notify_one();
+    }
+
+    /// Waits until so many answers were told.
+    async fn wait_for(&self, count: usize) -> Vec<(u64, Told)> {
+        let all = async {
+            while self.told.lock().unwrap().len() < count {
+                self.more.notified().await;
+            }
+        };
+        soon(all).await;
+        std::mem::take(&mut self.told.lock().unwrap())
+    }
+}
+
+impl AnswerSink for Notes {
+    fn returned(&self, numbers: Range<u64>) {
+        numbers.for_each(|number| self.note(number, Told::Nothing));
+    }
+
+    fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
+        let told = match answer {
+            Ok(None) => Told::Nothing,
+            Ok(Some(outcome)) => Told::Said(outcome),
+            Err(InvokeError::System(_)) => Told::System,
+            Err(other) => panic!("{other}"),
+        };
+        self.note(number, told);
+    }
+
+    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+        self.failed_count.fetch_add(1, Ordering::SeqCst);
+        for (number, error) in failures {
+            let told = match error {
+                InvokeError::NotDispatched(_) => Told::NotDispatched,
+                InvokeError::PerhapsDispatched(_) => Told::PerhapsDispatched,
+                other => panic!("{other}"),
+            };
+            self.note(number, told);
+        }
+    }
+}
+
+/// A peer that does what the test says, and a proxy with a connection to it.
+struct Peer {
+    stream: TcpStream,
+    proxy: Proxy,
+    sink: Arc<Notes>,
+    _communicator: Communicator,
+}
+
+impl Peer {
+    async fn connect() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let communicator = Communicator::new();
+        let proxy: Proxy = communicator
+            .proxy(&format!("sink:tcp -h 127.0.0.1 -p {port}"))
+            .unwrap();
+        let accept = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(&header(3, 14)).await.unwrap();
+            stream
+        };
+        let (stream, connected) = tokio::join!(soon(accept), soon(proxy.connect()));
+        connected.unwrap();
+        Self {
+            stream,
+            proxy,
+            sink: Arc::default(),
+            _communicator: communicator,
+        }
+    }
+
+    /// Sends so many events, that with the number `first` first.
+    fn forward(&self, first: u64, count: usize) -> Vec<Forwarding> {
+        let sent = self
+            .proxy
+            .forward_at_once(&events(count), &self.sink, first);
+        let sent = sent.expect("it has a connection with room");
+        assert_eq!(sent.len(), count);
+        sent.collect()
+    }
+
+    /// Reads so many requests; their ids.
+    async fn ids(&mut self, count: usize) -> Vec<i32> {
+        let mut ids = Vec::new();
+        for _ in 0..count {
+            let mut head = [0; 18];
+            soon(self.stream.read_exact(&mut head)).await.unwrap();
+            let number = |at: usize| i32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+            let mut rest = vec![0; number(10) as usize - head.len()];
+            soon(self.stream.read_exact(&mut rest)).await.unwrap();
+            assert_eq!(head[8], 0, "a request");
+            ids.push(number(14));
+        }
+        ids
+    }
+
+    async fn write(&mut self, messages: &[Vec<u8>]) {
+        soon(self.stream.write_all(&messages.concat()))
+            .await
+            .unwrap();
+    }
+}
+
+fn events(count: usize) -> Vec<Event> {
+    let mut builder = EventsBuilder::default();
+    for _ in 0..count {
+        let write = |bytes: &mut Vec<u8>| {
+            bytes.extend(b"\x02op\x00\x00");
+            bytes.extend(NOTHING);
+            Ok(())
+        };
+        builder.push_with(write).unwrap();
+    }
+    let mut events = Vec::new();
+    if let Some(built) = builder.finish() {
+        built.append_to(&mut events);
+    }
+    events
+}
+
+/// A reply with this status and what stands behind it.
+fn reply(id: i32, status: u8, rest: &[u8]) -> Vec<u8> {
+    let mut reply = header(2, 19 + rest.len() as i32);
+    reply.extend(id.to_le_bytes());
+    reply.push(status);
+    reply.extend(rest);
+    reply
+}
+
+fn nothing(id: i32) -> Vec<u8> {
+    reply(id, 0, &NOTHING)
+}
+
+fn all_nothing(numbers: Range<u64>) -> Vec<(u64, Told)> {
+    numbers.map(|number| (number, Told::Nothing)).collect()
+}
+
+fn end_all(forwardings: Vec<Forwarding>) {
+    forwardings.into_iter().for_each(Forwarding::end);
+}
+
+#[tokio::test]
+async fn answers_are_told_by_their_numbers_in_the_order_in_which_they_come() {
+    let mut peer = Peer::connect().await;
+    let mut sent = peer.forward(7, 1);
+    sent.extend(peer.forward(8, 4));
+    let ids = peer.ids(5).await;
+    assert!(ids.windows(2).all(|two| two[1] == two[0] + 1), "{ids:?}");
+    let replies: Vec<_> = ids.iter().map(|id| nothing(*id)).collect();
+    peer.write(&replies).await;
+    assert_eq!(peer.sink.wait_for(5).await, all_nothing(7..12));
+    // A reply in two parts, and two in another order.
+    sent.extend(peer.forward(12, 3));
+    let ids = peer.ids(3).await;
+    let (mut start, rest) = (nothing(ids[0]), nothing(ids[0]).split_off(20));
+    start.truncate(20);
+    peer.write(&[start]).await;
+    tokio::task::yield_now().await;
+    peer.write(&[rest, nothing(ids[2]), nothing(ids[1])]).await;
+    let told = peer.sink.wait_for(3).await;
+    let numbers: Vec<_> = told.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [12, 14, 13]);
+    end_all(sent);
+}
+
+#[tokio::test]
+async fn what_a_servant_says_is_told_of_its_event_alone() {
+    let mut peer = Peer::connect().await;
+    let sent = peer.forward(0, 5);
+    let ids = peer.ids(5).await;
+    let thrown = [7, 0, 0, 0, 1, 1, 5];
+    let replies = [
+        nothing(ids[0]),
+        reply(ids[1], 1, &thrown),
+        nothing(ids[2]),
+        reply(ids[3], 7, b"\x02no"),
+        nothing(ids[4]),
+    ];
+    peer.write(&replies).await;
+    let told = peer.sink.wait_for(5).await;
+    let thrown = Outcome::UserException(thrown.to_vec().into());
+    let expected = [
+        (0, Told::Nothing),
+        (1, Told::Said(thrown)),
+        (2, Told::Nothing),
+        (3, Told::System),
+        (4, Told::Nothing),
+    ];
+    assert_eq!(told, expected);
+    end_all(sent);
+}
+
+#[tokio::test]
+async fn events_share_a_connection_with_calls_and_with_events_of_others() {
+    let mut peer = Peer::connect().await;
+    let other = Arc::new(Notes::default());
+    let proxy = peer.proxy.clone();
+    let call = || {
+        let proxy = proxy.clone();
+        tokio::spawn(async move { proxy.invoke("op", OperationMode::Normal, &NOTHING).await })
+    };
+    let sent = peer.forward(0, 2);
+    let mut ids = peer.ids(2).await;
+    let first = call();
+    ids.extend(peer.ids(1).await);
+    let others = proxy.forward_at_once(&events(2), &other, 2).unwrap();
+    ids.extend(peer.ids(2).await);
+    let second = call();
+    ids.extend(peer.ids(1).await);
+    let replies: Vec<_> = ids.iter().map(|id| nothing(*id)).collect();
+    peer.write(&replies).await;
+    for call in [first, second] {
+        let outcome = soon(call).await.unwrap().unwrap();
+        assert_eq!(outcome, Some(Outcome::Returned(NOTHING.to_vec().into())));
+    }
+    assert_eq!(peer.sink.wait_for(2).await, all_nothing(0..2));
+    assert_eq!(other.wait_for(2).await, all_nothing(2..4));
+    end_all(sent);
+    others.for_each(Forwarding::end);
+}
+
+#[tokio::test]
+async fn events_that_are_given_up_are_not_told() {
+    let mut peer = Peer::connect().await;
+    let mut sent = peer.forward(0, 3);
+    drop(sent.remove(1));
+    // Those that nobody takes are given up as well.
+    let left = peer.proxy.forward_at_once(&events(3), &peer.sink, 3);
+    sent.extend(left.unwrap().take(1));
+    let ids = peer.ids(6).await;
+    let replies: Vec<_> = ids.iter().map(|id| nothing(*id)).collect();
+    peer.write(&replies).await;
+    let told = peer.sink.wait_for(3).await;
+    let numbers: Vec<_> = told.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [0, 2, 3]);
+    end_all(sent);
+    let sent = peer.forward(6, 1);
+    let ids = peer.ids(1).await;
+    peer.write(&[nothing(ids[0])]).await;
+    assert_eq!(peer.sink.wait_for(1).await, all_nothing(6..7));
+    end_all(sent);
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_leaves_in_doubt_what_was_not_answered() {
+    let mut peer = Peer::connect().await;
+    let sent = peer.forward(0, 3);
+    let ids = peer.ids(3).await;
+    peer.write(&[nothing(ids[0])]).await;
+    assert_eq!(peer.sink.wait_for(1).await, all_nothing(0..1));
+    let Peer { stream, sink, .. } = peer;
+    drop(stream);
+    let doubtful = [1, 2].map(|number| (number, Told::PerhapsDispatched));
+    assert_eq!(sink.wait_for(2).await, doubtful);
+    assert_eq!(sink.failed_count.load(Ordering::SeqCst), 1, "at once");
+    end_all(sent);
+}
+
+#[tokio::test]
+async fn a_peer_that_closes_has_surely_not_taken_what_it_did_not_answer() {
+    let mut peer = Peer::connect().await;
+    let sent = peer.forward(0, 3);
+    let ids = peer.ids(3).await;
+    peer.write(&[nothing(ids[0]), header(4, 14)]).await;
+    let expected = [
+        (0, Told::Nothing),
+        (1, Told::NotDispatched),
+        (2, Told::NotDispatched),
+    ];
+    assert_eq!(peer.sink.wait_for(3).await, expected);
+    end_all(sent);
+}
+
+#[tokio::test]
+async fn a_connection_that_closes_waits_for_answers_and_ends_with_the_last() {
+    let mut peer = Peer::connect().await;
+    let sent = peer.forward(0, 2);
+    let ids = peer.ids(2).await;
+    let communicator = peer._communicator.clone();
+    let shutdown = tokio::spawn(async move { communicator.shutdown().await });
+    peer.write(&[nothing(ids[0])]).await;
+    assert_eq!(peer.sink.wait_for(1).await, all_nothing(0..1));
+    peer.write(&[nothing(ids[1])]).await;
+    assert_eq!(peer.sink.wait_for(1).await, all_nothing(1..2));
+    let mut close = [0; 14];
+    soon(peer.stream.read_exact(&mut close)).await.unwrap();
+    assert_eq!(close[..], header(4, 14));
+    let Peer { stream, .. } = peer;
+    drop(stream);
+    soon(shutdown).await.unwrap();
+    end_all(sent);
+}
