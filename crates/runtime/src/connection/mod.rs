@@ -4,7 +4,7 @@
 //! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
 //! - `sending.rs`: requests and other messages on their way there
 //! - `burst.rs`: many messages at once leave together
-//! - `reading.rs`, `input.rs`: what is read, and what becomes of it
+//! - `reading.rs`, `input.rs`, `kit.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
 //! - `received.rs`: replies as the threads get them that read them themselves
 //! - `here.rs`: which connections a thread keeps from being read
@@ -32,6 +32,7 @@ mod found;
 pub(crate) mod handle;
 mod here;
 mod input;
+mod kit;
 pub(crate) mod lasting;
 mod outlet;
 mod output;

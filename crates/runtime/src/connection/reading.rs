@@ -7,22 +7,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
-use bytes::BytesMut;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::Event;
 #[cfg(unix)]
-use floe_wire::message::reply;
-use floe_wire::message::{IncomingReply, KnownHead, ProtocolError, SoleRequest};
+use floe_wire::message::{IncomingReply, reply};
+use floe_wire::message::{ProtocolError, SoleRequest};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::dispatching::{Dispatching, Equipment, Sole};
+use super::dispatching::{Dispatching, Sole};
 use super::here::{Handled, handling};
 use super::input::Input;
+use super::kit::Kit;
 #[cfg(unix)]
 use super::received::Short;
 #[cfg(unix)]
 use super::slot::Slot;
-use super::spare::{self, Spare};
+#[cfg(unix)]
 use super::told::Recipient;
 use super::{Connection, Shared};
 use crate::blocking::Wait;
@@ -39,24 +39,6 @@ pub(super) enum End {
     Truncated(String),
     /// The peer broke the protocol.
     Refused(ProtocolError),
-}
-
-/// What is needed while there is something to read, and by nobody who waits for it.
-#[derive(Default)]
-struct Kit {
-    /// Replies that were taken from the input, and are to be given to their callers.
-    replies: Vec<(Recipient, IncomingReply)>,
-    /// What else was taken from it, and is to be handled.
-    event: Option<Event<Recipient>>,
-    known: KnownHead,
-    /// Of the input and of the dispatching, as long as those do not have them.
-    room: BytesMut,
-    equipment: Equipment,
-}
-
-thread_local! {
-    /// Those of connections that wait.
-    static KITS: Spare<Box<Kit>> = const { Spare::new(Vec::new()) };
 }
 
 /// The reading half of a connection, which one thread or task at a time uses.
@@ -117,17 +99,16 @@ impl Reading {
 
     /// Takes what this thread keeps for whoever reads.
     fn equip(&mut self) {
-        let kit = self.kit.insert(spare::take(&KITS).unwrap_or_default());
+        let kit = self.kit.insert(Kit::take());
         self.input.equip(&mut kit.room);
-        self.dispatching.equip(&mut kit.equipment);
     }
 
     /// Nothing is there to read: gives that back to this thread.
     fn rest(&mut self) {
         if let Some(mut kit) = self.kit.take() {
             self.input.rest(&mut kit.room);
-            self.dispatching.rest(&mut kit.equipment);
-            spare::put_back(&KITS, kit);
+            kit.take_back(&mut self.dispatching);
+            Kit::put_back(kit);
         }
     }
 
@@ -197,6 +178,7 @@ impl Reading {
         };
         self.connection.pulse.mark_handling();
         let _handled = Handled::enter(self.connection.place());
+        kit.equip(&mut self.dispatching);
         let input = &mut self.input;
         let take = || input.take_sole(count);
         let sole = self.dispatching.sole(sole, take, &kit.known);
@@ -416,6 +398,7 @@ impl Reading {
         let Some(kit) = &mut self.kit else {
             return false;
         };
+        kit.equip(&mut self.dispatching);
         self.has_message |= !matches!(kit.event, Some(Event::Heartbeat | Event::Nothing));
         // Where it is, for it is long to move.
         if let Some(Event::Run(run)) = &mut kit.event {

@@ -157,7 +157,9 @@ impl Connection {
             return;
         };
         let mut count = 1;
-        if let Recipient::Told { told, number, .. } = &recipient {
+        if let Recipient::Told { told, number, .. } = &recipient
+            && rest.peek().is_some()
+        {
             let mut is_next = |id| {
                 let is_meant = |other: &Recipient| other.is_told(told, number + count);
                 let next = machine.handle_reply(id, is_meant, output.bytes());

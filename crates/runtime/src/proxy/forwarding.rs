@@ -124,7 +124,9 @@ impl ExactSizeIterator for Forwardings {}
 impl Drop for Forwardings {
     #[inline]
     fn drop(&mut self) {
-        self.for_each(drop);
+        if self.left > 0 {
+            self.for_each(drop);
+        }
     }
 }
 

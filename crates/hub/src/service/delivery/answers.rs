@@ -281,12 +281,17 @@ impl Shared {
 }
 
 /// Wakes the delivery, which answers have come for, if it waits for them.
+#[inline]
 fn wake_if_awaited(mut shared: MutexGuard<'_, Shared>) {
     if std::mem::take(&mut shared.answers().is_awaited) {
-        let delivery = shared.take_delivery();
-        drop(shared);
-        if let Some(delivery) = delivery {
-            delivery.wake();
-        }
+        wake(shared);
+    }
+}
+
+fn wake(mut shared: MutexGuard<'_, Shared>) {
+    let delivery = shared.take_delivery();
+    drop(shared);
+    if let Some(delivery) = delivery {
+        delivery.wake();
     }
 }
