@@ -55,6 +55,17 @@ impl Shared {
         self.answers.get_or_insert_default()
     }
 
+    /// Whether the courier may send.
+    fn is_open(&self) -> bool {
+        let answers = self.answers.as_ref();
+        answers.is_some_and(|answers| answers.is_open())
+    }
+
+    /// Whether the courier may send, and there are as many events as leave at a time, or as half of the queue.
+    fn is_pressed(&self, sent_max: usize) -> bool {
+        self.is_open() && self.subscription.is_pressed(sent_max)
+    }
+
     /// The delivery task waits from now on.
     pub(super) fn note_delivery(&mut self, waker: &Waker) {
         let known = self.delivery.as_ref();
@@ -428,10 +439,8 @@ impl Subscriber {
         let mut shared = self.lock();
         let (must_wake, changed) = change(&mut shared.subscription);
         let notice = shared.subscription.poll_notice();
-        let is_open = shared.answers.as_ref().is_some_and(|it| it.is_open());
-        let is_delivered = must_wake && is_open && self.courier.call(self);
-        let is_pressed =
-            is_open && self.courier.is_resting() && shared.subscription.is_pressed(self.sent_max());
+        let is_delivered = must_wake && shared.is_open() && self.courier.call(self);
+        let is_pressed = self.courier.is_resting() && shared.is_pressed(self.sent_max());
         let delivery = shared
             .delivery
             .take_if(|_| must_wake && !is_delivered || is_pressed);
@@ -441,6 +450,17 @@ impl Subscriber {
         }
         self.tell(notice);
         changed
+    }
+
+    /// Wakes the delivery task if the courier may send, and events shall not wait for that.
+    pub(super) fn wake_delivery_if_pressed(&self) {
+        let mut shared = self.lock();
+        let is_pressed = shared.is_pressed(self.sent_max());
+        let delivery = shared.delivery.take_if(|_| is_pressed);
+        drop(shared);
+        if let Some(delivery) = delivery {
+            delivery.wake();
+        }
     }
 
     /// Wakes the delivery task, if it waits.

@@ -4,9 +4,9 @@ use floe::contracts::ice_storm::{
     FinderProxy, TopicManagerCreateError, TopicManagerInternalProxy, TopicManagerRetrieveError,
     TopicProxy,
 };
-use floe::{InvokeError, SystemException, TypedProxy};
+use floe::{Communicator, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 
-use crate::world::{Log, Subscribers, World, publish, publisher, soon, subscribe};
+use crate::world::{Log, Subscribers, World, nothing, publish, publisher, soon, subscribe};
 
 #[tokio::test]
 async fn a_topic_is_created_once_and_found_by_its_name() {
@@ -104,19 +104,24 @@ async fn a_destroyed_topic_is_gone_with_all_its_objects_and_may_be_created_again
     assert_eq!(world.info("t").await.published, 1);
 }
 
-/// Over one connection, which remembers who took the events before.
+/// Over one connection that carries nothing else, and remembers who took the events before.
 #[tokio::test]
 async fn events_reach_the_topic_that_has_the_name_by_now() {
     for facet in ["", floe_hub::WAITING_FACET] {
         let world = World::start().await;
         let topic = world.create("t").await;
-        let publisher = publisher(&topic).await.ice_facet(facet);
+        let of_topic = publisher(&topic).await;
+        let publishers = Communicator::new();
+        let publisher: Proxy = publishers.proxy(&of_topic.to_string()).unwrap();
+        let publisher = publisher.ice_facet(facet);
         for _ in 0..3 {
             publish(&publisher, "before").await;
         }
         assert_eq!(world.info("t").await.published, 3);
         soon(topic.destroy()).await.unwrap();
-        assert!(is_not_exist(publisher.ice_ping().await));
+        let nothing = nothing();
+        let late = publisher.invoke("between", OperationMode::Normal, &nothing);
+        assert!(is_not_exist(late.await.map(drop)));
         let topic = world.create("t").await;
         let subscribers = Subscribers::start().await;
         let (proxy, mut inbox) = subscribers.add("s");

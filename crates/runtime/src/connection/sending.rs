@@ -267,8 +267,10 @@ impl Connection {
         let Shared {
             machine, output, ..
         } = &mut *shared;
-        machine.cancel(id, output.bytes());
+        let given_up = machine.cancel(id, output.bytes());
         drop(shared);
+        // It may be the last to know who was to be told, whose end is none of the lock's business.
+        drop(given_up);
         self.flush();
     }
 

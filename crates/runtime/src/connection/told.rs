@@ -67,11 +67,12 @@ impl Recipient {
     /// `taken` may have reached the peer.
     pub(super) fn fail(recipients: Vec<Self>, failure: &Failure, taken: u64) {
         let mut told_failures = Vec::new();
+        let mut callers = Vec::new();
         for recipient in recipients {
             let mut failure = failure.clone();
             match recipient {
                 // It knows itself where its request starts.
-                Self::Caller(slot) => slot.answer(Err(Box::new(failure))),
+                Self::Caller(slot) => callers.push((slot, failure)),
                 Self::Told {
                     told,
                     number,
@@ -93,6 +94,10 @@ impl Recipient {
             }
             told.failed(failures);
         }
+        // After those who are told, who send again in order: a caller would send at once, and overtake them.
+        for (slot, failure) in callers {
+            slot.answer(Err(Box::new(failure)));
+        }
     }
 }
 
@@ -108,12 +113,12 @@ impl Reading {
             return false;
         };
         // One that is closing looks at each message, and so does one that is not validated yet.
-        match all_returned_nothing(input, limit) {
+        let has_message = match all_returned_nothing(input, limit) {
             Some(replies) if connection.is_active() => connection.give_runs(replies.peekable()),
             _ => return false,
-        }
+        };
         self.input.learn(count);
-        self.connection.pulse.mark_handled(true);
+        self.connection.pulse.mark_handled(has_message);
         true
     }
 }
@@ -130,31 +135,34 @@ impl Connection {
         Recipient::fail(recipients, &failure, 0);
     }
 
-    /// Gives replies that say that nothing was returned, in their order.
+    /// Gives replies that say that nothing was returned, in their order; whether anybody got one.
     #[inline]
     fn give_runs(
         self: &Arc<Self>,
         mut replies: Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
-    ) {
+    ) -> bool {
+        let mut is_given = false;
         while let Some(reply) = replies.next() {
-            self.give_run(reply, &mut replies);
+            is_given |= self.give_run(reply, &mut replies);
         }
+        is_given
     }
 
-    /// Gives a reply that says that nothing was returned, and those behind it that one and the same is told next.
+    /// Gives a reply that says that nothing was returned, and those behind it that one and the same is told next; false
+    /// if nobody waits for it.
     fn give_run(
         self: &Arc<Self>,
         (id, encoding): (RequestId, EncodingVersion),
         rest: &mut Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
-    ) {
+    ) -> bool {
         let mut shared = self.lock();
         let end = shared.output.end();
         let Shared {
             machine, output, ..
         } = &mut *shared;
         let Some(recipient) = machine.handle_reply(id, |_| true, output.bytes()) else {
-            // It was given up.
-            return;
+            // It was given up, or nobody asked for it.
+            return false;
         };
         let mut count = 1;
         if let Recipient::Told { told, number, .. } = &recipient
@@ -178,5 +186,6 @@ impl Connection {
             Recipient::Told { told, number, .. } => told.returned(number..number + count),
             caller => caller.answer(IncomingReply::of_nothing(id, encoding)),
         }
+        true
     }
 }

@@ -17,7 +17,7 @@ use crate::event::Event;
 /// wait, and invoke nothing.
 pub trait AnswerSink: Send + Sync + 'static {
     /// The servant has taken the events with these numbers, and returned nothing: what nearly every answer says. Those
-    /// that were read together are told together.
+    /// that follow each other in a read of nothing else are told together.
     fn returned(&self, numbers: Range<u64>);
 
     /// Another answer to the event with this number has come: what [`Proxy::invoke`] would give. It may be that nothing

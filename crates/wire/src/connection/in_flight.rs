@@ -1,6 +1,5 @@
 //! Requests whose replies are due.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -124,9 +123,10 @@ impl<T> InFlight<T> {
             self.trim();
             return Some(token);
         }
-        match self.old.entry(id.0) {
-            Entry::Occupied(old) if is_meant(old.get()) => Some(old.remove()),
-            _ => None,
+        // Not by its entry: to look for one that is not there would allocate.
+        match self.old.get(&id.0).is_some_and(is_meant) {
+            true => self.old.remove(&id.0),
+            false => None,
         }
     }
 

@@ -155,7 +155,20 @@ impl Work<'_> {
         let is_resting = rest.is_some_and(|rest| self.pause.begin(rest))
             && self.pause.poll(context).is_pending();
         self.set_resting(is_resting);
+        if is_resting {
+            self.rounds.note_rest();
+            self.let_pressed_go();
+        }
         is_resting
+    }
+
+    /// Leaves those to their delivery tasks that have as many events already as a rest is to bring.
+    fn let_pressed_go(&self) {
+        // Not under the lock, within which none of a subscriber is taken.
+        let callers: Vec<_> = self.courier.lock().subscribers.iter().cloned().collect();
+        for subscriber in callers {
+            subscriber.wake_delivery_if_pressed();
+        }
     }
 
     fn set_resting(&self, is_resting: bool) {

@@ -68,8 +68,12 @@ impl Rounds {
         self.pressing_count = self.pressing_count.saturating_add(1);
         let rest = took.saturating_mul(Self::REST_RATIO).min(rest_max);
         let rest = rest.saturating_sub(since);
-        self.has_rested = self.pressing_count >= self.pressing_min && !rest.is_zero();
-        self.has_rested.then_some(rest)
+        (self.pressing_count >= self.pressing_min && !rest.is_zero()).then_some(rest)
+    }
+
+    /// It rests.
+    pub(super) fn note_rest(&mut self) {
+        self.has_rested = true;
     }
 
     /// How many of those who have called are served now, of which there are some; at most so many.

@@ -28,7 +28,10 @@ impl Course {
     fn round(&mut self, gap: u64) -> Option<u128> {
         self.now += Duration::from_micros(gap);
         let rest = self.rounds.rest(self.now, REST_MAX);
-        self.now += rest.unwrap_or_default();
+        if let Some(rest) = rest {
+            self.rounds.note_rest();
+            self.now += rest;
+        }
         let gained = rest.map_or(0, |_| self.gained);
         let mut left = self.served;
         while left > 0 {
