@@ -87,6 +87,8 @@ impl Past {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use floe::{Encoder, EncodingVersion, EventsBuilder, OperationMode};
 
     use super::*;
@@ -112,9 +114,9 @@ mod tests {
     fn what_is_published_while_a_topic_leaves_counts_and_its_memory_is_given_up_afterwards() {
         let past = PastTopics::default();
         let topic = Topic::new("t".to_owned());
-        topic.publish(events(2));
+        topic.publish(events(2), Instant::now());
         past.add(topic.clone());
-        topic.publish(events(1));
+        topic.publish(events(1), Instant::now());
         topic.publish_forwarded(&events(4));
         let counts = past.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));

@@ -106,14 +106,9 @@ impl Topic {
     }
 
     /// Puts events into the queues of all subscribers.
-    pub(crate) fn publish(&self, events: Events) {
+    pub(crate) fn publish(&self, events: Events, now: Instant) {
         self.count(&events);
-        let subscribers = self.read();
-        if subscribers.is_empty() {
-            return;
-        }
-        let now = Instant::now();
-        for (subscriber, events) in with_each(&subscribers, events) {
+        for (subscriber, events) in with_each(&self.read(), events) {
             subscriber.publish(events, now);
         }
     }
@@ -123,10 +118,10 @@ impl Topic {
     pub(crate) fn publish_waiting(
         &self,
         events: Events,
+        now: Instant,
     ) -> Option<impl Future<Output = ()> + Send + use<>> {
         self.count(&events);
         let mut slow = Vec::new();
-        let now = Instant::now();
         for (subscriber, events) in with_each(&self.read(), events) {
             if let Some(rest) = subscriber.publish_or_wait(events, now) {
                 slow.push((subscriber.clone(), rest));
@@ -296,8 +291,8 @@ fn with_each(
 
 /// Publisher objects hand over what came together.
 impl EventSink for Topic {
-    fn take(self: Arc<Self>, events: Events) -> Option<Taking> {
-        self.publish(events);
+    fn take(self: Arc<Self>, events: Events, now: Instant) -> Option<Taking> {
+        self.publish(events, now);
         None
     }
 
@@ -311,9 +306,9 @@ impl EventSink for Topic {
 pub(super) struct WaitingTopic(Weak<Topic>);
 
 impl EventSink for WaitingTopic {
-    fn take(self: Arc<Self>, events: Events) -> Option<Taking> {
+    fn take(self: Arc<Self>, events: Events, now: Instant) -> Option<Taking> {
         // One that is no more has no subscribers either.
-        let waiting = self.0.upgrade()?.publish_waiting(events)?;
+        let waiting = self.0.upgrade()?.publish_waiting(events, now)?;
         Some(Box::pin(waiting))
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use floe_wire::encoding::{
     Buffer, DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionFormat,
@@ -61,8 +62,9 @@ pub trait EventSink: Send + Sync + 'static {
     /// Takes events in the order in which they came. It must not block: what follows on the
     /// connection waits for it. Where there is no room for them yet it gives a future, which is
     /// polled once before the next events are handed over, and is done when all are taken; until
-    /// then they are not answered, and count as a dispatch of their connection.
-    fn take(self: Arc<Self>, events: Events) -> Option<Taking>;
+    /// then they are not answered, and count as a dispatch of their connection. They came at about `now`: who
+    /// needs the time need not ask for it.
+    fn take(self: Arc<Self>, events: Events, now: Instant) -> Option<Taking>;
 
     /// Whether [`Dispatcher::event_sink`] would still give this one for the object that it was given for: then that is
     /// not asked, as long as the adapter has the same servants. A connection that remembers a sink does not keep it

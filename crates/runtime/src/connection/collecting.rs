@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use floe_wire::encoding::EncodingVersion;
 use floe_wire::message::{AlikeEvent, IncomingRequest, RequestId, reply};
@@ -30,7 +31,7 @@ pub(super) struct Collecting {
 }
 
 /// An event that is answered, and in which encoding.
-type Asked = (RequestId, EncodingVersion);
+pub(super) type Asked = (RequestId, EncodingVersion);
 
 /// What is left of events that were handed over.
 pub(super) enum HandedOver {
@@ -91,13 +92,13 @@ impl Collecting {
     }
 
     /// Hands over what is collected, and appends the replies, unless it has to wait.
-    pub(super) fn hand_over(&mut self, replies: &mut Vec<u8>) -> HandedOver {
+    pub(super) fn hand_over(&mut self, replies: &mut Vec<u8>, now: Instant) -> HandedOver {
         self.runs.extend(self.events.finish());
         let mut waiting: Option<Waiting> = None;
         for run in self.runs.drain(..) {
             let Some(sink) = self.sink.clone() else { break };
             let byte_len = run.byte_len();
-            if let Some(taking) = begin(sink, run) {
+            if let Some(taking) = begin(sink, run, now) {
                 let waiting = waiting.get_or_insert_with(|| Waiting {
                     taking: Vec::new(),
                     asked: std::mem::take(&mut self.asked),
@@ -129,26 +130,24 @@ impl Collecting {
 #[inline]
 pub(super) fn hand_over_sole(
     sink: Arc<dyn EventSink>,
-    request: &IncomingRequest,
+    event: Event,
+    asked: Asked,
+    now: Instant,
 ) -> Option<Waiting> {
-    let bytes = request.event_bytes();
-    let event = match is_long(bytes) {
-        true => Event::new(request),
-        false => Event::copied(bytes),
-    };
-    let taking = begin(sink, event.into())?;
-    let is_asked = !request.id().is_oneway();
+    let byte_len = event.len();
+    let taking = begin(sink, event.into(), now)?;
+    let is_asked = !asked.0.is_oneway();
     Some(Waiting {
         taking: vec![taking],
-        asked: Vec::from_iter(is_asked.then(|| (request.id(), request.encoding()))),
-        byte_len: bytes.len(),
+        asked: Vec::from_iter(is_asked.then_some(asked)),
+        byte_len,
     })
 }
 
 /// Whether an event is not copied: it keeps the buffer that it was read into, which is then at most a few times as
 /// long.
 #[inline]
-fn is_long(event: &[u8]) -> bool {
+pub(super) fn is_long(event: &[u8]) -> bool {
     event.len() > COLLECTED_MAX
 }
 
@@ -172,8 +171,8 @@ fn append_replies(replies: &mut Vec<u8>, asked: impl ExactSizeIterator<Item = As
 }
 
 /// Hands events to a sink; what is left to wait for. It has its place in the order of those who wait.
-fn begin(sink: Arc<dyn EventSink>, events: Events) -> Option<Guarded> {
-    let taking = guarded(|| sink.take(events)).flatten()?;
+fn begin(sink: Arc<dyn EventSink>, events: Events, now: Instant) -> Option<Guarded> {
+    let taking = guarded(|| sink.take(events, now)).flatten()?;
     let mut taking = Guarded(taking);
     let polled = Pin::new(&mut taking).poll(&mut Context::from_waker(Waker::noop()));
     polled.is_pending().then_some(taking)

@@ -65,8 +65,8 @@ pub(super) struct Dispatching {
     home: Option<Arc<Home>>,
     is_lending: bool,
     budget: Budget,
-    /// Whether replies to events wait to be written.
-    has_answered_events: bool,
+    /// When the events came to which replies wait to be written.
+    answered_events: Option<Instant>,
     /// Whether others run before they are.
     lets_others_run: bool,
     pace: Pace,
@@ -86,7 +86,7 @@ impl Dispatching {
             place: DispatchPlace::default(),
             home: None,
             is_lending: false,
-            has_answered_events: false,
+            answered_events: None,
             lets_others_run: false,
             pace: Pace::default(),
         }
@@ -192,8 +192,8 @@ impl Dispatching {
             spare.servant = None;
         }
         self.hand_over();
-        if std::mem::take(&mut self.has_answered_events) {
-            self.lets_others_run = !self.pace.is_pressing(Instant::now());
+        if let Some(came) = self.answered_events.take() {
+            self.lets_others_run = !self.pace.is_pressing(came);
         }
         if std::mem::take(&mut self.lets_others_run) {
             // Whoever was given the events sends them on before their publishers hear of it.
@@ -233,8 +233,11 @@ impl Dispatching {
     pub(super) fn rest(&mut self, equipment: &mut Equipment) {
         self.exchange(equipment);
         if let Some(parts) = &mut self.spare {
-            // Not exchanged: there may have been no parts then.
-            equipment.reply = std::mem::take(&mut parts.buffer);
+            std::mem::swap(&mut parts.buffer, &mut equipment.reply);
+            // There may have been no parts when it was taken, so that another one is there.
+            if parts.buffer.bytes_mut().capacity() > 0 {
+                parts.buffer = Buffer::default();
+            }
         }
     }
 
@@ -309,7 +312,7 @@ impl Dispatching {
             ..
         } = self;
         let begun = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(sink) = found.sink(&parts) {
+            if let Some(sink) = found.sink(&parts, parts.current.request.target_bytes()) {
                 return Begun::Event(sink, parts);
             }
             let dispatcher = match found.find(&mut parts) {
@@ -353,11 +356,12 @@ impl Dispatching {
         if self.collecting.is_empty() {
             return;
         }
-        match self.collecting.hand_over(self.replies.bytes_mut()) {
+        let now = Instant::now();
+        match self.collecting.hand_over(self.replies.bytes_mut(), now) {
             HandedOver::Replies(0) => {}
             HandedOver::Replies(count) => {
                 self.reply_count += count;
-                self.has_answered_events = true;
+                self.answered_events = Some(now);
             }
             HandedOver::Waiting(waiting) => self.wait_for_sink(waiting),
         }

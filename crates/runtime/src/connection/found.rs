@@ -52,13 +52,13 @@ impl Found {
         Ok(servant)
     }
 
-    /// Who takes a request as an event, if it is to the same object as the last one that was, and nobody else could
-    /// have to take it by now.
+    /// Who takes a request to this target as an event, if it is the same object as before, and nobody else could have
+    /// to take it by now. The parts are those of the connection.
     #[inline]
-    pub(super) fn sink(&self, parts: &Parts) -> Option<Arc<dyn EventSink>> {
+    pub(super) fn sink(&self, parts: &Parts, target: &[u8]) -> Option<Arc<dyn EventSink>> {
         let sink = self.sink.as_ref()?;
         let is_known = self.version == parts.current.origin.adapter().servants_version()
-            && self.target == parts.current.request.target_bytes();
+            && self.target == target;
         if !is_known {
             return None;
         }

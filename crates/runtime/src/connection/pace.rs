@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// How fast events follow each other whose publisher waits for answers.
 #[derive(Default)]
 pub(super) struct Pace {
-    /// When events were answered last.
-    answered: Option<Instant>,
+    /// When the events before these came.
+    before: Option<Instant>,
 }
 
 impl Pace {
@@ -16,12 +16,12 @@ impl Pace {
     /// way of an event to a few dozen subscribers and back.
     const PRESSING_TIME: Duration = Duration::from_millis(1);
 
-    /// Whether the publisher of events that are answered now sends one after the other. It then hears of them
-    /// first, and makes the next while these are sent on: more come through. An event that comes alone is sent
-    /// on first: it is there sooner.
-    pub(super) fn is_pressing(&mut self, now: Instant) -> bool {
-        let before = self.answered.replace(now);
-        before.is_some_and(|before| now.saturating_duration_since(before) < Self::PRESSING_TIME)
+    /// Whether the publisher of events that came at this time, and are answered, sends one after the other. It then
+    /// hears of them first, and makes the next while these are sent on: more come through. An event that comes
+    /// alone is sent on first: it is there sooner.
+    pub(super) fn is_pressing(&mut self, came: Instant) -> bool {
+        let before = self.before.replace(came);
+        before.is_some_and(|before| came.saturating_duration_since(before) < Self::PRESSING_TIME)
     }
 }
 

@@ -166,22 +166,22 @@ impl Reading {
         if self.give_returned(count) {
             return Sole::Answered;
         }
-        let Some(input) = self.input.sole(count) else {
+        let Some(message) = self.input.sole(count) else {
             return Sole::Left;
         };
         let Some(kit) = &mut self.kit else {
             return Sole::Left;
         };
         let limit = self.connection.settings.message_size_max;
-        let Some(sole) = SoleRequest::peek(input, limit, &mut kit.known) else {
+        let Some(sole) = SoleRequest::peek(message, limit, &mut kit.known) else {
             return Sole::Left;
         };
         self.connection.pulse.mark_handling();
         let _handled = Handled::enter(self.connection.place());
         kit.equip(&mut self.dispatching);
-        let input = &mut self.input;
-        let take = || input.take_sole(count);
-        let sole = self.dispatching.sole(sole, take, &kit.known);
+        let sole = self
+            .dispatching
+            .sole(sole, &mut self.input, count, &kit.known);
         if sole == Sole::Answered {
             self.connection.pulse.mark_handled(true);
         }

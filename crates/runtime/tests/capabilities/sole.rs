@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use floe::pipeline::{DispatchInterceptor, NextDispatch};
 use floe::{
@@ -102,7 +102,7 @@ impl Dispatcher for Sink {
 }
 
 impl EventSink for Sink {
-    fn take(self: Arc<Self>, events: Events) -> Option<floe::Taking> {
+    fn take(self: Arc<Self>, events: Events, _now: Instant) -> Option<floe::Taking> {
         self.0.fetch_add(events.len(), Ordering::SeqCst);
         None
     }
@@ -131,7 +131,7 @@ impl LastingSink {
 }
 
 impl EventSink for LastingSink {
-    fn take(self: Arc<Self>, events: Events) -> Option<floe::Taking> {
+    fn take(self: Arc<Self>, events: Events, _now: Instant) -> Option<floe::Taking> {
         self.taken.fetch_add(events.len(), Ordering::SeqCst);
         None
     }

@@ -6,6 +6,7 @@ use super::fields::Fields;
 use super::row::FRAMING_LEN;
 use super::run::{Plain, fields_of};
 use super::{IncomingRequest, KnownHead, RequestId};
+use crate::encoding::EncodingVersion;
 
 /// Where the fields of a request stand that came alone: they are checked, and nothing is taken yet.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,31 @@ impl SoleRequest {
     #[inline]
     pub fn id(&self) -> RequestId {
         self.fields.id
+    }
+
+    /// The encoding of the parameters.
+    #[inline]
+    pub fn encoding(&self) -> EncodingVersion {
+        self.fields.encoding
+    }
+
+    /// Identity and facet as they stand on the wire; see [`IncomingRequest::target_bytes`].
+    ///
+    /// # Panics
+    /// If the message is a shorter one than that which was looked at.
+    #[inline]
+    pub fn target_bytes<'a>(&self, message: &'a [u8]) -> &'a [u8] {
+        let start = self.fields.start as usize;
+        &message[start..start + self.fields.event_start as usize]
+    }
+
+    /// Operation, mode, context and parameters, which are the end of the message; see [`IncomingRequest::event`].
+    ///
+    /// # Panics
+    /// If the message is a shorter one than that which was looked at.
+    #[inline]
+    pub fn event_bytes<'a>(&self, message: &'a [u8]) -> &'a [u8] {
+        &message[(self.fields.start + self.fields.event_start) as usize..]
     }
 
     /// Length of its parameters in bytes, encapsulation header included.
@@ -104,6 +130,9 @@ mod tests {
             let expected = alone(&message);
             assert_eq!(sole.id(), expected.id());
             assert_eq!(sole.parameters_len(), expected.parameters_len());
+            assert_eq!(sole.encoding(), expected.encoding());
+            assert_eq!(sole.target_bytes(&message), expected.target_bytes());
+            assert_eq!(sole.event_bytes(&message), expected.event_bytes());
             sole.move_into(&mut request, message.clone().into());
             assert_eq!(format!("{request:?}"), format!("{expected:?}"));
             assert_eq!(request.parameters(), expected.parameters());

@@ -5,7 +5,7 @@
 mod random;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use floe::{
     Adapter, DispatchFuture, Dispatcher, Event, InvokeError, OperationMode, Request,
@@ -260,7 +260,7 @@ async fn a_small_event_waits_in_memory_of_its_own_and_a_long_one_is_not_copied()
     let subscriber = world.subscribe(&topic, "s");
     for (parameters_len, is_copied) in [(10, true), (1_000_000, false)] {
         let event = event(&world.communicator, parameters_len).await;
-        topic.publish(to_queue(event.clone()));
+        topic.publish(to_queue(event.clone()), Instant::now());
         let mut queued = Vec::new();
         assert_eq!(subscriber.take(1, usize::MAX, &mut queued).await, 1);
         let queued = queued[0].each().next().unwrap();

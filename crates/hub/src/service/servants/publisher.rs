@@ -13,7 +13,7 @@ use crate::service::topic::{Topic, to_queue};
 
 /// Publishes to all subscribers of a topic.
 pub(super) fn publish(request: Request, topic: &Topic) -> Result<Response, SystemException> {
-    topic.publish(to_queue(request.event()));
+    topic.publish(to_queue(request.event()), Instant::now());
     request.returned_nothing()
 }
 
@@ -22,7 +22,7 @@ pub(super) async fn publish_waiting(
     request: Request,
     topic: Arc<Topic>,
 ) -> Result<Response, SystemException> {
-    if let Some(waiting) = topic.publish_waiting(to_queue(request.event())) {
+    if let Some(waiting) = topic.publish_waiting(to_queue(request.event()), Instant::now()) {
         waiting.await;
     }
     request.returned_nothing()

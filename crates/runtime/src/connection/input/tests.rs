@@ -35,6 +35,25 @@ fn next(input: &mut Input) -> Option<Message> {
 }
 
 #[test]
+fn what_comes_alone_is_taken_off_or_leaves_its_place_to_what_comes_next() {
+    let mut input = Input::default();
+    let place = input.room(SIZE_MAX).as_ptr();
+    for bytes in [&b"one"[..], b"other", &[7; READ_LEN_MIN]] {
+        let room = input.room(SIZE_MAX);
+        assert_eq!(room.as_ptr(), place);
+        room[..bytes.len()].copy_from_slice(bytes);
+        assert_eq!(input.sole(bytes.len()), Some(bytes));
+        input.learn(bytes.len());
+        assert_eq!(input.len(), 0);
+    }
+    input.room(SIZE_MAX)[..4].copy_from_slice(b"kept");
+    let kept = input.take_sole(4);
+    read(&mut input, &message(20, 7));
+    assert_eq!(next(&mut input).unwrap().bytes, message(20, 7)[..]);
+    assert_eq!(kept, b"kept"[..]);
+}
+
+#[test]
 fn what_is_read_in_pieces_is_whole() {
     let mut input = Input::default();
     let whole = message(20, 7);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use floe::{Adapter, Communicator, Identity, InvocationMode, OperationMode, Proxy, TypedProxy};
 use proptest::prelude::*;
@@ -265,11 +265,11 @@ impl Stage {
             let known = &mut self.topics[at];
             known.published += 1;
             if waits {
-                let waiting = known.topic.publish_waiting(run);
+                let waiting = known.topic.publish_waiting(run, Instant::now());
                 self.waiting[publisher] = waiting.map(tokio::spawn);
             } else {
                 known.all_wait = false;
-                known.topic.publish(run);
+                known.topic.publish(run, Instant::now());
             }
         }
     }
