@@ -1,3 +1,5 @@
+//! When rounds rest, and for how long.
+
 use super::*;
 
 const REST_MAX: Duration = Duration::from_millis(1);
