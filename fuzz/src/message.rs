@@ -4,12 +4,14 @@ use bytes::BytesMut;
 use floe_wire::Encapsulation;
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::{Connection, Event, Role};
-use floe_wire::message::{IncomingRequest, IncomingRun, KnownHead, Message, Next, Outcome};
+use floe_wire::encoding::Buffer;
+use floe_wire::message::{IncomingRequest, IncomingRun, KnownHead, Message, Next, Outcome, reply};
 
 /// Handles `input` as the bytes of one connection, in both roles, and reads everything that comes of it.
 ///
 /// Whatever the bytes are, this must end, and without a panic.
 pub(crate) fn run(input: &[u8]) {
+    check_plain_replies(input);
     for role in [Role::Server, Role::Client] {
         let alone = run_as(role, input, None);
         let mut known = KnownHead::default();
@@ -22,6 +24,25 @@ pub(crate) fn run(input: &[u8]) {
             );
         }
     }
+}
+
+/// Replies that are known at a look are those messages, and nothing else is there.
+fn check_plain_replies(input: &[u8]) {
+    let Some(replies) = reply::all_returned_nothing(input, SIZE_MAX) else {
+        return;
+    };
+    let mut rest = BytesMut::from(input);
+    for (id, encoding) in replies {
+        let message = Message::split(&mut rest, SIZE_MAX).expect("a good message");
+        let mut same = Buffer::default();
+        reply::write_returned(&mut same, id, encoding, |_| ()).expect("it is short");
+        assert_eq!(
+            message.expect("a whole one").bytes,
+            same.bytes_mut()[..],
+            "a reply of nothing, and no other message"
+        );
+    }
+    assert!(rest.is_empty(), "all were replies of nothing");
 }
 
 /// Targets and events of all requests, which are taken one by one or, if something is known of those before,
