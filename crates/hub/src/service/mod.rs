@@ -4,6 +4,7 @@
 //! - `registry.rs`: all topics, and every change to them
 //! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
 //! - `door.rs`: where publishers wait for room in a subscriber's queue
+//! - `failure.rs`: what a delivery that failed says of its subscriber
 //! - `past_topics.rs`: topics that were destroyed
 //! - `status.rs`: what is known of all of it; `metrics.rs`: the same as IceStorm measures it
 //! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
@@ -13,6 +14,7 @@
 mod count;
 mod delivery;
 mod door;
+mod failure;
 mod hub;
 mod link;
 mod metrics;

@@ -7,18 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::{
-    Events, Identity, InvocationMode, InvokeError, LocalError, Proxy, SystemException, TypedProxy,
-};
+use floe::{Events, Identity, InvocationMode, InvokeError, Proxy, TypedProxy};
 
 use super::count::{losses, number};
 use super::delivery::{Answers, Courier};
 use super::door::{Door, Standing};
+use super::failure::failure;
 use super::link::Link;
 use super::one_line::OneLine;
 use crate::contracts::floe::LossListenerProxy;
 use crate::core::{
-    Delivery, Failure, OverflowNotice, OverflowPolicy, Qos, Snapshot, State, Subscription, Turn,
+    Delivery, OverflowNotice, OverflowPolicy, Qos, Snapshot, State, Subscription, Turn,
 };
 use crate::settings::HubSettings;
 
@@ -474,42 +473,5 @@ impl Subscriber {
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
         // Its methods move events between counters: none is left half way by a panic.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What a failed delivery says of the subscriber.
-fn failure(error: &InvokeError) -> Failure {
-    match error {
-        InvokeError::NotDispatched(LocalError::Shutdown)
-        | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
-        InvokeError::System(SystemException::ObjectNotExist(_))
-        | InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Failure::Hard,
-        _ => Failure::Soft,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_will_not_work_later_either_is_told_from_what_may_and_from_what_we_did() {
-        let not_dispatched = InvokeError::NotDispatched;
-        let shutdown = LocalError::Shutdown;
-        assert_eq!(failure(&not_dispatched(shutdown.clone())), Failure::Ours);
-        let perhaps = InvokeError::PerhapsDispatched(shutdown);
-        assert_eq!(failure(&perhaps), Failure::Ours);
-        let no_object = SystemException::ObjectNotExist(Default::default());
-        assert_eq!(failure(&no_object.into()), Failure::Hard);
-        let no_endpoint = LocalError::NoEndpoint {
-            proxy: "s".to_owned(),
-            wanted: "a tcp endpoint",
-        };
-        assert_eq!(failure(&not_dispatched(no_endpoint)), Failure::Hard);
-        let no_facet = SystemException::FacetNotExist(Default::default());
-        assert_eq!(failure(&no_facet.into()), Failure::Soft);
-        let peer = "h:1".to_owned();
-        let closed = LocalError::ClosedByPeer { peer };
-        assert_eq!(failure(&not_dispatched(closed)), Failure::Soft);
     }
 }

@@ -278,19 +278,4 @@ impl Subscriber {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::runtime::Builder;
-
-    use super::*;
-
-    #[test]
-    fn deliveries_of_another_runtime_have_no_courier() {
-        let courier = Courier::default();
-        let [home, other] = [(); 2].map(|()| Builder::new_current_thread().build().unwrap());
-        courier.settle_in(home.handle().id());
-        assert!(home.block_on(async { courier.is_of_this_runtime() }));
-        assert!(!other.block_on(async { courier.is_of_this_runtime() }));
-        assert!(!courier.is_of_this_runtime());
-        assert!(!home.block_on(async { Courier::default().is_of_this_runtime() }));
-    }
-}
+mod tests;

@@ -1,0 +1,123 @@
+//! Where the courier works, and that nobody is forgotten while it rests.
+
+use tokio::runtime::Builder;
+
+use super::*;
+
+#[test]
+fn deliveries_of_another_runtime_have_no_courier() {
+    let courier = Courier::default();
+    let [home, other] = [(); 2].map(|()| Builder::new_current_thread().build().unwrap());
+    courier.settle_in(home.handle().id());
+    assert!(home.block_on(async { courier.is_of_this_runtime() }));
+    assert!(!other.block_on(async { courier.is_of_this_runtime() }));
+    assert!(!courier.is_of_this_runtime());
+    assert!(!home.block_on(async { Courier::default().is_of_this_runtime() }));
+}
+
+/// There are no rests without a timer of microseconds.
+#[cfg(target_os = "linux")]
+mod rests {
+    use std::collections::BTreeMap;
+    use std::pin::pin;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    use floe::Communicator;
+
+    use super::*;
+    use crate::core::Qos;
+    use crate::settings::HubSettings;
+
+    /// A delivery task that is woken so many times.
+    #[derive(Default)]
+    struct Delivery(AtomicUsize);
+
+    impl Wake for Delivery {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A subscriber whose delivery task waits, and is not open to the courier: that wakes it in its turn.
+    fn subscriber(courier: &Arc<Courier>, delivery: &Arc<Delivery>) -> Arc<Subscriber> {
+        let proxy = Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
+        let subscriber = Arc::new(Subscriber::new(
+            &"t".into(),
+            &proxy.unwrap(),
+            BTreeMap::new(),
+            Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap(),
+            &HubSettings::default(),
+            courier,
+        ));
+        subscriber.lock().note_delivery(&delivery.clone().into());
+        subscriber
+    }
+
+    /// A courier that begins to rest as soon as somebody calls.
+    fn about_to_rest(courier: &Arc<Courier>) -> Work<'_> {
+        courier.lock().is_at_work = true;
+        courier.set_rest_max(Duration::from_millis(20));
+        let mut rounds = Rounds::default();
+        // Rounds that are over by then, whenever that is.
+        let later = Instant::now() + Duration::from_secs(3600);
+        for _ in 0..4 {
+            rounds.rest(later, Duration::from_millis(20));
+            rounds.serve(2, 2, later);
+            rounds.note_served(2, || later + Duration::from_secs(1));
+        }
+        Work {
+            courier,
+            served: VecDeque::new(),
+            rounds,
+            pause: Pause::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn who_calls_before_and_in_a_rest_is_served_after_it() {
+        let courier = Arc::<Courier>::default();
+        let deliveries: [Arc<Delivery>; 2] = Default::default();
+        let [first, second] = deliveries.each_ref().map(|it| subscriber(&courier, it));
+        let woken = || deliveries.each_ref().map(|it| it.0.load(Ordering::Relaxed));
+        let mut work = about_to_rest(&courier);
+        let mut bag = Bag::default();
+        assert!(courier.call(&first));
+        poll_fn(|context| {
+            assert!(work.poll_calls(context, &mut bag).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        assert!(courier.is_resting());
+        assert!(courier.call(&second));
+        assert_eq!(woken(), [0, 0]);
+        let mut working = pin!(poll_fn(|context| work.poll_calls(context, &mut bag)));
+        poll_fn(|context| {
+            assert!(working.as_mut().poll(context).is_pending());
+            match woken() {
+                [1, 1] => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        })
+        .await;
+        assert!(!courier.is_resting());
+    }
+
+    #[tokio::test]
+    async fn a_courier_that_ends_in_a_rest_leaves_all_to_their_deliveries() {
+        let courier = Arc::<Courier>::default();
+        let delivery = Arc::<Delivery>::default();
+        let caller = subscriber(&courier, &delivery);
+        let mut work = about_to_rest(&courier);
+        assert!(courier.call(&caller));
+        poll_fn(|context| {
+            assert!(work.poll_calls(context, &mut Bag::default()).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        assert!(courier.is_resting());
+        drop(work);
+        assert_eq!(delivery.0.load(Ordering::Relaxed), 1);
+        assert!(!courier.is_resting() && !courier.call(&caller));
+    }
+}
