@@ -15,9 +15,14 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
 }
 
 /// `cargo` with `arguments`: the one that runs this task.
+///
+/// Without incremental builds: what they keep of each of a hundred test programs takes as much disk as all else
+/// together, and nothing here is built twice from sources that changed.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    command(&cargo, arguments)
+    let mut command = command(&cargo, arguments);
+    command.env("CARGO_INCREMENTAL", "0");
+    command
 }
 
 /// Runs a command with its output on the terminal; whether it succeeded.
