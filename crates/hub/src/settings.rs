@@ -35,6 +35,11 @@ pub struct HubSettings {
     /// 100 microseconds after each round: those that come meanwhile leave together, and far more come through. Zero for
     /// none. Default 1 ms. There are no rests in a runtime of several threads, nor where the system is not Linux.
     pub rest_max: Duration,
+    /// How long the hub asks for more events before it sleeps, while they come within 100 microseconds after each round of
+    /// deliveries; more than that gives nothing. One publisher that awaits each answer comes to twice the events and
+    /// more. It takes a core as long as such a stream lasts, which it yields to others; zero for none. Default 100
+    /// microseconds. In a runtime of several threads the hub always sleeps.
+    pub polling: Duration,
     /// How much may wait for one subscriber, and what happens to the rest.
     #[doc(alias = "Send.QueueSizeMax")]
     pub queue_limits: QueueLimits,
@@ -139,6 +144,7 @@ impl Default for HubSettings {
             flush_interval: Duration::from_secs(1),
             flush_bytes: 256 * 1024,
             rest_max: Duration::from_millis(1),
+            polling: Duration::from_micros(100),
             queue_limits: QueueLimits::default(),
             topic_queue_limits: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),

@@ -62,6 +62,7 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         ["delivery", "flush-interval"] => hub.flush_interval = entry.time()?,
         ["delivery", "flush-bytes"] => hub.flush_bytes = entry.bytes()?,
         ["delivery", "rest-max"] => hub.rest_max = entry.time_or("none")?.unwrap_or_default(),
+        ["delivery", "polling"] => hub.polling = entry.time_or("none")?.unwrap_or_default(),
         ["delivery", "send-timeout"] => hub.send_timeout = entry.time_or("never")?,
         ["delivery", "discard-interval"] => {
             let interval = entry.time_or("for ever")?;
@@ -139,7 +140,7 @@ const IDLE_CHECKS: [(&str, IdleCheck); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 30] = [
     "listen",
     "publish-listen",
     "instance",
@@ -149,6 +150,7 @@ const NAMES: [&str; 29] = [
     "delivery.flush-interval",
     "delivery.flush-bytes",
     "delivery.rest-max",
+    "delivery.polling",
     "delivery.send-timeout",
     "delivery.discard-interval",
     "queue.events",

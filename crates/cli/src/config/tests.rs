@@ -38,6 +38,7 @@ log = "info"
 flush-interval = "250ms"
 flush-bytes = "64 KiB"
 rest-max = "none"
+polling = "20us"
 send-timeout = "never"
 discard-interval = "for ever"
 
@@ -79,6 +80,7 @@ any-host = true
     assert_eq!(hub.flush_interval, Duration::from_millis(250));
     assert_eq!(hub.flush_bytes, 64 * 1024);
     assert_eq!(hub.rest_max, Duration::ZERO);
+    assert_eq!(hub.polling, Duration::from_micros(20));
     assert_eq!(hub.send_timeout, None);
     assert_eq!(hub.discard_interval, Duration::MAX);
     let own = hub.topic_queue_limits["a.b"];

@@ -137,7 +137,7 @@ impl Registry {
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         *live = settings.clone();
         drop(live);
-        self.courier.set_rest_max(settings.rest_max);
+        self.courier.set_pace((&*settings).into());
         for topic in self.topics() {
             for subscriber in topic.all_subscribers() {
                 subscriber.reconfigure(&settings);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use floe::{Event, Events};
@@ -18,8 +18,10 @@ use super::answers::Timed;
 use super::pause::Pause;
 use super::rounds::Rounds;
 use super::twoway::Room;
+use super::vigil::Vigil;
 use crate::core::Turn;
 use crate::service::subscriber::Subscriber;
+use crate::settings::HubSettings;
 
 /// Delivers for others. It works where there is one thread: with more, subscribers are better served by several.
 #[derive(Default)]
@@ -41,8 +43,25 @@ struct Calls {
     /// The task, while it waits.
     waker: Option<Waker>,
     is_at_work: bool,
-    /// The longest rest between deliveries while events keep coming.
+    pace: Pace,
+}
+
+/// What deliveries do while events keep coming.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::service) struct Pace {
+    /// The longest rest between them.
     rest_max: Duration,
+    /// How long the thread stays awake after them.
+    polling: Duration,
+}
+
+impl From<&HubSettings> for Pace {
+    fn from(settings: &HubSettings) -> Self {
+        Self {
+            rest_max: settings.rest_max,
+            polling: settings.polling,
+        }
+    }
 }
 
 /// Subscribers that are served before others may run.
@@ -55,9 +74,9 @@ impl Courier {
         let _ = self.home.set(home);
     }
 
-    /// Deliveries rest no longer than that from now on.
-    pub(in crate::service) fn set_rest_max(&self, rest_max: Duration) {
-        self.lock().rest_max = rest_max;
+    /// That is what it does from now on.
+    pub(in crate::service) fn set_pace(&self, pace: Pace) {
+        self.lock().pace = pace;
     }
 
     /// Whether it takes a while until it serves who has called.
@@ -93,6 +112,8 @@ impl Courier {
             served: VecDeque::new(),
             rounds: Rounds::default(),
             pause: Pause::new(),
+            between: Vigil::default(),
+            in_rests: Vigil::default(),
         };
         self.lock().is_at_work = true;
         let mut bag = Bag::default();
@@ -111,6 +132,8 @@ struct Work<'a> {
     served: VecDeque<Arc<Subscriber>>,
     rounds: Rounds,
     pause: Pause,
+    between: Vigil,
+    in_rests: Vigil,
 }
 
 impl Work<'_> {
@@ -118,14 +141,20 @@ impl Work<'_> {
     fn poll_calls(&mut self, context: &mut Context<'_>, bag: &mut Bag) -> Poll<()> {
         let has_rested = self.courier.is_resting();
         if has_rested {
-            ready!(self.pause.poll(context));
+            if self.pause.poll(context).is_pending() {
+                self.in_rests.go_on(context);
+                return Poll::Pending;
+            }
+            self.in_rests.hit();
             self.set_resting(false);
         }
-        let Some((count, rest_max)) = self.callers(context) else {
+        let Some((count, pace)) = self.callers(context) else {
+            self.between.go_on(context);
             return Poll::Pending;
         };
+        self.between.hit();
         let now = Instant::now();
-        if !has_rested && self.begin_rest(now, rest_max, context) {
+        if !has_rested && self.begin_rest(now, pace, context) {
             // Who calls meanwhile finds no waker.
             return Poll::Pending;
         }
@@ -135,29 +164,39 @@ impl Work<'_> {
         while let Some(subscriber) = self.served.pop_front() {
             gained += usize::from(subscriber.deliver_at_once(now, bag));
         }
-        self.rounds.note_served(gained, Instant::now);
+        let ended = self.rounds.note_served(gained, Instant::now);
+        if let Some(ended) = ended
+            && self.rounds.are_pressing()
+            && !pace.polling.is_zero()
+        {
+            self.between.begin(ended + pace.polling, context);
+        }
         Poll::Pending
     }
 
-    /// How many have called, and how long they may be made to wait; nobody has if there is none.
-    fn callers(&self, context: &mut Context<'_>) -> Option<(usize, Duration)> {
+    /// How many have called, and what is done while they do; nobody has if there is none.
+    fn callers(&self, context: &mut Context<'_>) -> Option<(usize, Pace)> {
         let mut calls = self.courier.lock();
         if calls.subscribers.is_empty() {
             calls.waker = Some(context.waker().clone());
             return None;
         }
-        Some((calls.subscribers.len(), calls.rest_max))
+        Some((calls.subscribers.len(), calls.pace))
     }
 
     /// Rests before a round if it is time to; whether it does.
-    fn begin_rest(&mut self, now: Instant, rest_max: Duration, context: &mut Context<'_>) -> bool {
-        let rest = self.rounds.rest(now, rest_max);
-        let is_resting = rest.is_some_and(|rest| self.pause.begin(rest))
-            && self.pause.poll(context).is_pending();
+    fn begin_rest(&mut self, now: Instant, pace: Pace, context: &mut Context<'_>) -> bool {
+        let Some(rest) = self.rounds.rest(now, pace.rest_max) else {
+            return false;
+        };
+        let is_resting = self.pause.begin(rest) && self.pause.poll(context).is_pending();
         self.set_resting(is_resting);
         if is_resting {
             self.rounds.note_rest();
             self.let_pressed_go();
+            if !pace.polling.is_zero() {
+                self.in_rests.begin(now + rest, context);
+            }
         }
         is_resting
     }

@@ -10,6 +10,7 @@
 //! - `courier.rs`: the same as `twoway.rs` for many subscribers at a time, where nothing is in the way
 //! - `rounds.rs`: when that one rests, so that events leave together
 //! - `pause.rs`: rests of less than a millisecond
+//! - `vigil.rs`: when the thread stays awake for the events to come
 
 mod answers;
 mod batch;
@@ -20,6 +21,7 @@ mod pause;
 mod rounds;
 mod twoway;
 mod unanswered;
+mod vigil;
 
 pub(super) use answers::Answers;
 pub(super) use courier::Courier;

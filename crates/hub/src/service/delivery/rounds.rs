@@ -17,7 +17,9 @@ pub(super) struct Rounds {
     /// Rounds that had events at once after the one before, one after the other.
     pressing_count: u32,
     /// So many are needed for a rest.
-    pressing_min: u32,
+    rest_count: u32,
+    /// So many more after a rest in vain.
+    vain_count: u32,
 }
 
 struct Round {
@@ -36,7 +38,8 @@ impl Default for Rounds {
             last: None,
             has_rested: false,
             pressing_count: 0,
-            pressing_min: Self::PRESSING_MIN,
+            rest_count: Self::PRESSING_MIN,
+            vain_count: Self::PRESSING_MIN,
         }
     }
 }
@@ -63,12 +66,18 @@ impl Rounds {
         let since = now.saturating_duration_since(ended);
         if since > Self::PRESSING_TIME {
             self.pressing_count = 0;
+            self.rest_count = self.vain_count;
             return None;
         }
         self.pressing_count = self.pressing_count.saturating_add(1);
         let rest = took.saturating_mul(Self::REST_RATIO).min(rest_max);
         let rest = rest.saturating_sub(since);
-        (self.pressing_count >= self.pressing_min && !rest.is_zero()).then_some(rest)
+        (self.pressing_count >= self.rest_count && !rest.is_zero()).then_some(rest)
+    }
+
+    /// Whether events come at once after each round by now.
+    pub(super) fn are_pressing(&self) -> bool {
+        self.pressing_count >= Self::PRESSING_MIN
     }
 
     /// It rests.
@@ -89,26 +98,30 @@ impl Rounds {
         count
     }
 
-    /// They are served, and so many of them had several events; `now` is asked for at the end of a round.
-    pub(super) fn note_served(&mut self, gained: usize, now: impl FnOnce() -> Instant) {
-        if let Some(round) = &mut self.under_way {
-            round.gained += gained;
-        }
-        if let Some(round) = self.under_way.take_if(|round| round.left == 0) {
-            self.end(&round, now());
-        }
+    /// They are served, and so many of them had several events. At the end of a round `now` is asked for, and given.
+    pub(super) fn note_served(
+        &mut self,
+        gained: usize,
+        now: impl FnOnce() -> Instant,
+    ) -> Option<Instant> {
+        let round = self.under_way.as_mut()?;
+        round.gained += gained;
+        let round = self.under_way.take_if(|round| round.left == 0)?;
+        let now = now();
+        self.end(&round, now);
+        Some(now)
     }
 
     fn end(&mut self, round: &Round, now: Instant) {
         if std::mem::take(&mut self.has_rested) {
             let is_in_vain = round.gained * 2 < round.served;
-            self.pressing_min = match is_in_vain {
-                true => (self.pressing_min * 2).min(Self::PRESSING_MAX),
-                false => Self::PRESSING_MIN,
+            (self.vain_count, self.rest_count) = match is_in_vain {
+                true => {
+                    let more = (self.vain_count * 2).min(Self::PRESSING_MAX);
+                    (more, self.pressing_count.saturating_add(more))
+                }
+                false => (Self::PRESSING_MIN, Self::PRESSING_MIN),
             };
-            if is_in_vain {
-                self.pressing_count = 0;
-            }
         }
         let took = match round.served {
             ..Self::SERVED_MIN => Duration::ZERO,

@@ -56,7 +56,7 @@ impl Registry {
         if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
             let (courier, abort) = (self.courier.clone(), self.abort.clone());
             courier.settle_in(runtime.id());
-            courier.set_rest_max(self.settings.rest_max);
+            courier.set_pace((&self.settings).into());
             runtime.spawn(async move {
                 unless_cancelled(&abort, pin!(courier.work())).await;
             });
