@@ -69,7 +69,7 @@ pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit::ImplicitContext;
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
-pub use proxy::{AnswerSink, Forwarding, Forwardings, OperationInfo, Proxy, TypedProxy};
+pub use proxy::{AnswerSink, Forwarding, Forwardings, OperationInfo, Proxy, TypedProxy, Way};
 pub use settings::{EndpointSelection, Settings};
 pub use signals::Signals;
 #[cfg(feature = "tls")]

@@ -47,19 +47,28 @@ pub struct Forwardings {
     left: usize,
 }
 
+/// The connection that an event left over. What leaves over it later arrives behind that event.
+#[derive(Clone)]
+pub struct Way(Arc<Connection>);
+
 impl Proxy {
     /// Sends events to this object as twoway requests, in one write, if nothing has to be waited for
     /// but their answers: if the proxy has a connection, which has room, and they are not more than 4096. `None`, and
     /// nothing is sent, if they must go by [`Proxy::forward`]. The sink is given the answers, that to the first event
-    /// with the number `first`; some may come before this returns. The timeout of the proxy does not end these:
-    /// whoever waits for many answers keeps the time for all.
+    /// with the number `first`; some may come before this returns. If there are events `behind` which these are to arrive,
+    /// they leave by the same way or not at all. The timeout of the proxy does not end these: whoever waits for many
+    /// answers keeps the time for all.
     pub fn forward_at_once<S: AnswerSink>(
         &self,
         events: &[Event],
         sink: &Arc<S>,
         first: u64,
+        behind: Option<&Way>,
     ) -> Option<Forwardings> {
         let connection = self.known_connection()?;
+        if behind.is_some_and(|way| !Arc::ptr_eq(&way.0, &connection)) {
+            return None;
+        }
         if self.compressor(&connection).is_some() {
             return None;
         }
@@ -78,7 +87,21 @@ impl Proxy {
     }
 }
 
+impl Way {
+    /// Whether it still takes events. If not, the answers to those under way may have come, or be errors, that are
+    /// not told yet.
+    pub fn is_open(&self) -> bool {
+        self.0.is_active()
+    }
+}
+
 impl Forwarding {
+    /// How the event left; `None` if it has ended.
+    #[inline]
+    pub fn way(&self) -> Option<Way> {
+        self.connection.clone().map(Way)
+    }
+
     /// The sink was given the answer.
     #[inline]
     pub fn end(mut self) {
@@ -152,6 +175,14 @@ fn meaning(reply: IncomingReply) -> Result<Option<Outcome>, InvokeError> {
         return Ok(None);
     }
     returned(reply.into_outcome().map_err(InvokeError::BadReply)?)
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Way")
+            .field("is_open", &self.is_open())
+            .finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Forwarding {

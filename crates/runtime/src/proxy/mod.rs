@@ -41,7 +41,7 @@ use floe_wire::reference::Reference;
 
 pub use call::OperationInfo;
 pub(crate) use calling::is_call;
-pub use forwarding::{AnswerSink, Forwarding, Forwardings};
+pub use forwarding::{AnswerSink, Forwarding, Forwardings, Way};
 pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use floe::{
     AnswerSink, Communicator, Event, EventsBuilder, Forwarding, InvokeError, OperationMode,
-    Outcome, Proxy,
+    Outcome, Proxy, Way,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -115,7 +115,7 @@ impl Peer {
     fn forward(&self, first: u64, count: usize) -> Vec<Forwarding> {
         let sent = self
             .proxy
-            .forward_at_once(&events(count), &self.sink, first);
+            .forward_at_once(&events(count), &self.sink, first, None);
         let sent = sent.expect("it has a connection with room");
         assert_eq!(sent.len(), count);
         sent.collect()
@@ -245,7 +245,7 @@ async fn events_share_a_connection_with_calls_and_with_events_of_others() {
     let mut ids = peer.ids(2).await;
     let first = call();
     ids.extend(peer.ids(1).await);
-    let others = proxy.forward_at_once(&events(2), &other, 2).unwrap();
+    let others = proxy.forward_at_once(&events(2), &other, 2, None).unwrap();
     ids.extend(peer.ids(2).await);
     let second = call();
     ids.extend(peer.ids(1).await);
@@ -267,7 +267,7 @@ async fn events_that_are_given_up_are_not_told() {
     let mut sent = peer.forward(0, 3);
     drop(sent.remove(1));
     // Those that nobody takes are given up as well.
-    let left = peer.proxy.forward_at_once(&events(3), &peer.sink, 3);
+    let left = peer.proxy.forward_at_once(&events(3), &peer.sink, 3, None);
     sent.extend(left.unwrap().take(1));
     let ids = peer.ids(6).await;
     let replies: Vec<_> = ids.iter().map(|id| nothing(*id)).collect();
@@ -280,6 +280,28 @@ async fn events_that_are_given_up_are_not_told() {
     let ids = peer.ids(1).await;
     peer.write(&[nothing(ids[0])]).await;
     assert_eq!(peer.sink.wait_for(1).await, all_nothing(6..7));
+    end_all(sent);
+}
+
+#[tokio::test]
+async fn events_behind_others_leave_by_the_same_way_or_not_at_all() {
+    let peer = Peer::connect().await;
+    let mut sent = peer.forward(0, 1);
+    let way = sent[0].way().expect("it is under way");
+    let forward = |first, way: Option<&Way>| {
+        peer.proxy
+            .forward_at_once(&events(1), &peer.sink, first, way)
+    };
+    sent.extend(forward(1, Some(&way)).expect("it is its connection"));
+    let elsewhere = Peer::connect().await;
+    let others = elsewhere.forward(0, 1);
+    assert!(forward(2, others[0].way().as_ref()).is_none());
+    sent.extend(forward(2, None).expect("it has a connection"));
+    assert!(way.is_open());
+    let Peer { stream, sink, .. } = peer;
+    drop(stream);
+    assert_eq!(sink.wait_for(3).await.len(), 3);
+    assert!(!way.is_open());
     end_all(sent);
 }
 

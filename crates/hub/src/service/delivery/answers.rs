@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use floe::{AnswerSink, Event, Forwarding, InvokeError, Outcome};
+use floe::{AnswerSink, Event, Forwarding, InvokeError, Outcome, Way};
 
 use crate::service::subscriber::{Shared, Subscriber};
 
@@ -43,6 +43,14 @@ pub(in crate::service) struct Load {
     pub(super) count: usize,
     /// Their bytes, without those of what failed.
     pub(super) bytes: usize,
+}
+
+/// The place of events among all that are sent.
+pub(super) struct Place {
+    /// The number of the first of them.
+    first: u64,
+    /// How those before them left, while they are not answered.
+    behind: Option<Way>,
 }
 
 /// Events were sent; whether the delivery has a timer for them, or has been woken to have one.
@@ -85,9 +93,22 @@ impl Answers {
         }
     }
 
-    /// The number of what is sent next.
-    pub(super) fn next(&self) -> u64 {
-        self.next
+    /// Where what is sent next stands.
+    pub(super) fn next(&self) -> Place {
+        Place {
+            first: self.next,
+            behind: self.way(),
+        }
+    }
+
+    /// Whether what is under way has lost its connection, and has not been told.
+    pub(super) fn is_astray(&self) -> bool {
+        self.way().is_some_and(|way| !way.is_open())
+    }
+
+    /// How all that is not answered left: another way is taken only when that is told.
+    fn way(&self) -> Option<Way> {
+        self.sent.front()?.1.forwarding.way()
     }
 
     /// What failed since the last look, in the order in which it was sent.
@@ -175,16 +196,17 @@ impl Subscriber {
         self.lock().answers().load()
     }
 
-    /// Sends events in one write, and leaves none; `None`, and nothing is sent, if that is not possible. `first` is the
-    /// number that is next: nobody else sends meanwhile.
+    /// Sends events in one write, and leaves none; `None`, and nothing is sent, if that is not possible. The place is
+    /// that which is next: nobody else sends meanwhile.
     pub(super) fn send_at_once(
         self: &Arc<Self>,
-        first: u64,
+        place: &Place,
         events: &mut Vec<Event>,
         since: Instant,
     ) -> Option<Timed> {
         // Not locked: the connection may break meanwhile, and tell it.
-        let forwardings = self.proxy().forward_at_once(events, self, first)?;
+        let (proxy, behind) = (self.proxy(), place.behind.as_ref());
+        let forwardings = proxy.forward_at_once(events, self, place.first, behind)?;
         let mut shared = self.lock();
         let answers = shared.answers();
         answers.note_sent(events, forwardings, since);

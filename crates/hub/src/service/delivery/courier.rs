@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use floe::{Event, Events};
 use tokio::runtime::{Handle, Id};
 
-use super::answers::Timed;
+use super::answers::{Place, Timed};
 use super::pause::Pause;
 use super::rounds::Rounds;
 use super::twoway::Room;
@@ -112,8 +112,7 @@ impl Courier {
             served: VecDeque::new(),
             rounds: Rounds::default(),
             pause: Pause::new(),
-            between: Vigil::default(),
-            in_rests: Vigil::default(),
+            vigil: Vigil::default(),
         };
         self.lock().is_at_work = true;
         let mut bag = Bag::default();
@@ -132,8 +131,7 @@ struct Work<'a> {
     served: VecDeque<Arc<Subscriber>>,
     rounds: Rounds,
     pause: Pause,
-    between: Vigil,
-    in_rests: Vigil,
+    vigil: Vigil,
 }
 
 impl Work<'_> {
@@ -141,20 +139,16 @@ impl Work<'_> {
     fn poll_calls(&mut self, context: &mut Context<'_>, bag: &mut Bag) -> Poll<()> {
         let has_rested = self.courier.is_resting();
         if has_rested {
-            if self.pause.poll(context).is_pending() {
-                self.in_rests.go_on(context);
-                return Poll::Pending;
-            }
-            self.in_rests.hit();
+            ready!(self.pause.poll(context));
             self.set_resting(false);
         }
         let Some((count, pace)) = self.callers(context) else {
-            self.between.go_on(context);
+            self.vigil.go_on(context);
             return Poll::Pending;
         };
-        self.between.hit();
+        self.vigil.hit();
         let now = Instant::now();
-        if !has_rested && self.begin_rest(now, pace, context) {
+        if !has_rested && self.begin_rest(now, pace.rest_max, context) {
             // Who calls meanwhile finds no waker.
             return Poll::Pending;
         }
@@ -166,10 +160,10 @@ impl Work<'_> {
         }
         let ended = self.rounds.note_served(gained, Instant::now);
         if let Some(ended) = ended
-            && self.rounds.are_pressing()
             && !pace.polling.is_zero()
+            && self.rounds.are_awaited(pace.rest_max)
         {
-            self.between.begin(ended + pace.polling, context);
+            self.vigil.begin(ended + pace.polling, context);
         }
         Poll::Pending
     }
@@ -185,8 +179,8 @@ impl Work<'_> {
     }
 
     /// Rests before a round if it is time to; whether it does.
-    fn begin_rest(&mut self, now: Instant, pace: Pace, context: &mut Context<'_>) -> bool {
-        let Some(rest) = self.rounds.rest(now, pace.rest_max) else {
+    fn begin_rest(&mut self, now: Instant, rest_max: Duration, context: &mut Context<'_>) -> bool {
+        let Some(rest) = self.rounds.rest(now, rest_max) else {
             return false;
         };
         let is_resting = self.pause.begin(rest) && self.pause.poll(context).is_pending();
@@ -194,9 +188,6 @@ impl Work<'_> {
         if is_resting {
             self.rounds.note_rest();
             self.let_pressed_go();
-            if !pace.polling.is_zero() {
-                self.in_rests.begin(now + rest, context);
-            }
         }
         is_resting
     }
@@ -249,8 +240,7 @@ struct Bag {
 
 /// What was taken from a queue to be sent at once.
 struct Taken {
-    /// The number of the first event.
-    first: u64,
+    place: Place,
     /// Whether nothing is left, so that the next event calls again.
     is_all: bool,
 }
@@ -267,7 +257,7 @@ impl Subscriber {
             run.append_to(&mut bag.events);
         }
         let are_several = bag.events.len() > 1;
-        let is_left = bag.events.is_empty() || self.send_or_return(taken.first, now, bag);
+        let is_left = bag.events.is_empty() || self.send_or_return(&taken.place, now, bag);
         if !is_left || !taken.is_all {
             self.wake_delivery();
         }
@@ -281,7 +271,7 @@ impl Subscriber {
         if !answers.is_open() || !answers.is_in_order() {
             return None;
         }
-        let first = answers.next();
+        let place = answers.next();
         let room = Room::beside(answers.load(), self.outstanding_max()?)?;
         let subscription = &mut shared.subscription;
         // Who notices gaps is not open to the courier.
@@ -294,12 +284,12 @@ impl Subscriber {
             self.call_in();
         }
         self.tell(notice);
-        Some(Taken { first, is_all })
+        Some(Taken { place, is_all })
     }
 
     /// Sends events, or gives them to the delivery task; false if that must be woken.
-    fn send_or_return(self: &Arc<Self>, first: u64, now: Instant, bag: &mut Bag) -> bool {
-        match self.send_at_once(first, &mut bag.events, now) {
+    fn send_or_return(self: &Arc<Self>, place: &Place, now: Instant, bag: &mut Bag) -> bool {
+        match self.send_at_once(place, &mut bag.events, now) {
             Some(Timed(true)) => true,
             Some(Timed(false)) => {
                 let needs_timer = self.send_timeout().is_some();

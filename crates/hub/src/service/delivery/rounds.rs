@@ -70,14 +70,16 @@ impl Rounds {
             return None;
         }
         self.pressing_count = self.pressing_count.saturating_add(1);
-        let rest = took.saturating_mul(Self::REST_RATIO).min(rest_max);
-        let rest = rest.saturating_sub(since);
+        let rest = rest_after(took, rest_max).saturating_sub(since);
         (self.pressing_count >= self.rest_count && !rest.is_zero()).then_some(rest)
     }
 
-    /// Whether events come at once after each round by now.
-    pub(super) fn are_pressing(&self) -> bool {
-        self.pressing_count >= Self::PRESSING_MIN
+    /// Whether the next events are expected at once, and would not rest: what is gained until they come is not lost by
+    /// a rest, which lasts until so long after the last round.
+    pub(super) fn are_awaited(&self, rest_max: Duration) -> bool {
+        let may_rest = self.pressing_count.saturating_add(1) >= self.rest_count;
+        let would_rest = |(_, took)| may_rest && !rest_after(took, rest_max).is_zero();
+        self.pressing_count >= Self::PRESSING_MIN && !self.last.is_some_and(would_rest)
     }
 
     /// It rests.
@@ -129,6 +131,11 @@ impl Rounds {
         };
         self.last = Some((now, took));
     }
+}
+
+/// How long the next round is to begin after one that took so long.
+fn rest_after(took: Duration, rest_max: Duration) -> Duration {
+    took.saturating_mul(Rounds::REST_RATIO).min(rest_max)
 }
 
 #[cfg(test)]

@@ -112,9 +112,14 @@ impl Delivering<'_> {
 
     fn room_beside(&self, unanswered: Load) -> Option<Room> {
         // What was under way when the connection broke is answered first: events sent meanwhile could overtake it.
-        let is_broken = unanswered.count > 0 && !self.subscriber.proxy().is_connected();
-        let may_send = !is_broken && !self.unanswered.is_resending();
+        let may_send =
+            !self.unanswered.is_resending() && !(unanswered.count > 0 && self.is_broken());
         Room::beside(unanswered, self.outstanding_max).filter(|_| may_send)
+    }
+
+    /// Whether what is under way has lost its connection, also if somebody else has made another one.
+    fn is_broken(&self) -> bool {
+        !self.subscriber.proxy().is_connected() || self.subscriber.lock().answers().is_astray()
     }
 
     /// Leaves the sending to the courier while there is nothing else to do.
@@ -133,7 +138,7 @@ impl Delivering<'_> {
         if self.unanswered.send(events) {
             return;
         }
-        if !self.subscriber.proxy().is_connected() {
+        if self.is_broken() {
             // It has just broken: what was under way is told so, and leaves again before these.
             poll_fn(|context| self.poll_broken(context)).await;
         }

@@ -68,7 +68,7 @@ impl<'a> Unanswered<'a> {
         if events.is_empty() {
             return true;
         }
-        let first = {
+        let place = {
             let mut shared = self.subscriber.lock();
             let answers = shared.answers();
             // What failed was sent before, and may be sent again.
@@ -76,8 +76,8 @@ impl<'a> Unanswered<'a> {
             may_send.then(|| answers.next())
         };
         let since = Instant::now();
-        first
-            .and_then(|first| self.subscriber.send_at_once(first, events, since))
+        place
+            .and_then(|place| self.subscriber.send_at_once(&place, events, since))
             .is_some()
     }
 

@@ -17,8 +17,8 @@ use tokio::task::yield_now;
 pub(super) struct Vigil {
     /// Until when, while it lasts.
     until: Option<Instant>,
-    /// After the next one in vain, half as many waits sleep.
-    asleep_max: u32,
+    /// So many waits slept after the last one in vain, less what hits have brought back.
+    last_asleep: u32,
     /// Waits that are still to sleep.
     asleep_count: u32,
 }
@@ -27,8 +27,9 @@ impl Vigil {
     /// A core that others took for longer is one that they need. What a peer on the same core does with an event takes
     /// less.
     const OTHERS_MAX: Duration = Duration::from_micros(50);
-    /// Waits that sleep after one vigil in vain, and at most after many.
-    const ASLEEP: std::ops::RangeInclusive<u32> = 4..=4096;
+    /// Waits that sleep after one vigil in vain, and twice as many after the next, up to so many.
+    const ASLEEP_MIN: u32 = 4;
+    const ASLEEP_MAX: u32 = 4096;
 
     /// A wait begins, which lasts until then at most. It is awake unless the last ones were so in vain.
     pub(super) fn begin(&mut self, until: Instant, context: &mut Context<'_>) {
@@ -67,11 +68,10 @@ impl Vigil {
             return;
         }
         if is_hit {
-            self.asleep_max /= 2;
+            self.last_asleep /= 2;
         } else {
-            let (least, most) = (*Self::ASLEEP.start(), *Self::ASLEEP.end());
-            self.asleep_max = (self.asleep_max * 2).clamp(least, most);
-            self.asleep_count = self.asleep_max;
+            self.last_asleep = (self.last_asleep * 2).clamp(Self::ASLEEP_MIN, Self::ASLEEP_MAX);
+            self.asleep_count = self.last_asleep;
         }
     }
 }
@@ -79,4 +79,80 @@ impl Vigil {
 /// The runtime looks once for whatever has come, and then asks this task again.
 fn come_back(context: &mut Context<'_>) {
     let _ = pin!(yield_now()).poll(context);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    use super::*;
+
+    /// Counts how often it comes back.
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the task would be asked again after this.
+    fn comes_back(step: impl FnOnce(&mut Context<'_>)) -> bool {
+        let count = Arc::<Count>::default();
+        let waker = Waker::from(count.clone());
+        step(&mut Context::from_waker(&waker));
+        count.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// How many of so many waits in which nothing comes are awake at all.
+    fn in_vain(vigil: &mut Vigil, count: usize) -> usize {
+        let awake = (0..count).map(|_| {
+            let is_awake = comes_back(|context| vigil.begin(Instant::now(), context));
+            assert!(!comes_back(|context| vigil.go_on(context)));
+            usize::from(is_awake)
+        });
+        awake.sum()
+    }
+
+    #[test]
+    fn a_wait_is_awake_until_its_time_is_over() {
+        let mut vigil = Vigil::default();
+        let until = Instant::now() + Duration::from_millis(5);
+        assert!(comes_back(|context| vigil.begin(until, context)));
+        while comes_back(|context| vigil.go_on(context)) {}
+        assert!(vigil.until.is_none());
+        assert!(!comes_back(|context| vigil.go_on(context)));
+    }
+
+    #[test]
+    fn waits_in_vain_sleep_and_one_hit_after_the_other_brings_vigils_back() {
+        let mut vigil = Vigil::default();
+        let awake = in_vain(&mut vigil, 100_000);
+        assert!((10..50).contains(&awake), "{awake}");
+        let later = Instant::now() + Duration::from_secs(3600);
+        let hits = (0..20_000).map(|_| {
+            let is_awake = comes_back(|context| vigil.begin(later, context));
+            vigil.hit();
+            is_awake
+        });
+        let hits: Vec<_> = hits.collect();
+        let first = hits.iter().position(|&is_awake| is_awake);
+        assert!(first.is_some_and(|first| first <= 4096));
+        assert!(hits[first.unwrap()..].iter().all(|&is_awake| is_awake));
+        // It was forgotten by and by.
+        assert_eq!(in_vain(&mut vigil, 5), 1);
+    }
+
+    #[test]
+    fn what_was_not_awake_teaches_nothing() {
+        let mut vigil = Vigil::default();
+        in_vain(&mut vigil, 1);
+        let left = vigil.asleep_count;
+        vigil.hit();
+        assert!(!comes_back(|context| vigil.go_on(context)));
+        assert_eq!((left, vigil.asleep_count), (4, 4));
+    }
 }

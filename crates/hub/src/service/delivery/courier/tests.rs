@@ -15,9 +15,9 @@ fn deliveries_of_another_runtime_have_no_courier() {
     assert!(!home.block_on(async { Courier::default().is_of_this_runtime() }));
 }
 
-/// There are no rests without a timer of microseconds.
+/// Rests need a timer of microseconds.
 #[cfg(target_os = "linux")]
-mod rests {
+mod at_work {
     use std::collections::BTreeMap;
     use std::pin::pin;
     use std::sync::atomic::AtomicUsize;
@@ -29,18 +29,24 @@ mod rests {
     use crate::core::Qos;
     use crate::settings::HubSettings;
 
-    /// A delivery task that is woken so many times.
+    /// A task that is woken so many times.
     #[derive(Default)]
-    struct Delivery(AtomicUsize);
+    struct Task(AtomicUsize);
 
-    impl Wake for Delivery {
+    impl Task {
+        fn woken(&self) -> usize {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Wake for Task {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// A subscriber whose delivery task waits, and is not open to the courier: that wakes it in its turn.
-    fn subscriber(courier: &Arc<Courier>, delivery: &Arc<Delivery>) -> Arc<Subscriber> {
+    fn subscriber(courier: &Arc<Courier>, delivery: &Arc<Task>) -> Arc<Subscriber> {
         let proxy = Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
         let subscriber = Arc::new(Subscriber::new(
             &"t".into(),
@@ -56,8 +62,13 @@ mod rests {
 
     /// A courier that begins to rest as soon as somebody calls.
     fn about_to_rest(courier: &Arc<Courier>) -> Work<'_> {
+        pressed(courier, Duration::from_millis(20), Duration::ZERO)
+    }
+
+    /// A courier for which events have come at once after each round so far.
+    fn pressed(courier: &Arc<Courier>, rest_max: Duration, polling: Duration) -> Work<'_> {
         courier.lock().is_at_work = true;
-        courier.set_rest_max(Duration::from_millis(20));
+        courier.set_pace(Pace { rest_max, polling });
         let mut rounds = Rounds::default();
         // Rounds that are over by then, whenever that is.
         let later = Instant::now() + Duration::from_secs(3600);
@@ -71,15 +82,16 @@ mod rests {
             served: VecDeque::new(),
             rounds,
             pause: Pause::new(),
+            vigil: Vigil::default(),
         }
     }
 
     #[tokio::test]
     async fn who_calls_before_and_in_a_rest_is_served_after_it() {
         let courier = Arc::<Courier>::default();
-        let deliveries: [Arc<Delivery>; 2] = Default::default();
+        let deliveries: [Arc<Task>; 2] = Default::default();
         let [first, second] = deliveries.each_ref().map(|it| subscriber(&courier, it));
-        let woken = || deliveries.each_ref().map(|it| it.0.load(Ordering::Relaxed));
+        let woken = || deliveries.each_ref().map(|it| it.woken());
         let mut work = about_to_rest(&courier);
         let mut bag = Bag::default();
         assert!(courier.call(&first));
@@ -106,7 +118,7 @@ mod rests {
     #[tokio::test]
     async fn a_courier_that_ends_in_a_rest_leaves_all_to_their_deliveries() {
         let courier = Arc::<Courier>::default();
-        let delivery = Arc::<Delivery>::default();
+        let delivery = Arc::<Task>::default();
         let caller = subscriber(&courier, &delivery);
         let mut work = about_to_rest(&courier);
         assert!(courier.call(&caller));
@@ -117,7 +129,24 @@ mod rests {
         .await;
         assert!(courier.is_resting());
         drop(work);
-        assert_eq!(delivery.0.load(Ordering::Relaxed), 1);
+        assert_eq!(delivery.woken(), 1);
         assert!(!courier.is_resting() && !courier.call(&caller));
+    }
+
+    #[test]
+    fn while_events_press_it_looks_for_more_without_being_woken() {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        for (polling, comes_back) in [(Duration::ZERO, 0), (Duration::from_secs(3600), 1)] {
+            let courier = Arc::<Courier>::default();
+            let [delivery, own]: [Arc<Task>; 2] = Default::default();
+            let caller = subscriber(&courier, &delivery);
+            let mut work = pressed(&courier, Duration::ZERO, polling);
+            assert!(courier.call(&caller));
+            let waker = own.clone().into();
+            let polled = work.poll_calls(&mut Context::from_waker(&waker), &mut Bag::default());
+            assert!(polled.is_pending());
+            assert_eq!((delivery.woken(), own.woken()), (1, comes_back));
+        }
     }
 }

@@ -120,3 +120,25 @@ fn who_wants_no_rests_has_none() {
         rounds.note_served(10, || now + Duration::from_micros(1));
     }
 }
+
+#[test]
+fn events_are_awaited_while_they_press_and_do_not_rest() {
+    let awaited = |course: &mut Course, gap| {
+        let awaited = (0..8).map(|_| {
+            course.round(gap);
+            course.rounds.are_awaited(REST_MAX)
+        });
+        awaited.collect::<Vec<_>>()
+    };
+    let of_one = awaited(&mut Course::new(1, 10), 20);
+    assert_eq!(of_one[..4], [false; 4]);
+    assert_eq!(of_one[4..], [true; 4]);
+    assert_eq!(awaited(&mut Course::new(1, 10), 101), [false; 8]);
+    let mut of_many = Course::new(10, 50);
+    assert_eq!(awaited(&mut of_many, 20), [false; 8]);
+    assert!(of_many.rounds.are_awaited(Duration::ZERO));
+    // A rest in vain has others follow that are none.
+    of_many.gained = 0;
+    assert_eq!(of_many.rounds(1, 20).iter().flatten().count(), 1);
+    assert!(of_many.rounds.are_awaited(REST_MAX));
+}
