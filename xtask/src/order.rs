@@ -1,5 +1,5 @@
 //! `cargo xtask order`: which functions an idle hub has executed, as the linker script that lays them side by side, and
-//! behind them those of a hub with a topic and a subscriber.
+//! behind them those that forward an event, and those of a hub with a topic and a subscriber.
 //!
 //! Functions are named as they are, and once more without the hashes of the compiler, with the crate whose object they
 //! stand in: so the script holds for other versions of the compiler and of what is built, too. What the linker does not
@@ -18,11 +18,15 @@ use crate::workspace;
 
 /// What is written.
 const SCRIPT: &str = "crates/cli/idle-hub.ld";
-/// What the subscriber says that it understands; nothing is published.
+/// What is published.
 const CONTRACT: &str = "crates/cli/contracts/Telemetry.ice";
+const EVENT: [&str; 2] = [
+    "sampled",
+    r#"[{"number":1,"publishedAt":1,"load":1,"memoryTotal":1,"memoryAvailable":1,"interfaces":[]}]"#,
+];
 /// Where the link map and the profile go, in Cargo's target folder.
 const FOLDER: &str = "order";
-/// How long an idle hub is looked at.
+/// How long a hub is looked at that is idle, and one that forwards an event now and then.
 const SETTLING: Duration = Duration::from_secs(3);
 /// How long the profiler may take to write.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -67,12 +71,41 @@ fn write() -> Result<usize, String> {
     Ok(layout.groups.iter().map(|group| group.exact.len()).sum())
 }
 
-/// The symbols of all functions that a hub executes until it is idle, and of those that it executes then, when a topic
-/// is made, and a subscriber comes and goes.
-fn profile(hub: &Path, output: &Path) -> Result<[BTreeSet<String>; 2], String> {
+/// Symbols of functions, each in the first of these that it belongs to.
+struct Executed {
+    /// Until the hub is idle, and not by events.
+    idle: BTreeSet<String>,
+    /// By both.
+    both: BTreeSet<String>,
+    /// By each event that is forwarded.
+    events: BTreeSet<String>,
+    /// When a topic is made, and a subscriber and a publisher come.
+    joining: BTreeSet<String>,
+}
+
+impl Executed {
+    fn of(idle: BTreeSet<String>, joining: BTreeSet<String>, events: BTreeSet<String>) -> Self {
+        Self {
+            both: idle.intersection(&events).cloned().collect(),
+            idle: idle.difference(&events).cloned().collect(),
+            events,
+            joining,
+        }
+    }
+
+    /// As they are laid out: what an idle hub has executed stands together, and so does what an event takes.
+    fn groups(&self) -> [&BTreeSet<String>; GROUPS] {
+        [&self.idle, &self.both, &self.events, &self.joining]
+    }
+}
+
+const GROUPS: usize = 4;
+
+/// The symbols of all functions that a hub executes.
+fn profile(hub: &Path, output: &Path) -> Result<Executed, String> {
     // Those of an earlier run would be taken for those of this one.
-    for number in ["1", "2"] {
-        let _ = fs::remove_file(output.with_extension(number));
+    for number in 1..=3 {
+        let _ = fs::remove_file(output.with_extension(number.to_string()));
     }
     let mut valgrind = Command::new("valgrind");
     valgrind
@@ -82,18 +115,14 @@ fn profile(hub: &Path, output: &Path) -> Result<[BTreeSet<String>; 2], String> {
         .args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut profiled = valgrind
-        .spawn()
-        .map_err(|error| format!("valgrind does not start: {error}; install it"))?;
-    let texts = idle_and_busy(&mut profiled, hub, output);
-    // It would go on for ever.
-    let _ = profiled.kill();
-    let _ = profiled.wait();
-    Ok(texts?.map(|text| names(&text)))
+    let mut profiled = Running::start(valgrind)?;
+    let [idle, joining, events] = profiles(&mut profiled, hub, output)?.map(|text| names(&text));
+    Ok(Executed::of(idle, joining, events))
 }
 
-fn idle_and_busy(profiled: &mut Child, hub: &Path, output: &Path) -> Result<[String; 2], String> {
-    let lines = profiled.stdout.take().map(BufReader::new);
+/// What was executed until the hub is idle, when peers come, and by events.
+fn profiles(profiled: &mut Running, hub: &Path, output: &Path) -> Result<[String; 3], String> {
+    let lines = profiled.0.stdout.take().map(BufReader::new);
     let ready = lines.and_then(|lines| lines.lines().map_while(Result::ok).next());
     let ready = ready.ok_or("the hub does not become ready")?;
     let manager = ready
@@ -102,37 +131,65 @@ fn idle_and_busy(profiled: &mut Child, hub: &Path, output: &Path) -> Result<[Str
     // What it does on its own a while after it is ready belongs to an idle one.
     thread::sleep(SETTLING);
     let idle = dump(profiled, &output.with_extension("1"))?;
-    let mut create = Command::new(hub);
-    create
-        .args(["topic", "create", "some", "--hub", manager])
-        .stdout(Stdio::null());
-    if !succeeds(&mut create) {
+    let of_hub = |words: &[&str]| {
+        let mut command = Command::new(hub);
+        command
+            .args(words)
+            .args(["--hub", manager])
+            .stdout(Stdio::null());
+        command
+    };
+    if !succeeds(&mut of_hub(&["topic", "create", "some"])) {
         return Err("the hub makes no topic".to_owned());
     }
-    let mut subscribe = Command::new(hub);
-    subscribe
-        .args([
-            "sub",
-            "some",
-            "--timeout",
-            "2s",
-            "--hub",
-            manager,
-            "--slice",
-        ])
-        .arg(workspace::root().join(CONTRACT))
-        .stdout(Stdio::null());
-    if !succeeds(&mut subscribe) {
-        return Err("the hub takes no subscriber".to_owned());
+    let contract = workspace::root().join(CONTRACT);
+    let typed = |words: &[&str]| {
+        let mut command = of_hub(words);
+        command.arg("--slice").arg(&contract);
+        Running::start(command)
+    };
+    let _subscriber = typed(&["sub", "some"])?;
+    thread::sleep(SETTLING);
+    // Each waits for its answer, and for a while.
+    let _publisher = typed(&[
+        "pub", "some", EVENT[0], EVENT[1], "--count", "1000", "--rate", "20",
+    ])?;
+    thread::sleep(SETTLING);
+    let joining = dump(profiled, &output.with_extension("2"))?;
+    thread::sleep(SETTLING);
+    let events = dump(profiled, &output.with_extension("3"))?;
+    if !events.contains("AnswerSink") {
+        return Err("no event was forwarded".to_owned());
     }
-    Ok([idle, dump(profiled, &output.with_extension("2"))?])
+    Ok([idle, joining, events])
+}
+
+/// A program that is ended when this is dropped.
+struct Running(Child);
+
+impl Running {
+    fn start(mut command: Command) -> Result<Self, String> {
+        let name = command.get_program().display().to_string();
+        let started = command.spawn();
+        started
+            .map(Self)
+            .map_err(|error| format!("{name} does not start: {error}; install it"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended; else it would go on for ever.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Has the profiler write what was executed since it last did.
-fn dump(profiled: &Child, dumped: &Path) -> Result<String, String> {
+fn dump(profiled: &Running, dumped: &Path) -> Result<String, String> {
     let mut dump = Command::new("callgrind_control");
     dump.arg("--dump")
-        .arg(profiled.id().to_string())
+        .arg(profiled.0.id().to_string())
         .stdout(Stdio::null());
     if !succeeds(&mut dump) {
         return Err("the profiler writes nothing".to_owned());
@@ -161,7 +218,7 @@ fn names(profile: &str) -> BTreeSet<String> {
 /// Groups of functions, one behind the other.
 #[derive(Debug, Default)]
 struct Layout {
-    groups: [Group; 2],
+    groups: [Group; GROUPS],
 }
 
 /// Sections of functions that stand together.
@@ -177,7 +234,7 @@ impl Layout {
     /// The sections in which a function was executed, each in the first group that has it. In a link map, the symbols
     /// of a section are in the lines below its own: functions with the same code share one, which has the name of any
     /// of them.
-    fn of(executed: &[BTreeSet<String>; 2], map: &str) -> Self {
+    fn of(executed: &Executed, map: &str) -> Self {
         let mut layout = Self::default();
         let mut current = None;
         for line in map.lines() {
@@ -188,7 +245,10 @@ impl Layout {
             } else if let (Some((object, section)), Some(symbol)) =
                 (current, line.split_whitespace().nth(4))
                 && let symbol = without_suffix(symbol)
-                && let Some(group) = executed.iter().position(|group| group.contains(symbol))
+                && let Some(group) = executed
+                    .groups()
+                    .iter()
+                    .position(|group| group.contains(symbol))
             {
                 layout.groups[group].add(object, section);
             }
@@ -229,8 +289,8 @@ impl Group {
 
 const HEAD: &str = "\
 /* The functions that an idle hub has executed, side by side: they fill whole pages, and few others are resident. Behind
-   them those of a hub with subscribers. Of both first as they are called in that build; then without hashes, for other
-   versions of the compiler and of what is built. Made by `cargo xtask order`. */
+   them those that an event takes, and those of a hub with subscribers. First as they are called in that build; then
+   without hashes, for other versions of the compiler and of what is built. Made by `cargo xtask order`. */
 SECTIONS
 {
   .text.hub :
@@ -310,14 +370,31 @@ mod tests {
             "_ZN1a1e17h0123456789abcdefE",
         );
         let map = section("", e, b) + &section("unlikely.", c, c) + &section("", d, d);
-        let text = Layout::of(&[names(profile), BTreeSet::new()], &map).script();
+        let idle = || names(profile);
+        let none = BTreeSet::new;
+        let script = |executed| Layout::of(&executed, &map).script();
+        let text = script(Executed::of(idle(), none(), none()));
         let patterns = "*.a-*(\n      .text._ZN1a1e17h*\n      .text.unlikely._ZN1a1c17h*\n    )";
         assert!(text.contains(&format!("*(\n      .text.{e}\n")), "{text}");
         assert!(text.contains(patterns), "{text}");
         assert!(!text.contains("1d17h"), "{text}");
 
-        let busy = BTreeSet::from([b.to_owned(), d.to_owned()]);
-        let text = Layout::of(&[names(profile), busy], &map).script();
+        // What an event takes as well stands behind the rest of what an idle hub has executed, and is there once.
+        let events = BTreeSet::from([b.to_owned(), d.to_owned()]);
+        let text = script(Executed::of(idle(), none(), events.clone()));
+        let places = [
+            c,
+            e,
+            d,
+            "unlikely._ZN1a1c17h*",
+            "_ZN1a1e17h*",
+            "_ZN1a1d17h*",
+        ];
+        let places = places.map(|it| text.find(it));
+        assert!(places.is_sorted() && places[0].is_some(), "{text}");
+        assert_eq!(text.matches(e).count(), 1, "{text}");
+
+        let text = script(Executed::of(idle(), events, none()));
         let places = [e, d, "_ZN1a1e17h*", "_ZN1a1d17h*"].map(|it| text.find(it));
         assert!(places.is_sorted() && places[0].is_some(), "{text}");
         assert_eq!(text.matches(e).count(), 1, "{text}");
