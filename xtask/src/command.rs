@@ -17,7 +17,7 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
 /// `cargo` with `arguments`: the one that runs this task.
 ///
 /// Without incremental builds: what they keep of each of a hundred test programs takes as much disk as all else
-/// together, and nothing here is built twice from sources that changed.
+/// together, and where the gate runs, most builds start cold.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = command(&cargo, arguments);

@@ -156,6 +156,9 @@ fn profiles(profiled: &mut Running, hub: &Path, output: &Path) -> Result<[String
     ])?;
     thread::sleep(SETTLING);
     let joining = dump(profiled, &output.with_extension("2"))?;
+    if !joining.contains("AnswerSink") {
+        return Err("the publisher does not come in time".to_owned());
+    }
     thread::sleep(SETTLING);
     let events = dump(profiled, &output.with_extension("3"))?;
     if !events.contains("AnswerSink") {

@@ -215,18 +215,23 @@ pub(crate) fn signals() -> Result<Signals, Failure> {
     })
 }
 
-/// A time as people write it: a number and `ms`, `s`, `m` or `h`; seconds without one.
+/// A time as people write it: a number and `us`, `ms`, `s`, `m` or `h`; seconds without one.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let number_len = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(number_len);
     let seconds = match unit {
+        "us" => 0.000_001,
         "ms" => 0.001,
         "s" | "" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
-        _ => return Err(format!("expected a unit of ms, s, m or h, got `{unit}`")),
+        _ => {
+            return Err(format!(
+                "expected a unit of us, ms, s, m or h, got `{unit}`"
+            ));
+        }
     };
     let number: f64 = number
         .parse()
@@ -242,16 +247,17 @@ mod tests {
     #[test]
     fn times_are_read_as_people_write_them() {
         let times = [
-            ("500ms", 500),
-            ("5s", 5_000),
-            ("2", 2_000),
-            ("1.5m", 90_000),
+            ("20us", 20),
+            ("500ms", 500_000),
+            ("5s", 5_000_000),
+            ("2", 2_000_000),
+            ("1.5m", 90_000_000),
             ("0", 0),
         ];
-        for (text, millis) in times {
+        for (text, micros) in times {
             assert_eq!(
                 parse_time(text),
-                Ok(Duration::from_millis(millis)),
+                Ok(Duration::from_micros(micros)),
                 "{text}"
             );
         }

@@ -36,9 +36,9 @@ pub struct HubSettings {
     /// none. Default 1 ms. There are no rests in a runtime of several threads, nor where the system is not Linux.
     pub rest_max: Duration,
     /// How long the hub asks for more events before it sleeps, while they come within 100 microseconds after each round of
-    /// deliveries; more than that gives nothing. One publisher that awaits each answer comes to twice the events and
-    /// more. It takes a core as long as such a stream lasts, which it yields to others; zero for none. Default 100
-    /// microseconds. In a runtime of several threads the hub always sleeps.
+    /// deliveries to twoway subscribers, and no rest follows; at most 100 microseconds, which are the default, and zero for
+    /// none. One publisher that awaits each answer and one subscriber come to twice the events. It takes a core as long
+    /// as such a stream lasts, which it yields to others. In a runtime of several threads the hub always sleeps.
     pub polling: Duration,
     /// How much may wait for one subscriber, and what happens to the rest.
     #[doc(alias = "Send.QueueSizeMax")]

@@ -364,7 +364,13 @@ impl Reading {
             match machine.handle_message(message, output.bytes())? {
                 Event::Reply(recipient, reply) => kit.replies.push((recipient, reply)),
                 Event::Nothing => {}
-                event => kit.event = Some(event),
+                event => {
+                    if matches!(event, Event::Closed(_)) {
+                        // Whoever finds from now on that it takes no requests knows why.
+                        self.connection.is_active.store(false, Ordering::Relaxed);
+                    }
+                    kit.event = Some(event);
+                }
             }
             if decompressed_len >= limit {
                 // Replies as long as one may be are given away before there are more.
@@ -414,7 +420,6 @@ impl Reading {
                 self.connection.settled.settle();
             }
             Some(Event::Closed(recipients)) => {
-                self.connection.is_active.store(false, Ordering::Relaxed);
                 self.connection.refuse(recipients);
                 return true;
             }

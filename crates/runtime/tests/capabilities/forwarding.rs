@@ -335,6 +335,55 @@ async fn a_peer_that_closes_has_surely_not_taken_what_it_did_not_answer() {
     end_all(sent);
 }
 
+/// Notes of each answer whether its way is open then.
+#[derive(Default)]
+struct Looks {
+    way: Mutex<Option<Way>>,
+    seen: Mutex<Vec<bool>>,
+    more: Notify,
+}
+
+impl Looks {
+    fn look(&self) {
+        let is_open = self.way.lock().unwrap().as_ref().map(Way::is_open);
+        self.seen
+            .lock()
+            .unwrap()
+            .push(is_open.expect("it was sent"));
+        self.more.notify_one();
+    }
+}
+
+impl AnswerSink for Looks {
+    fn returned(&self, numbers: Range<u64>) {
+        numbers.for_each(|_| self.look());
+    }
+
+    fn answered(&self, _number: u64, _answer: Result<Option<Outcome>, InvokeError>) {
+        self.look();
+    }
+
+    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+        failures.iter().for_each(|_| self.look());
+    }
+}
+
+#[tokio::test]
+async fn what_comes_with_the_end_of_a_connection_finds_its_way_closed() {
+    let mut peer = Peer::connect().await;
+    let looks = Arc::<Looks>::default();
+    let sent = peer.proxy.forward_at_once(&events(2), &looks, 0, None);
+    let sent: Vec<_> = sent.expect("it has a connection with room").collect();
+    *looks.way.lock().unwrap() = sent[0].way();
+    let ids = peer.ids(2).await;
+    peer.write(&[nothing(ids[0]), header(4, 14)]).await;
+    while looks.seen.lock().unwrap().len() < 2 {
+        soon(looks.more.notified()).await;
+    }
+    assert_eq!(*looks.seen.lock().unwrap(), [false, false]);
+    end_all(sent);
+}
+
 #[tokio::test]
 async fn a_connection_that_closes_waits_for_answers_and_ends_with_the_last() {
     let mut peer = Peer::connect().await;

@@ -111,15 +111,16 @@ impl Answers {
         self.sent.front()?.1.forwarding.way()
     }
 
-    /// What failed since the last look, in the order in which it was sent.
-    pub(super) fn take_failed(&mut self) -> Vec<(Event, InvokeError)> {
-        if self.failed.is_empty() {
-            return Vec::new();
-        }
-        let mut failed = std::mem::take(&mut self.failed);
-        failed.sort_by_key(|(number, ..)| *number);
-        let failed = failed.into_iter();
-        failed.map(|(_, event, error)| (event, error)).collect()
+    /// What failed since the last look, with its numbers.
+    pub(super) fn take_failed(&mut self) -> Vec<(u64, Event, InvokeError)> {
+        std::mem::take(&mut self.failed)
+    }
+
+    /// The number of the first of so many events that go the long way, behind what was sent.
+    pub(super) fn take_numbers(&mut self, count: usize) -> u64 {
+        let first = self.next;
+        self.next += count as u64;
+        first
     }
 
     /// Gives back what the courier could not send, in order.
@@ -220,12 +221,12 @@ impl Subscriber {
         Some(timed)
     }
 
-    /// What failed, in the order in which it was sent, and how much is not answered besides; the next failure wakes
+    /// What failed, and how much is not answered besides; the next failure wakes
     /// this task. The courier sends nothing until it is open to it again.
     pub(super) fn poll_failed(
         &self,
         context: &mut Context<'_>,
-    ) -> (Vec<(Event, InvokeError)>, Load) {
+    ) -> (Vec<(u64, Event, InvokeError)>, Load) {
         let mut shared = self.lock();
         shared.note_delivery(context.waker());
         let answers = shared.answers();

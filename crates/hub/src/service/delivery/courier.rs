@@ -148,7 +148,7 @@ impl Work<'_> {
         };
         self.vigil.hit();
         let now = Instant::now();
-        if !has_rested && self.begin_rest(now, pace.rest_max, context) {
+        if !has_rested && self.begin_rest(now, self.rest_max(pace), context) {
             // Who calls meanwhile finds no waker.
             return Poll::Pending;
         }
@@ -161,9 +161,10 @@ impl Work<'_> {
         let ended = self.rounds.note_served(gained, Instant::now);
         if let Some(ended) = ended
             && !pace.polling.is_zero()
-            && self.rounds.are_awaited(pace.rest_max)
+            && self.rounds.are_awaited(self.rest_max(pace))
         {
-            self.vigil.begin(ended + pace.polling, context);
+            self.vigil
+                .begin(ended + pace.polling.min(Rounds::PRESSING_TIME), context);
         }
         Poll::Pending
     }
@@ -176,6 +177,14 @@ impl Work<'_> {
             return None;
         }
         Some((calls.subscribers.len(), calls.pace))
+    }
+
+    /// How long it may rest.
+    fn rest_max(&self, pace: Pace) -> Duration {
+        match self.pause.is_possible() {
+            true => pace.rest_max,
+            false => Duration::ZERO,
+        }
     }
 
     /// Rests before a round if it is time to; whether it does.

@@ -23,6 +23,11 @@ impl Pause {
         Self { timer: timer.ok() }
     }
 
+    /// Whether there are pauses.
+    pub(super) fn is_possible(&self) -> bool {
+        self.timer.is_some()
+    }
+
     /// A pause begins; false if there is none.
     pub(super) fn begin(&mut self, length: Duration) -> bool {
         let begun = |timer: &Timer| timer.begin(length).is_ok();
@@ -43,6 +48,11 @@ impl Pause {
     /// No pause, ever.
     pub(super) fn new() -> Self {
         Self {}
+    }
+
+    /// There are none.
+    pub(super) fn is_possible(&self) -> bool {
+        false
     }
 
     /// There is none.

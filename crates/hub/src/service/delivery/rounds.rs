@@ -47,7 +47,7 @@ impl Default for Rounds {
 impl Rounds {
     /// Events that come within this time after a round are pressing: it is longer than a publisher takes that waits for
     /// each answer, on a machine that is slow to wake it.
-    const PRESSING_TIME: Duration = Duration::from_micros(100);
+    pub(super) const PRESSING_TIME: Duration = Duration::from_micros(100);
     /// So many rounds have events at once before there is a rest: a few events are not yet a stream.
     const PRESSING_MIN: u32 = 4;
     /// The same after rests in which hardly any more events came: these only follow each other, as those of subscribers do that
@@ -74,11 +74,11 @@ impl Rounds {
         (self.pressing_count >= self.rest_count && !rest.is_zero()).then_some(rest)
     }
 
-    /// Whether the next events are expected at once, and would not rest: what is gained until they come is not lost by
-    /// a rest, which lasts until so long after the last round.
+    /// Whether the next events are expected at once, and would not rest. A rest lasts until a fixed time after the last
+    /// round, so that to be awake before it gains nothing; a short one is over when they come.
     pub(super) fn are_awaited(&self, rest_max: Duration) -> bool {
         let may_rest = self.pressing_count.saturating_add(1) >= self.rest_count;
-        let would_rest = |(_, took)| may_rest && !rest_after(took, rest_max).is_zero();
+        let would_rest = |(_, took)| may_rest && rest_after(took, rest_max) >= Self::PRESSING_TIME;
         self.pressing_count >= Self::PRESSING_MIN && !self.last.is_some_and(would_rest)
     }
 

@@ -19,7 +19,7 @@ use crate::service::subscriber::Subscriber;
 pub(super) struct Unanswered<'a> {
     /// It knows what left at once.
     subscriber: &'a Arc<Subscriber>,
-    /// Polled in the order in which it was sent, so that requests leave in this order.
+    /// In the order of their numbers, and polled in it, so that requests leave in this order.
     long: VecDeque<Long<'a>>,
     /// Whether something of it was under way when its connection broke: then each waits for the answer to
     /// the one before, for they could take different connections.
@@ -32,6 +32,8 @@ pub(super) struct Unanswered<'a> {
 
 /// An event that may have to connect, to wait for room, or to be tried again; it keeps its own time.
 struct Long<'a> {
+    /// Its place among all that is sent.
+    number: u64,
     /// Bytes of the event.
     len: usize,
     answer: Pin<Box<dyn Future<Output = Answer> + Send + 'a>>,
@@ -98,12 +100,16 @@ impl<'a> Unanswered<'a> {
 
     /// Sends events as they are polled, and leaves none.
     pub(super) fn send_later(&mut self, events: &mut Vec<Event>) {
-        // What has failed meanwhile was sent before.
-        let failed = self.subscriber.lock().answers().take_failed();
-        self.see_to(failed);
         let subscriber = self.subscriber;
+        let (failed, first) = {
+            let mut shared = subscriber.lock();
+            let answers = shared.answers();
+            (answers.take_failed(), answers.take_numbers(events.len()))
+        };
+        self.see_to(failed);
+        let events = (first..).zip(events.drain(..));
         self.long
-            .extend(events.drain(..).map(|event| long(subscriber, event)));
+            .extend(events.map(|(number, event)| long(subscriber, number, event)));
     }
 
     /// Settles what has failed, or was answered after going the long way; how much is not answered then, or a little
@@ -135,12 +141,14 @@ impl<'a> Unanswered<'a> {
         }
     }
 
-    /// Sends again what has failed, or settles it.
-    fn see_to(&mut self, failed: Vec<(Event, InvokeError)>) {
-        for (event, error) in failed {
+    /// Sends again what has failed, before what came after it, or settles it.
+    fn see_to(&mut self, failed: Vec<(u64, Event, InvokeError)>) {
+        for (number, event, error) in failed {
             if may_come_again(&error, &event) {
                 self.is_resending = true;
-                self.long.push_back(long(self.subscriber, event));
+                let place = self.long.partition_point(|long| long.number < number);
+                self.long
+                    .insert(place, long(self.subscriber, number, event));
             } else {
                 self.subscriber.settle::<()>(1, Err(error));
             }
@@ -195,9 +203,67 @@ fn is_idempotent(event: &Event) -> bool {
     EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.mode.is_idempotent())
 }
 
-fn long(subscriber: &Subscriber, event: Event) -> Long<'_> {
+fn long(subscriber: &Subscriber, number: u64, event: Event) -> Long<'_> {
     Long {
+        number,
         len: event.as_bytes().len(),
         answer: Box::pin(async move { subscriber.proxy().forward(&event).await }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use floe::{Communicator, EventsBuilder, InvocationMode};
+
+    use super::*;
+    use crate::core::Qos;
+    use crate::settings::HubSettings;
+
+    fn subscriber() -> Arc<Subscriber> {
+        let proxy = Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
+        let qos = Qos::parse(&BTreeMap::new(), InvocationMode::Twoway);
+        Arc::new(Subscriber::new(
+            &"t".into(),
+            &proxy.unwrap(),
+            BTreeMap::new(),
+            qos.unwrap(),
+            &HubSettings::default(),
+            &Arc::default(),
+        ))
+    }
+
+    fn events(count: usize) -> Vec<Event> {
+        let mut builder = EventsBuilder::default();
+        for _ in 0..count {
+            let write = |bytes: &mut Vec<u8>| {
+                bytes.extend(b"\x02op\x00\x00\x06\x00\x00\x00\x01\x01");
+                Ok(())
+            };
+            builder.push_with(write).unwrap();
+        }
+        let mut events = Vec::new();
+        builder.finish().unwrap().append_to(&mut events);
+        events
+    }
+
+    #[test]
+    fn what_comes_again_leaves_before_what_came_after_it() {
+        let subscriber = subscriber();
+        let mut unanswered = Unanswered::new(&subscriber);
+        // Two left at once; the others had no room.
+        subscriber.lock().answers().take_numbers(2);
+        unanswered.send_later(&mut events(2));
+        let lost = || InvokeError::NotDispatched(LocalError::Shutdown);
+        let failed = [1, 0].into_iter().zip(events(2));
+        unanswered.see_to(
+            failed
+                .map(|(number, event)| (number, event, lost()))
+                .collect(),
+        );
+        let numbers: Vec<_> = unanswered.long.iter().map(|long| long.number).collect();
+        assert_eq!(numbers, [0, 1, 2, 3]);
+        assert!(unanswered.is_resending());
     }
 }

@@ -48,14 +48,12 @@ impl Vigil {
             return;
         };
         let asked = Instant::now();
-        if asked < until {
-            // A peer on this core can answer only if it gets its turn.
-            thread::yield_now();
-            if asked.elapsed() <= Self::OTHERS_MAX {
-                return come_back(context);
-            }
+        // A peer on this core can answer only if it gets its turn.
+        thread::yield_now();
+        match is_worthwhile(until.saturating_duration_since(asked), asked.elapsed()) {
+            true => come_back(context),
+            false => self.end(false),
         }
-        self.end(false);
     }
 
     /// What was waited for is there.
@@ -74,6 +72,11 @@ impl Vigil {
             self.asleep_count = self.last_asleep;
         }
     }
+}
+
+/// Whether a wait of which so much was left stays awake after others had the core for so long.
+fn is_worthwhile(left: Duration, others_took: Duration) -> bool {
+    !left.is_zero() && others_took <= Vigil::OTHERS_MAX
 }
 
 /// The runtime looks once for whatever has come, and then asks this task again.
@@ -150,9 +153,26 @@ mod tests {
     fn what_was_not_awake_teaches_nothing() {
         let mut vigil = Vigil::default();
         in_vain(&mut vigil, 1);
-        let left = vigil.asleep_count;
+        let later = Instant::now() + Duration::from_secs(3600);
+        assert!(!comes_back(|context| vigil.begin(later, context)));
         vigil.hit();
         assert!(!comes_back(|context| vigil.go_on(context)));
-        assert_eq!((left, vigil.asleep_count), (4, 4));
+        assert_eq!((vigil.last_asleep, vigil.asleep_count), (4, 3));
+    }
+
+    #[test]
+    fn a_vigil_goes_on_while_there_is_time_and_nobody_else_needs_the_core() {
+        let micros = Duration::from_micros;
+        assert!(is_worthwhile(micros(1), micros(50)));
+        assert!(!is_worthwhile(micros(0), micros(1)));
+        assert!(!is_worthwhile(micros(100), micros(51)));
+        // Others may take the core at any look, but not at each.
+        let later = Instant::now() + Duration::from_secs(3600);
+        let goes_on = || {
+            let mut vigil = Vigil::default();
+            comes_back(|context| vigil.begin(later, context));
+            comes_back(|context| vigil.go_on(context))
+        };
+        assert!((0..10_000).any(|_| goes_on()));
     }
 }

@@ -137,6 +137,10 @@ fn events_are_awaited_while_they_press_and_do_not_rest() {
     let mut of_many = Course::new(10, 50);
     assert_eq!(awaited(&mut of_many, 20), [false; 8]);
     assert!(of_many.rounds.are_awaited(Duration::ZERO));
+    // They come when a rest of 40 us is over.
+    let mut of_two = Course::new(2, 5);
+    assert_eq!(of_two.rounds(8, 60), [None; 8]);
+    assert!(of_two.rounds.are_awaited(REST_MAX));
     // A rest in vain has others follow that are none.
     of_many.gained = 0;
     assert_eq!(of_many.rounds(1, 20).iter().flatten().count(), 1);
