@@ -112,8 +112,8 @@ impl Delivering<'_> {
 
     fn room_beside(&self, unanswered: Load) -> Option<Room> {
         // What was under way when the connection broke is answered first: events sent meanwhile could overtake it.
-        let may_send =
-            !self.unanswered.is_resending() && !(unanswered.count > 0 && self.is_broken());
+        let is_lost = || unanswered.count > 0 && self.is_broken();
+        let may_send = !self.unanswered.is_resending() && !is_lost();
         Room::beside(unanswered, self.outstanding_max).filter(|_| may_send)
     }
 
