@@ -17,6 +17,8 @@ use tokio::task::yield_now;
 pub(super) struct Vigil {
     /// Until when, while it lasts.
     until: Option<Instant>,
+    /// Whether it has looked in vain once: what was there already would have been so for who sleeps.
+    has_looked: bool,
     /// So many waits slept after the last one in vain, less what hits have brought back.
     last_asleep: u32,
     /// Waits that are still to sleep.
@@ -37,6 +39,7 @@ impl Vigil {
             Some(left) => self.asleep_count = left,
             None => {
                 self.until = Some(until);
+                self.has_looked = false;
                 come_back(context);
             }
         }
@@ -47,6 +50,7 @@ impl Vigil {
         let Some(until) = self.until else {
             return;
         };
+        self.has_looked = true;
         let asked = Instant::now();
         // A peer on this core can answer only if it gets its turn.
         thread::yield_now();
@@ -66,7 +70,7 @@ impl Vigil {
             return;
         }
         if is_hit {
-            self.last_asleep /= 2;
+            self.last_asleep >>= u32::from(self.has_looked);
         } else {
             self.last_asleep = (self.last_asleep * 2).clamp(Self::ASLEEP_MIN, Self::ASLEEP_MAX);
             self.asleep_count = self.last_asleep;
@@ -138,6 +142,7 @@ mod tests {
         let later = Instant::now() + Duration::from_secs(3600);
         let hits = (0..20_000).map(|_| {
             let is_awake = comes_back(|context| vigil.begin(later, context));
+            vigil.has_looked = true;
             vigil.hit();
             is_awake
         });
@@ -158,6 +163,18 @@ mod tests {
         vigil.hit();
         assert!(!comes_back(|context| vigil.go_on(context)));
         assert_eq!((vigil.last_asleep, vigil.asleep_count), (4, 3));
+    }
+
+    #[test]
+    fn what_was_there_already_teaches_nothing() {
+        let mut vigil = Vigil::default();
+        in_vain(&mut vigil, 1);
+        let later = Instant::now() + Duration::from_secs(3600);
+        for _ in 0..100 {
+            comes_back(|context| vigil.begin(later, context));
+            vigil.hit();
+        }
+        assert_eq!(vigil.last_asleep, 4);
     }
 
     #[test]
