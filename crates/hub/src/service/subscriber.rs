@@ -475,3 +475,20 @@ impl Subscriber {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+impl Subscriber {
+    /// A twoway subscriber with an address at which nobody listens.
+    pub(super) fn to_nobody(courier: &Arc<Courier>) -> Arc<Self> {
+        let proxy = floe::Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
+        let qos = Qos::parse(&BTreeMap::new(), InvocationMode::Twoway);
+        Arc::new(Self::new(
+            &"t".into(),
+            &proxy.expect("it is one"),
+            BTreeMap::new(),
+            qos.expect("nothing is asked for"),
+            &HubSettings::default(),
+            courier,
+        ))
+    }
+}

@@ -221,8 +221,8 @@ impl Subscriber {
         Some(timed)
     }
 
-    /// What failed, and how much is not answered besides; the next failure wakes
-    /// this task. The courier sends nothing until it is open to it again.
+    /// What failed, and how much is not answered besides; the next failure wakes this task. The courier sends nothing
+    /// until it is open to it again.
     pub(super) fn poll_failed(
         &self,
         context: &mut Context<'_>,

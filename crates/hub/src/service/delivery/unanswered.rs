@@ -213,26 +213,9 @@ fn long(subscriber: &Subscriber, number: u64, event: Event) -> Long<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use floe::{Communicator, EventsBuilder, InvocationMode};
+    use floe::EventsBuilder;
 
     use super::*;
-    use crate::core::Qos;
-    use crate::settings::HubSettings;
-
-    fn subscriber() -> Arc<Subscriber> {
-        let proxy = Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
-        let qos = Qos::parse(&BTreeMap::new(), InvocationMode::Twoway);
-        Arc::new(Subscriber::new(
-            &"t".into(),
-            &proxy.unwrap(),
-            BTreeMap::new(),
-            qos.unwrap(),
-            &HubSettings::default(),
-            &Arc::default(),
-        ))
-    }
 
     fn events(count: usize) -> Vec<Event> {
         let mut builder = EventsBuilder::default();
@@ -250,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_comes_again_leaves_before_what_came_after_it() {
-        let subscriber = subscriber();
+        let subscriber = Subscriber::to_nobody(&Arc::default());
         let mut unanswered = Unanswered::new(&subscriber);
         // Two left at once; the others had no room.
         subscriber.lock().answers().take_numbers(2);

@@ -18,16 +18,11 @@ fn deliveries_of_another_runtime_have_no_courier() {
 /// Rests need a timer of microseconds.
 #[cfg(target_os = "linux")]
 mod at_work {
-    use std::collections::BTreeMap;
     use std::pin::pin;
     use std::sync::atomic::AtomicUsize;
     use std::task::Wake;
 
-    use floe::Communicator;
-
     use super::*;
-    use crate::core::Qos;
-    use crate::settings::HubSettings;
 
     /// A task that is woken so many times.
     #[derive(Default)]
@@ -47,15 +42,7 @@ mod at_work {
 
     /// A subscriber whose delivery task waits, and is not open to the courier: that wakes it in its turn.
     fn subscriber(courier: &Arc<Courier>, delivery: &Arc<Task>) -> Arc<Subscriber> {
-        let proxy = Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
-        let subscriber = Arc::new(Subscriber::new(
-            &"t".into(),
-            &proxy.unwrap(),
-            BTreeMap::new(),
-            Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap(),
-            &HubSettings::default(),
-            courier,
-        ));
+        let subscriber = Subscriber::to_nobody(courier);
         subscriber.lock().note_delivery(&delivery.clone().into());
         subscriber
     }
