@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::report::LeftOut;
+use crate::report::{LeftOut, Report};
 
 /// Why the lab gives no report.
 #[derive(Debug)]
@@ -37,6 +37,25 @@ pub enum LabError {
         contender: String,
         /// What was expected, and what came.
         reason: String,
+    },
+    /// A process of a contender cannot be started.
+    Start {
+        /// The command line.
+        command: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// All contenders that could do the cases have failed.
+    NothingMeasured {
+        /// How.
+        left_out: Vec<LeftOut>,
+    },
+    /// Floe or the floor failed, or something that concerns all contenders, when some figures were there.
+    Unfinished {
+        /// What was measured until then; of some contenders perhaps in a round less than of others.
+        report: Box<Report>,
+        /// Why it ended.
+        source: Box<LabError>,
     },
     /// The system refused something.
     System {
@@ -105,10 +124,14 @@ impl fmt::Display for LabError {
             }
             Self::NothingToRun { left_out } => {
                 write!(f, "no contender is left for any of the cases asked for")?;
-                left_out
-                    .iter()
-                    .try_for_each(|left_out| write!(f, "; {left_out}"))
+                list(f, left_out)
             }
+            Self::NothingMeasured { left_out } => {
+                write!(f, "no contender is left: all have failed")?;
+                list(f, left_out)
+            }
+            Self::Start { command, source } => write!(f, "cannot start {command}: {source}"),
+            Self::Unfinished { source, .. } => source.fmt(f),
             Self::Contender { contender, reason } => {
                 write!(f, "contender {contender} failed: {reason}")
             }
@@ -120,8 +143,14 @@ impl fmt::Display for LabError {
 impl std::error::Error for LabError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::System { source, .. } => Some(source),
+            Self::System { source, .. } | Self::Start { source, .. } => Some(source),
+            Self::Unfinished { source, .. } => source.source(),
             _ => None,
         }
     }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, left_out: &[LeftOut]) -> fmt::Result {
+    let mut all = left_out.iter();
+    all.try_for_each(|left_out| write!(f, "; {left_out}"))
 }

@@ -104,6 +104,7 @@ fn ready_contenders(
                     contender: contender.clone(),
                     cases: cases.to_vec(),
                     reason: reason.clone(),
+                    has_failed: false,
                 });
                 progress(Progress::Skipped { contender, reason });
             }
@@ -125,6 +126,7 @@ fn refused(contender: &Ready, cases: &[String]) -> Vec<LeftOut> {
                 contender: contender.name.to_owned(),
                 cases: vec![case.clone()],
                 reason: reason.to_owned(),
+                has_failed: false,
             }),
         }
     }

@@ -1,20 +1,21 @@
 //! Processes of contenders: started, heard, and surely ended.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use rustix::thread::CpuSet;
 
 use crate::error::LabError;
 use crate::placement::on_cores;
 
-/// A running process of a contender. Dropping it ends it: its stdin ends, and if it does not follow
-/// soon it is killed.
+/// A running process of a contender, and those that it starts. Dropping it ends them: its stdin ends, it is killed if it
+/// does not follow soon, and so is what it has left behind.
 #[derive(Debug)]
 pub(crate) struct Process {
     contender: &'static str,
@@ -22,7 +23,9 @@ pub(crate) struct Process {
     child: Child,
     /// The lines of its output, and at its end an empty one, or how it ended otherwise.
     lines: Receiver<std::io::Result<String>>,
-    complaints: Option<JoinHandle<String>>,
+    /// What it said on its stderr, when that has ended.
+    complaints: Receiver<String>,
+    has_ended: bool,
     /// Removed when the process has ended.
     _scratch: Scratch,
 }
@@ -31,7 +34,7 @@ impl Process {
     /// Starts a process on these cores.
     ///
     /// # Errors
-    /// [`LabError::System`] if the system does not.
+    /// [`LabError::Start`] if the system does not, [`LabError::System`] if it has no room for a folder.
     pub(crate) fn start(
         contender: &'static str,
         role: &'static str,
@@ -40,13 +43,17 @@ impl Process {
     ) -> Result<Self, LabError> {
         let scratch = Scratch::new()
             .map_err(|source| LabError::system("create a folder for a contender", source))?;
+        let shown = format!("{command:?}");
         command
             .env("TMPDIR", &scratch.0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = on_cores(cores, || command.spawn())
-            .map_err(|source| LabError::system(format!("start {command:?}"), source))?;
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mut child = on_cores(cores, || command.spawn()).map_err(|source| LabError::Start {
+            command: shown,
+            source,
+        })?;
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
         let (sender, lines) = mpsc::channel();
@@ -63,13 +70,16 @@ impl Process {
                 }
             }
         });
-        let complaints = std::thread::spawn(move || last_words(stderr));
+        let (sender, complaints) = mpsc::channel();
+        // Nobody has to hear them.
+        std::thread::spawn(move || sender.send(last_words(stderr)));
         Ok(Self {
             contender,
             role,
             child,
             lines,
-            complaints: Some(complaints),
+            complaints,
+            has_ended: false,
             _scratch: scratch,
         })
     }
@@ -101,8 +111,9 @@ impl Process {
     /// Ends it, and says what it said.
     pub(crate) fn failed(&mut self, what: &str) -> LabError {
         self.end();
-        let complaints = self.complaints.take().map(JoinHandle::join);
-        let complaints = complaints.and_then(Result::ok).unwrap_or_default();
+        // They end with the process, but for what it has started and what has left its group.
+        let complaints = self.complaints.recv_timeout(END_LIMIT);
+        let complaints = complaints.unwrap_or_default();
         let colon = if complaints.is_empty() { "" } else { ": " };
         let role = self.role;
         LabError::contender(
@@ -112,17 +123,18 @@ impl Process {
     }
 
     fn end(&mut self) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
         drop(self.child.stdin.take());
+        let pid = Pid::from_child(&self.child);
         let deadline = Instant::now() + END_LIMIT;
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() >= deadline {
-                // It can only fail if the process has ended by now.
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                return;
-            }
+        while is_running(pid) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
+        // Its number is its own until it has been waited for. Both can only fail if nobody is left.
+        let _ = kill_process_group(pid, Signal::KILL);
+        let _ = self.child.wait();
     }
 }
 
@@ -130,6 +142,12 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Whether a child runs; one that has ended is still to be waited for.
+fn is_running(pid: Pid) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::Pid(pid), look), Ok(None))
 }
 
 /// A folder for what a process leaves behind, as a Unix socket: its own idea of where temporary files go.
@@ -196,6 +214,40 @@ mod tests {
         assert_eq!(process.line(Duration::from_secs(10)).unwrap(), "go");
         process.end();
         assert!(process.child.try_wait().unwrap().unwrap().success());
+    }
+
+    #[test]
+    fn what_a_process_has_started_ends_with_it() {
+        for script in ["sleep 1000 & echo $!; cat", "sleep 1000 & echo $!; exit 1"] {
+            let mut process = shell(script);
+            let pid = process.line(Duration::from_secs(10)).unwrap();
+            // Its stderr is open as long as one of the two has it.
+            let error = process.failed("test").to_string();
+            assert!(error.ends_with("got: test"), "{error}");
+            let ended = |stat: &str| stat.rsplit(") ").next().unwrap().starts_with('Z');
+            let is_gone = || match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+                Ok(stat) => ended(&stat),
+                Err(_) => true,
+            };
+            let deadline = Instant::now() + Duration::from_secs(30);
+            while !is_gone() {
+                assert!(Instant::now() < deadline, "{pid} still runs");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_named() {
+        let command = Command::new("floe-lab-no-such-program");
+        let error = Process::start("nobody", "server", command, None).unwrap_err();
+        assert!(
+            matches!(error, LabError::Start { .. })
+                && error
+                    .to_string()
+                    .starts_with("cannot start \"floe-lab-no-such-program\": "),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One round of one contender: starts its processes, and takes down what they say.
+//! One round of one contender: starts its processes, and takes down what they say, or why they say nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,38 +10,100 @@ use crate::measure::Effort;
 use crate::placement::Cores;
 use crate::process::Process;
 use crate::sample::{Sample, ServiceUse};
+use crate::scenario::Processes;
 use crate::usage::Usage;
 use serde_json::Value;
 
-/// Starts a server and a client of the contender, and takes down what the client says.
-pub(crate) fn measure_pair(
+/// Why a round has no figures.
+#[derive(Debug)]
+pub(crate) struct RoundError {
+    pub(crate) error: LabError,
+    pub(crate) extent: Extent,
+}
+
+/// What the reason of a [`RoundError`] is a reason against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// This contender in this case.
+    Case,
+    /// This contender in any case: what it serves with, or any process of it, cannot be started.
+    AllCases,
+    /// All contenders.
+    Run,
+}
+
+impl RoundError {
+    fn of_all_cases(error: LabError) -> Self {
+        let extent = Extent::AllCases;
+        Self { error, extent }
+    }
+
+    pub(crate) fn of_run(error: LabError) -> Self {
+        let extent = Extent::Run;
+        Self { error, extent }
+    }
+
+    /// Why, for those who know of whom.
+    pub(crate) fn reason(&self) -> String {
+        match &self.error {
+            LabError::Contender { reason, .. } => reason.clone(),
+            error => error.to_string(),
+        }
+    }
+}
+
+impl From<LabError> for RoundError {
+    fn from(error: LabError) -> Self {
+        let extent = match error {
+            LabError::Contender { .. } => Extent::Case,
+            LabError::Start { .. } => Extent::AllCases,
+            _ => Extent::Run,
+        };
+        Self { error, extent }
+    }
+}
+
+/// Starts the processes of the contender, and takes down what they say.
+pub(crate) fn measure(
+    processes: Processes,
     contender: &Ready,
     case: &str,
     effort: Effort,
     cores: &Cores,
-) -> Result<Sample, LabError> {
-    let mut server = Process::start(
-        contender.name,
-        "server",
-        contender.server(case),
-        cores.server.as_ref(),
-    )?;
-    let address = server.line(START_LIMIT)?;
+) -> Result<Sample, RoundError> {
+    match processes {
+        Processes::ServerAndClient => measure_pair(contender, case, effort, cores),
+        Processes::One => measure_alone(contender, case, effort, cores),
+        Processes::Events => measure_events(contender, case, effort, cores),
+    }
+}
+
+/// Starts a server and a client of the contender, and takes down what the client says.
+fn measure_pair(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    cores: &Cores,
+) -> Result<Sample, RoundError> {
+    let command = contender.server(case);
+    let mut server = Process::start(contender.name, "server", command, cores.server.as_ref())?;
+    let address = server.line(START_LIMIT);
+    let address = address.map_err(RoundError::of_all_cases)?;
     let command = contender.client(case, &address, effort);
     let mut client = Process::start(contender.name, "client", command, cores.client.as_ref())?;
-    sample_of(contender, &mut client, effort)
+    Ok(sample_of(contender, &mut client, effort)?)
 }
 
 /// Starts a process of the contender that measures by itself, and takes down what it says.
-pub(crate) fn measure_alone(
+fn measure_alone(
     contender: &Ready,
     case: &str,
     effort: Effort,
     cores: &Cores,
-) -> Result<Sample, LabError> {
+) -> Result<Sample, RoundError> {
     let command = contender.alone(case, effort);
     let mut process = Process::start(contender.name, "process", command, cores.client.as_ref())?;
-    sample_of(contender, &mut process, effort)
+    Ok(sample_of(contender, &mut process, effort)?)
 }
 
 fn sample_of(contender: &Ready, process: &mut Process, effort: Effort) -> Result<Sample, LabError> {
@@ -51,12 +113,12 @@ fn sample_of(contender: &Ready, process: &mut Process, effort: Effort) -> Result
 
 /// Starts a service, subscribers and publishers of the contender; lets the publishers publish when all subscribers
 /// have heard all of them, and takes down what the subscribers say.
-pub(crate) fn measure_events(
+fn measure_events(
     contender: &Ready,
     case: &str,
     effort: Effort,
     cores: &Cores,
-) -> Result<Sample, LabError> {
+) -> Result<Sample, RoundError> {
     let failed = |reason: String| LabError::contender(contender.name, reason);
     let shape = Case::parse(case).map_err(|error| failed(error.to_string()))?;
     let mut service = match contender.service(case) {
@@ -92,9 +154,8 @@ pub(crate) fn measure_events(
         let line = subscriber.line(limit(effort))?;
         let (of_one, delivered) = Sample::from_delivered_line(&line).map_err(failed)?;
         if delivered != published {
-            return Err(failed(format!(
-                "expected {published} events at a subscriber, got {delivered}"
-            )));
+            let reason = format!("expected {published} events at a subscriber, got {delivered}");
+            return Err(failed(reason).into());
         }
         sample.add(&of_one);
     }
@@ -124,13 +185,14 @@ impl RunningService {
         contender: &Ready,
         command: std::process::Command,
         cores: &Cores,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, RoundError> {
         let cores = cores.server.as_ref();
         let mut process = Process::start(contender.name, "service", command, cores)?;
-        let line = process.line(START_LIMIT)?;
+        let line = process.line(START_LIMIT);
+        let line = line.map_err(RoundError::of_all_cases)?;
         let wrong = || {
             let reason = format!("expected the address and the pid of its service, got \"{line}\"");
-            LabError::contender(contender.name, reason)
+            RoundError::of_all_cases(LabError::contender(contender.name, reason))
         };
         let pid = count_in(&line, "pid").map_err(|_| wrong())?;
         let value: Value = serde_json::from_str(&line).map_err(|_| wrong())?;

@@ -7,10 +7,10 @@ use crate::measure::Effort;
 use crate::options::RunOptions;
 use crate::placement::Cores;
 use crate::plan::Plan;
-use crate::report::{Environment, Measured, Report};
-use crate::round::{measure_alone, measure_events, measure_pair};
+use crate::report::{Environment, LeftOut, Measured, Report};
+use crate::round::{Extent, RoundError, measure};
 use crate::sample::{Encoded, Sample};
-use crate::scenario::{Processes, ScenarioInfo, group};
+use crate::scenario::{ScenarioInfo, group};
 
 /// What a run is about to do, or has noticed.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +28,8 @@ pub enum Progress {
         /// What is missing, and how to get it.
         reason: String,
     },
+    /// A contender has failed and is left out from now on, its figures of these cases with it.
+    Failed(LeftOut),
     /// Something that makes the figures worth less.
     Warning(String),
     /// A contender measures.
@@ -36,9 +38,9 @@ pub enum Progress {
         case: String,
         /// The contender.
         contender: String,
-        /// Measurements that are done, of all contenders, cases and rounds.
+        /// Measurements that are done, of all cases and rounds of the contenders that have not failed.
         done: usize,
-        /// Measurements that there will be.
+        /// Measurements that there will be if no other one fails.
         total: usize,
     },
 }
@@ -46,9 +48,12 @@ pub enum Progress {
 /// Runs a scenario, and says meanwhile what it is doing. It blocks, for about the number of rounds
 /// times contenders times cases times [`RunOptions::round_time`].
 ///
+/// A peer that fails is left out of that case from then on, or of all cases if what it serves with, or any process of it,
+/// cannot be started. The report has it in [`Report::left_out`].
+///
 /// # Errors
-/// [`LabError`]: a name that does not exist, a contender that was asked for and is not available, or
-/// one that fails.
+/// [`LabError`]: a name that does not exist, a contender that was asked for and is not available; Floe or the floor
+/// fails, or all contenders do. [`LabError::Unfinished`] has what was measured until then.
 pub fn run(
     scenario: &str,
     options: &RunOptions,
@@ -56,6 +61,16 @@ pub fn run(
 ) -> Result<Report, LabError> {
     let scenario = ScenarioInfo::named(scenario)?;
     let plan = Plan::new(scenario, options, progress)?;
+    play(scenario, &plan, options, progress)
+}
+
+/// Plays the rounds of a plan.
+fn play(
+    scenario: &ScenarioInfo,
+    plan: &Plan,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, LabError> {
     let placement = options.placement.unwrap_or(scenario.placement);
     let mut environment = Environment::of_this_machine(&plan.contenders, placement);
     environment.is_awake = options.awake;
@@ -73,40 +88,87 @@ pub fn run(
             case,
             contender: &plan.contenders[*index],
             rounds: Vec::new(),
+            is_out: false,
         })
         .collect();
+    let mut left_out = plan.left_out.clone();
     let rounds = options.effective_rounds();
     let effort = Effort {
         round_time: options.effective_round_time(),
     };
-    let total = rounds * measured.len();
     let mut encodings = Encodings::default();
     for round in 0..rounds {
         for index in rotated(measured.len(), round) {
             let Measured {
-                case, contender, ..
+                case,
+                contender,
+                is_out,
+                ..
             } = measured[index];
+            if is_out {
+                continue;
+            }
             progress(Progress::Measuring {
                 case: case.to_owned(),
                 contender: contender.name.to_owned(),
                 done: measured.iter().map(|pair| pair.rounds.len()).sum(),
-                total,
+                total: rounds * measured.iter().filter(|pair| !pair.is_out).count(),
             });
-            let sample = match scenario.processes {
-                Processes::ServerAndClient => measure_pair(contender, case, effort, &cores)?,
-                Processes::One => measure_alone(contender, case, effort, &cores)?,
-                Processes::Events => measure_events(contender, case, effort, &cores)?,
-            };
-            encodings.compare(contender, case, &sample)?;
-            measured[index].rounds.push(sample);
+            let sample = measure(scenario.processes, contender, case, effort, &cores);
+            let sample = sample.and_then(|sample| {
+                // Which of the two is wrong nobody knows.
+                let compared = encodings.compare(contender, case, &sample);
+                compared.map_err(RoundError::of_run).map(|()| sample)
+            });
+            match sample {
+                Ok(sample) => measured[index].rounds.push(sample),
+                Err(failure) if contender.is_own || failure.extent == Extent::Run => {
+                    let report = Report::new(scenario, environment, &measured, left_out);
+                    return Err(report.unfinished(failure.error));
+                }
+                Err(failure) => {
+                    let place = format!("round {} of {rounds} of {case}", round + 1);
+                    let failed = leave_out(&mut measured, index, &place, &failure);
+                    progress(Progress::Failed(failed.clone()));
+                    left_out.push(failed);
+                }
+            }
         }
     }
-    Ok(Report::new(
-        scenario,
-        environment,
-        &measured,
-        plan.left_out.clone(),
-    ))
+    let report = Report::new(scenario, environment, &measured, left_out);
+    if report.results.is_empty() {
+        let left_out = report.left_out;
+        return Err(LabError::NothingMeasured { left_out });
+    }
+    Ok(report)
+}
+
+/// Leaves a contender out that has failed: of its case, or of all cases in which it still is. What it has measured of
+/// them goes too, since figures of fewer rounds would stand beside those of all.
+fn leave_out(
+    measured: &mut [Measured<'_>],
+    index: usize,
+    place: &str,
+    failure: &RoundError,
+) -> LeftOut {
+    let Measured {
+        case, contender, ..
+    } = measured[index];
+    let mut cases = Vec::new();
+    for pair in measured.iter_mut() {
+        let is_meant = failure.extent == Extent::AllCases || pair.case == case;
+        if pair.contender.name == contender.name && is_meant && !pair.is_out {
+            pair.is_out = true;
+            pair.rounds.clear();
+            cases.push(pair.case.to_owned());
+        }
+    }
+    LeftOut {
+        contender: contender.name.to_owned(),
+        cases,
+        reason: format!("in {place}, {}", failure.reason()),
+        has_failed: true,
+    }
 }
 
 /// The numbers below `count`, starting with another one in each round: nobody is always the one
@@ -153,6 +215,8 @@ impl Encodings {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -162,6 +226,179 @@ mod tests {
             [order(0), order(1), order(5)],
             [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
         );
+    }
+
+    /// Plays rounds of Floe and others, which are scripts of a shell, in these cases of `rpc`.
+    fn played(contenders: Vec<Ready>, cases: &[&str]) -> (Result<Report, LabError>, Vec<Progress>) {
+        let scenario = ScenarioInfo::named("rpc").unwrap();
+        let pairs = cases.iter().flat_map(|case| {
+            let all = 0..contenders.len();
+            all.map(|index| ((*case).to_owned(), index))
+        });
+        let plan = Plan {
+            pairs: pairs.collect(),
+            contenders,
+            left_out: Vec::new(),
+        };
+        let options = RunOptions {
+            rounds: 3,
+            round_time: Duration::from_millis(1),
+            ..RunOptions::default()
+        };
+        let mut steps = Vec::new();
+        let report = play(scenario, &plan, &options, &mut |step| steps.push(step));
+        (report, steps)
+    }
+
+    /// A server that lives until its stdin ends, and a client that measures ten calls of a microsecond.
+    const GOOD: &str = r#"
+        case $1 in
+            server) echo here; cat ;;
+            client) echo '{"calls": [[1000, 10]]}' ;;
+        esac"#;
+
+    /// The same with something in front.
+    fn good_after(script: &str) -> String {
+        format!("{script}\n{GOOD}")
+    }
+
+    /// Case, contender and rounds of each result.
+    fn figures(report: &Report) -> Vec<(&str, &str, usize)> {
+        let results = report.results.iter();
+        let figure = |result: &'_ crate::CaseResult| result.rounds.len();
+        results
+            .map(|result| (&*result.case, &*result.contender, figure(result)))
+            .collect()
+    }
+
+    #[test]
+    fn a_peer_that_fails_is_left_out_of_the_case_and_all_else_is_whole() {
+        let failing = good_after(
+            r#"[ $1-$2 = client-twoway ] && { echo 'no luck' >&2; echo 'at all' >&2; exit 3; }"#,
+        );
+        let contenders = vec![
+            Ready::of_script("floor", GOOD),
+            Ready::of_script("ice", &failing),
+            Ready::of_script("floe", GOOD),
+        ];
+        let (report, steps) = played(contenders, &["twoway", "ami"]);
+        let report = report.unwrap();
+        assert_eq!(
+            figures(&report),
+            [
+                ("twoway", "floor", 3),
+                ("twoway", "floe", 3),
+                ("ami", "floor", 3),
+                ("ami", "ice", 3),
+                ("ami", "floe", 3),
+            ]
+        );
+        let ratios = report.ratios.iter();
+        let ratios: Vec<_> = ratios.map(|one| (&*one.case, &*one.of, &*one.to)).collect();
+        assert_eq!(
+            ratios,
+            [
+                ("twoway", "floe", "floor"),
+                ("ami", "floe", "floor"),
+                ("ami", "ice", "floe"),
+            ]
+        );
+        let [left_out] = report.left_out.as_slice() else {
+            panic!("expected one that is left out, got {:?}", report.left_out);
+        };
+        let line = "left out ice: twoway: failed in round 1 of 3 of twoway, expected a line from its \
+                    client, got: it ended: no luck; at all";
+        assert_eq!(left_out.to_string(), line);
+        assert!(report.to_table().lines().any(|other| other == line));
+        let json = &report.to_json()["left_out"][0];
+        assert_eq!(json["contender"], "ice");
+        assert_eq!(json["failed"], true);
+        assert_eq!(json["reason"], left_out.reason);
+        let failed: Vec<_> = steps
+            .iter()
+            .filter(|step| matches!(step, Progress::Failed(_)))
+            .collect();
+        assert_eq!(failed, [&Progress::Failed(left_out.clone())]);
+        let Some(Progress::Measuring { done, total, .. }) = steps.last() else {
+            panic!("expected a measurement, got {:?}", steps.last());
+        };
+        assert_eq!((*done, *total), (14, 15));
+    }
+
+    #[test]
+    fn a_peer_whose_server_does_not_start_is_left_out_of_all_cases() {
+        let failing = good_after("[ $1-$2 = server-ami ] && exit 1");
+        let contenders = vec![
+            Ready::of_script("ice", &failing),
+            Ready::of_script("floe", GOOD),
+        ];
+        let (report, _) = played(contenders, &["twoway", "ami"]);
+        let report = report.unwrap();
+        // It has measured the first case in the first round, which is not shown beside what others measured in three.
+        assert_eq!(
+            figures(&report),
+            [("twoway", "floe", 3), ("ami", "floe", 3)]
+        );
+        assert_eq!(report.ratios, []);
+        let [left_out] = report.left_out.as_slice() else {
+            panic!("expected one that is left out, got {:?}", report.left_out);
+        };
+        assert_eq!(left_out.cases, ["twoway", "ami"]);
+        assert!(left_out.reason.starts_with("in round 1 of 3 of ami, "));
+    }
+
+    #[test]
+    fn a_peer_that_is_not_there_any_more_is_left_out_of_all_cases() {
+        let gone = Ready::for_tests("ice", None);
+        let contenders = vec![gone, Ready::of_script("floe", GOOD)];
+        let (report, _) = played(contenders, &["twoway", "ami"]);
+        let report = report.unwrap();
+        assert_eq!(report.results.len(), 2);
+        let [left_out] = report.left_out.as_slice() else {
+            panic!("expected one that is left out, got {:?}", report.left_out);
+        };
+        assert_eq!(left_out.cases, ["twoway", "ami"]);
+        assert!(left_out.reason.contains("cannot start "), "{left_out}");
+    }
+
+    #[test]
+    fn floe_that_fails_ends_the_run_and_what_was_measured_is_kept() {
+        let failing = good_after("[ $1-$2 = client-ami ] && exit 1");
+        let mut own = Ready::of_script("floe", &failing);
+        own.is_own = true;
+        let contenders = vec![Ready::of_script("ice", GOOD), own];
+        let (report, _) = played(contenders, &["twoway", "ami"]);
+        let error = report.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "contender floe failed: expected a line from its client, got: it ended"
+        );
+        let LabError::Unfinished { report, source } = error else {
+            panic!("expected a report, got {error}");
+        };
+        assert!(matches!(*source, LabError::Contender { .. }));
+        assert_eq!(
+            figures(&report),
+            [
+                ("twoway", "ice", 1),
+                ("twoway", "floe", 1),
+                ("ami", "ice", 1)
+            ]
+        );
+        assert_eq!(report.left_out, []);
+        let note = "the run ended early, some figures are of fewer rounds than others: contender floe failed";
+        assert!(report.notes.iter().any(|other| other.starts_with(note)));
+    }
+
+    #[test]
+    fn a_run_of_which_nobody_is_left_has_no_report() {
+        let contenders = ["ice", "tonic"].map(|name| Ready::of_script(name, "exit 1"));
+        let (report, _) = played(contenders.into(), &["twoway"]);
+        let text = report.unwrap_err().to_string();
+        let start =
+            "no contender is left: all have failed; left out ice: twoway: failed in round 1 of 3";
+        assert!(text.starts_with(start), "{text}");
+        assert!(text.contains("; left out tonic: twoway: "), "{text}");
     }
 
     #[test]

@@ -90,6 +90,8 @@ pub(crate) struct Ready {
     pub(crate) refusal: fn(case: &str) -> Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
     pub(crate) version: String,
+    /// Whether it measures with code of ours, so that its failure is ours too.
+    pub(crate) is_own: bool,
     launch: Launch,
     /// The same for what is between publishers and subscribers, where there is something.
     service: Option<Launch>,
@@ -122,14 +124,17 @@ impl Contender {
                 .map(str::to_owned)
                 .into(),
         };
-        let own_version = || env!("CARGO_PKG_VERSION").to_owned();
-        let (launch, version) = match &self.origin {
-            Origin::Pair { .. } | Origin::Alone(_) => (own.clone(), own_version()),
-            Origin::Built(program) => built(program)?,
+        let program = match &self.origin {
+            Origin::Pair { .. } | Origin::Alone(_) => None,
+            Origin::Built(program) => Some(*program),
             Origin::Events(parts) => match parts.clients {
-                Clients::Own(_) => (own.clone(), own_version()),
-                Clients::Built(program) => built(program)?,
+                Clients::Own(_) => None,
+                Clients::Built(program) => Some(program),
             },
+        };
+        let (launch, version) = match program {
+            None => (own.clone(), env!("CARGO_PKG_VERSION").to_owned()),
+            Some(program) => built(program)?,
         };
         let service = match &self.origin {
             Origin::Events(parts) => match parts.service {
@@ -144,6 +149,7 @@ impl Contender {
             refusal: self.refusal,
             encoding: self.encoding,
             version,
+            is_own: program.is_none(),
             launch,
             service,
         })
@@ -160,7 +166,7 @@ fn built(program: &Program) -> Result<(Launch, String), String> {
 }
 
 impl Ready {
-    /// One that cannot be started.
+    /// One of somebody else that cannot be started.
     #[cfg(test)]
     pub(crate) fn for_tests(name: &'static str, encoding: Option<&'static str>) -> Self {
         Self {
@@ -168,11 +174,26 @@ impl Ready {
             refusal: |_| None,
             encoding,
             version: String::new(),
+            is_own: false,
             launch: Launch {
                 program: PathBuf::new(),
                 leading_arguments: Vec::new(),
             },
             service: None,
+        }
+    }
+
+    /// One of somebody else whose processes are this script of a shell: `$1` is the role, `$2` the case, and so on.
+    #[cfg(test)]
+    pub(crate) fn of_script(name: &'static str, script: &str) -> Self {
+        let launch = Launch {
+            program: PathBuf::from("sh"),
+            leading_arguments: ["-c", script, name].map(str::to_owned).into(),
+        };
+        Self {
+            service: Some(launch.clone()),
+            launch,
+            ..Self::for_tests(name, None)
         }
     }
 

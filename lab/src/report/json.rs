@@ -12,7 +12,7 @@ impl Report {
     ///  "results": [{"contender", "case", "unit", "mean", "p50", "p90", "p99", "p999", "encoded_len",
     ///               "rounds": [..], "p99_rounds": [..], "service"}, ..],
     ///  "ratios":  [{"case", "of", "to", "median", "low", "high", "p99", "p99_low", "p99_high"}, ..],
-    ///  "left_out": [{"contender", "cases": [..], "reason"}, ..],
+    ///  "left_out": [{"contender", "cases": [..], "reason", "failed"}, ..],
     ///  "notes":   [text, ..]}
     /// ```
     ///
@@ -21,7 +21,7 @@ impl Report {
     /// publishers and subscribers needed: `{"cpu_us_per_delivery", "resident_mb"}`. `encoded_len` is the number of bytes that were encoded or decoded, or `null`. A ratio is
     /// made of the quotients of two such medians of the same round: their median, and the quartiles below
     /// and above it; `p99`, `p99_low` and `p99_high` are the same of the quotients of two `p99_rounds`. `left_out` says which cases a contender
-    /// does not offer, or that it cannot run here, and why. `notes` say what to know before reading the figures.
+    /// does not offer, or that it cannot run here, and why; with `failed` true, in which round it failed and how. `notes` say what to know before reading the figures.
     pub fn to_json(&self) -> Value {
         json!({
             "scenario": self.scenario,
@@ -73,6 +73,7 @@ fn left_out(left_out: &LeftOut) -> Value {
         "contender": left_out.contender,
         "cases": left_out.cases,
         "reason": left_out.reason,
+        "failed": left_out.has_failed,
     })
 }
 
@@ -132,6 +133,11 @@ mod tests {
         assert_eq!(json["results"][1]["p99_rounds"], json!([36.0, 46.0]));
         assert_eq!(json["ratios"][0]["median"], json!(1.175));
         assert_eq!(json["ratios"][0]["p99_high"], json!(1.1875));
-        assert_eq!(json["left_out"][0]["cases"], json!(["twoway-poll"]));
+        let [left_out] = json["left_out"].as_array().unwrap().as_slice() else {
+            panic!("expected one that is left out, got {json}");
+        };
+        assert_eq!(keys(left_out), ["contender", "cases", "reason", "failed"]);
+        assert_eq!(left_out["cases"], json!(["twoway-poll"]));
+        assert_eq!(left_out["failed"], json!(false));
     }
 }

@@ -9,6 +9,7 @@ mod table;
 use std::fmt;
 
 use crate::contender::Ready;
+use crate::error::LabError;
 use crate::sample::Sample;
 use crate::scenario::{ScenarioInfo, Unit};
 use crate::statistics::{Spread, inner_range, paired_ratios};
@@ -78,7 +79,7 @@ pub struct ServiceCost {
     pub resident: f64,
 }
 
-/// Cases that a contender did not do.
+/// Cases of which there are no figures of a contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {
@@ -86,14 +87,25 @@ pub struct LeftOut {
     pub contender: String,
     /// The cases.
     pub cases: Vec<String>,
-    /// Why it does not offer them, or cannot run on this machine.
+    /// Why it does not offer them, cannot run on this machine, or in which round it failed and how.
     pub reason: String,
+    /// Whether it began to measure, and failed.
+    pub has_failed: bool,
 }
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (contender, cases) = (&self.contender, self.cases.join(", "));
-        write!(f, "not offered by {contender}: {cases}: {}", self.reason)
+        if !self.has_failed {
+            return write!(f, "not offered by {contender}: {cases}: {}", self.reason);
+        }
+        // What a process has said may be a stack trace.
+        let reason: Vec<_> = self.reason.lines().map(str::trim).collect();
+        write!(
+            f,
+            "left out {contender}: {cases}: failed {}",
+            reason.join("; ")
+        )
     }
 }
 
@@ -133,6 +145,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) case: &'a str,
     pub(crate) contender: &'a Ready,
     pub(crate) rounds: Vec<Sample>,
+    /// It has failed, and does not measure any more.
+    pub(crate) is_out: bool,
 }
 
 impl Report {
@@ -157,6 +171,20 @@ impl Report {
             left_out,
             notes: two_speeds(&results),
             results,
+        }
+    }
+
+    /// What to tell of a run that ended before its last round.
+    pub(crate) fn unfinished(mut self, error: LabError) -> LabError {
+        if self.results.is_empty() {
+            return error;
+        }
+        self.notes.push(format!(
+            "the run ended early, some figures are of fewer rounds than others: {error}"
+        ));
+        LabError::Unfinished {
+            report: Box::new(self),
+            source: Box::new(error),
         }
     }
 }
@@ -319,6 +347,7 @@ pub(crate) mod tests {
                 contender: "ice".to_owned(),
                 cases: vec!["twoway-poll".to_owned()],
                 reason: "Ice cannot poll".to_owned(),
+                has_failed: false,
             }],
             notes: two_speeds(&results),
             results,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use floe_lab::{LabError, Progress, RunOptions, contender_main, scenarios};
+use floe_lab::{LabError, LeftOut, Progress, Report, RunOptions, contender_main, scenarios};
 use serde_json::{Value as Json, json};
 
 use crate::count;
@@ -123,12 +123,31 @@ impl Run {
         let progress = ProgressLine::new();
         let report = floe_lab::run(&self.scenario, &options, &mut |step| show(&step, &progress));
         progress.clear();
-        let report = report.map_err(|error| failure(&error))?;
-        match output.format() {
-            Format::Table | Format::Raw => output.text(report.to_table())?,
-            Format::Json | Format::Jsonl => output.line(report.to_json())?,
+        match report {
+            Ok(report) => {
+                print(&report, output)?;
+                // As one that was asked for and is not installed; the others are left out with a word on stderr.
+                let is_missed = |left_out: &LeftOut| {
+                    left_out.has_failed && options.contenders.contains(&left_out.contender)
+                };
+                if report.left_out.iter().any(is_missed) {
+                    return Err(Failure::silent(Exit::Failure));
+                }
+                Ok(Exit::Success)
+            }
+            Err(LabError::Unfinished { report, source, .. }) => {
+                print(&report, output)?;
+                Err(failure(&source))
+            }
+            Err(error) => Err(failure(&error)),
         }
-        Ok(Exit::Success)
+    }
+}
+
+fn print(report: &Report, output: &Output) -> Result<(), Failure> {
+    match output.format() {
+        Format::Table | Format::Raw => output.text(report.to_table()),
+        Format::Json | Format::Jsonl => output.line(report.to_json()),
     }
 }
 
@@ -145,6 +164,10 @@ fn show(step: &Progress, line: &ProgressLine) {
         Progress::Skipped { contender, reason } => {
             line.clear();
             output::talk(format_args!("left out {contender}: {reason}"));
+        }
+        Progress::Failed(left_out) => {
+            line.clear();
+            output::talk(left_out);
         }
         Progress::Warning(warning) => {
             line.clear();

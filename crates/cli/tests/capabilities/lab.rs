@@ -1,6 +1,9 @@
 //! `floe lab`; what it measures is tried in the lab itself.
 
-use crate::command::run;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use crate::command::{Ran, floe, run};
 
 #[test]
 fn scenarios_are_listed_with_cases_and_contenders() {
@@ -111,4 +114,113 @@ fn events_reach_every_subscriber_of_icestorm_in_order() {
         let results = events(case, "icestorm");
         assert!(results[0]["mean"].as_f64() > Some(0.0), "{results:?}");
     }
+}
+
+/// A machine on which there is but one peer of the scenario `rpc`, of which each client fails.
+struct FailingPeer {
+    folder: PathBuf,
+}
+
+impl FailingPeer {
+    /// The name of the folder must be its own in all tests.
+    fn new(name: &str) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // Of an earlier run.
+        let _ = std::fs::remove_dir_all(&folder);
+        let programs = folder.join("bin");
+        std::fs::create_dir_all(&programs).expect("the target folder can be written");
+        for name in ["sh", "cat", "chmod", "readlink", "basename"] {
+            let found = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name));
+            let found = found.iter().find(|path| path.exists()).expect(name);
+            symlink(found, programs.join(name)).expect("the folder is new");
+        }
+        let library = folder.join("libzmq.so");
+        std::fs::write(&library, "").expect("the folder is new");
+        let compiler = format!(
+            "#!/bin/sh\n\
+             case \"$*\" in\n\
+             -print-file-name=libzmq.so) echo {} ;;\n\
+             -print-file-name=*) echo none ;;\n\
+             *) cat > fresh <<'END'\n{PEER}END\nchmod +x fresh ;;\n\
+             esac\n",
+            library.display()
+        );
+        let path = programs.join("g++");
+        std::fs::write(&path, compiler).expect("the folder is new");
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, executable).expect("the file is ours");
+        Self { folder }
+    }
+
+    /// Runs a moment of calls there.
+    fn measure(&self, arguments: &[&str]) -> Ran {
+        let shortly = [
+            "lab",
+            "run",
+            "rpc",
+            "--case",
+            "twoway",
+            "--rounds",
+            "2",
+            "--seconds",
+            "0.02",
+        ];
+        let output = floe()
+            .args(shortly)
+            .args(arguments)
+            .env("PATH", self.folder.join("bin"))
+            .env("XDG_CACHE_HOME", &self.folder)
+            .output();
+        Ran::from(output.expect("the command was built with this test"))
+    }
+}
+
+/// What it makes of any source.
+const PEER: &str = "\
+#!/bin/sh
+case $1 in
+    server) echo here; cat ;;
+    client) echo 'no luck today' >&2; exit 3 ;;
+esac
+";
+
+/// What is said of it.
+const FAILED: &str = "left out zeromq: twoway: failed in round 1 of 2 of twoway, expected a line from its client, got: \
+                      it ended: no luck today\n";
+
+#[test]
+fn a_peer_that_fails_is_left_out_and_the_others_are_reported() {
+    let machine = FailingPeer::new("lab-failing-peer");
+    let ran = machine.measure(&["-o", "json"]).ended(0).said(FAILED);
+    let json = ran.json();
+    let results = json["results"].as_array().expect("a list");
+    let rounds = results.iter().map(|result| {
+        let rounds = result["rounds"].as_array().map_or(0, Vec::len);
+        (result["contender"].as_str().unwrap_or_default(), rounds)
+    });
+    let rounds: Vec<_> = rounds.collect();
+    assert_eq!(rounds, [("floor", 2), ("floe", 2), ("floe-threads", 2)]);
+    let left_out = json["left_out"].as_array().expect("a list");
+    let failed: Vec<_> = left_out
+        .iter()
+        .filter(|one| one["failed"] == true)
+        .collect();
+    assert_eq!(failed.len(), 1, "{json}");
+    assert_eq!(failed[0]["contender"], "zeromq");
+    let ratios = json["ratios"].as_array().expect("a list");
+    assert!(ratios.iter().all(|ratio| ratio["of"] != "zeromq"), "{json}");
+}
+
+#[test]
+fn a_peer_that_was_asked_for_and_fails_is_told_by_the_exit_code_too() {
+    let machine = FailingPeer::new("lab-failing-peer-by-name");
+    let chosen = ["--contenders", "floor,zeromq", "-o", "table"];
+    let ran = machine.measure(&chosen).ended(1).said(FAILED);
+    assert!(ran.stdout.contains("twoway  floor"), "{ran:?}");
+    assert!(ran.stdout.ends_with(FAILED), "{ran:?}");
+    assert!(!ran.stderr.contains("error"), "{ran:?}");
+    machine
+        .measure(&["--contenders", "zeromq"])
+        .ended(1)
+        .said("error: no contender is left: all have failed; left out zeromq");
 }
