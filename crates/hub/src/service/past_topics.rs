@@ -1,6 +1,7 @@
 //! Topics that were destroyed: what became of their events is not forgotten.
 
 use std::ops::AddAssign;
+use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::topic::{Topic, Totals};
@@ -78,6 +79,8 @@ impl Past {
         leaving.retain(|topic| {
             let is_shared = Arc::strong_count(topic) > 1;
             if !is_shared {
+                // Whoever gave it up had counted before.
+                fence(Ordering::Acquire);
                 *counts += Counts::of(topic);
             }
             is_shared

@@ -27,7 +27,7 @@ use super::delivery::Courier;
 use super::one_line::OneLine;
 use super::past_topics::{Counts, PastTopics};
 use super::subscriber::Subscriber;
-use super::topic::Topic;
+use super::topic::{Topic, WaitingTopic};
 use crate::core::{
     ObjectName, Qos, is_too_long, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
@@ -170,18 +170,18 @@ impl Registry {
 
     /// The topic of this name.
     pub(crate) fn topic(&self, name: &str) -> Option<Arc<Topic>> {
-        self.read().topics.get(name).cloned()
+        self.read().topic(name).cloned()
     }
 
     /// All topics.
     pub(crate) fn topics(&self) -> Vec<Arc<Topic>> {
-        self.read().topics.values().cloned().collect()
+        self.read().topics().cloned().collect()
     }
 
     /// All topics, and what happened in those that were destroyed.
     pub(super) fn topics_and_past(&self) -> (Vec<Arc<Topic>>, Counts) {
         let directory = self.read();
-        let topics = directory.topics.values().cloned().collect();
+        let topics = directory.topics().cloned().collect();
         (topics, self.past_topics.counts())
     }
 
@@ -209,7 +209,7 @@ impl Registry {
         let mut directory = self.write();
         if let Some(topic) = directory.topics.remove(name) {
             // In the same moment, so that it is always either here or there.
-            self.past_topics.add(topic);
+            self.past_topics.add(topic.topic().clone());
         }
         drop(directory);
         for subscriber in topic.all_subscribers() {
@@ -390,7 +390,8 @@ impl Registry {
 
     fn show_topic(&self, name: String) -> Arc<Topic> {
         let topic = Topic::new(name.clone());
-        self.write().topics.insert(name, topic.clone());
+        let waiting = Arc::new(WaitingTopic::new(topic.clone()));
+        self.write().topics.insert(name, waiting);
         topic
     }
 

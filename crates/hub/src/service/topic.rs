@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::iter::repeat_n;
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 use std::time::Instant;
 
@@ -27,8 +27,6 @@ pub(crate) struct Topic {
     /// nothing; written by the registry alone.
     subscribers: RwLock<Vec<Arc<Subscriber>>>,
     past: Mutex<Past>,
-    /// What takes the events of publishers that wait for room.
-    waiting: Arc<WaitingTopic>,
 }
 
 /// Subscriptions that have ended.
@@ -80,14 +78,13 @@ impl Totals {
 
 impl Topic {
     pub(crate) fn new(name: String) -> Arc<Self> {
-        Arc::new_cyclic(|topic| Self {
+        Arc::new(Self {
             name: name.into(),
             published: AtomicU64::new(0),
             forwarded: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             past: Mutex::default(),
-            waiting: Arc::new(WaitingTopic(topic.clone())),
         })
     }
 
@@ -98,11 +95,6 @@ impl Topic {
     /// The same, for whoever keeps it.
     pub(super) fn shared_name(&self) -> &Arc<str> {
         &self.name
-    }
-
-    /// What takes the events of publishers that wait for room.
-    pub(super) fn waiting(&self) -> &Arc<WaitingTopic> {
-        &self.waiting
     }
 
     /// Puts events into the queues of all subscribers.
@@ -302,18 +294,29 @@ impl EventSink for Topic {
     }
 }
 
-/// A topic for publishers that wait for room. The topic has it.
-pub(super) struct WaitingTopic(Weak<Topic>);
+/// A topic for publishers that wait for room. As long as its name means it the directory has it, and whoever has it has
+/// the topic: one that is destroyed meanwhile still counts what comes to it.
+pub(crate) struct WaitingTopic(Arc<Topic>);
+
+impl WaitingTopic {
+    pub(super) fn new(topic: Arc<Topic>) -> Self {
+        Self(topic)
+    }
+
+    /// The topic for all others.
+    pub(super) fn topic(&self) -> &Arc<Topic> {
+        &self.0
+    }
+}
 
 impl EventSink for WaitingTopic {
     fn take(self: Arc<Self>, events: Events, now: Instant) -> Option<Taking> {
-        // One that is no more has no subscribers either.
-        let waiting = self.0.upgrade()?.publish_waiting(events, now)?;
+        let waiting = self.0.publish_waiting(events, now)?;
         Some(Box::pin(waiting))
     }
 
     fn is_lasting(&self) -> bool {
-        self.0.upgrade().is_some_and(|topic| topic.is_lasting())
+        self.0.is_lasting()
     }
 }
 

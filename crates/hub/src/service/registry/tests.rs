@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use floe::{
-    Adapter, DispatchFuture, Dispatcher, Event, InvokeError, OperationMode, Request,
+    Adapter, DispatchFuture, Dispatcher, Event, EventSink, InvokeError, OperationMode, Request,
     SystemException, TypedProxy,
 };
 use tokio::sync::mpsc;
@@ -251,6 +251,28 @@ async fn event(communicator: &Communicator, parameters_len: usize) -> Event {
     let invoked = proxy.invoke("e", OperationMode::Normal, &parameters);
     invoked.await.unwrap();
     events.recv().await.unwrap()
+}
+
+#[tokio::test]
+async fn an_event_of_a_publisher_that_waits_counts_however_late_it_comes() {
+    let world = World::new();
+    let topic = world.create("t");
+    // As a connection has it from the moment in which it saw that the object is there.
+    let found = world.registry.find(&publisher_name("t"));
+    let Some(Object::Publisher(sink)) = found else {
+        panic!("the topic has a publisher");
+    };
+    let forgotten = Arc::downgrade(&topic);
+    world.registry.destroy(&topic).unwrap();
+    drop(topic);
+    // Each look at the counts gives up what nobody has any more.
+    let published = || world.registry.topics_and_past().1.published;
+    assert_eq!(published(), 0);
+    let event = event(&world.communicator, 100).await;
+    assert!(sink.take(to_queue(event), Instant::now()).is_none());
+    assert_eq!(published(), 1);
+    assert!(forgotten.upgrade().is_none());
+    assert_eq!(published(), 1);
 }
 
 #[tokio::test]

@@ -60,8 +60,8 @@ impl Dispatcher for Objects {
             return None;
         };
         match current.facet() {
-            "" => Some(topic),
-            WAITING_FACET => Some(topic.waiting().clone()),
+            "" => Some(topic.topic().clone()),
+            WAITING_FACET => Some(topic),
             _ => None,
         }
     }
@@ -78,13 +78,13 @@ impl Dispatcher for Objects {
         };
         match object {
             Object::Publisher(topic) if current.facet() == WAITING_FACET => {
-                Box::pin(publisher::publish_waiting(request, topic))
+                Box::pin(publisher::publish_waiting(request, topic.topic().clone()))
             }
             Object::SubscriberPublisher(subscriber) if current.facet() == WAITING_FACET => {
                 Box::pin(publisher::publish_to_one_waiting(request, subscriber))
             }
             _ if !current.facet().is_empty() => refuse(SystemException::FacetNotExist),
-            Object::Publisher(topic) => Box::pin(ready(publisher::publish(request, &topic))),
+            Object::Publisher(topic) => Box::pin(ready(publisher::publish(request, topic.topic()))),
             Object::SubscriberPublisher(subscriber) => {
                 Box::pin(ready(publisher::publish_to_one(request, &subscriber)))
             }
