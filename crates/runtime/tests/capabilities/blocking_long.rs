@@ -15,7 +15,7 @@ use crate::echo::{NOTHING, encapsulation};
 
 /// More than any socket takes at once.
 const LEN: usize = 12_000_000;
-const HEADER_LEN: usize = 14;
+pub(crate) const HEADER_LEN: usize = 14;
 
 fn settings() -> Settings {
     let mut settings = Settings::default();
@@ -88,7 +88,7 @@ fn server<T: Send + 'static>(
 }
 
 /// Reads a message; its type and its length.
-pub(crate) fn read_message(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+pub(crate) fn read_message(stream: &mut impl Read) -> (u8, Vec<u8>) {
     let mut message = vec![0; HEADER_LEN];
     stream.read_exact(&mut message).unwrap();
     assert_eq!(&message[..4], b"IceP", "the one before it was whole");
