@@ -1,5 +1,6 @@
 //! Who gets the answer to a request: a caller that waits for it, or somebody who is told where it is read.
 
+use std::collections::HashMap;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,7 +67,8 @@ impl Recipient {
     /// The replies to these requests, which are in their order, will not come; of the output, what stands before
     /// `taken` may have reached the peer.
     pub(super) fn fail(recipients: Vec<Self>, failure: &Failure, taken: u64) {
-        let mut told_failures = Vec::new();
+        let mut told_failures: Vec<(Arc<dyn Told>, Vec<_>)> = Vec::new();
+        let mut places = HashMap::new();
         let mut callers = Vec::new();
         for recipient in recipients {
             let mut failure = failure.clone();
@@ -79,19 +81,17 @@ impl Recipient {
                     start,
                 } => {
                     failure.narrow(start, taken);
-                    told_failures.push((told, (number, failure)));
+                    let next = told_failures.len();
+                    let place = *places.entry(Arc::as_ptr(&told).addr()).or_insert(next);
+                    if place == next {
+                        told_failures.push((told, Vec::new()));
+                    }
+                    told_failures[place].1.push((number, failure));
                 }
             }
         }
-        let place = |(told, _): &(Arc<dyn Told>, _)| Arc::as_ptr(told).addr();
-        // Each keeps its order.
-        told_failures.sort_by_key(place);
-        let mut rest = told_failures.into_iter().peekable();
-        while let Some((told, first)) = rest.next() {
-            let mut failures = vec![first];
-            while let Some((_, next)) = rest.next_if(|(other, _)| Arc::ptr_eq(other, &told)) {
-                failures.push(next);
-            }
+        // In the order of the first request of each.
+        for (told, failures) in told_failures {
             told.failed(failures);
         }
         // After those who are told, who send again in order: a caller would send at once, and overtake them.

@@ -26,7 +26,8 @@ pub trait AnswerSink: Send + Sync + 'static {
 
     /// No answers to the events with these numbers will come any more, by the errors of [`Proxy::invoke`]; nothing was
     /// tried again. They are all that were under way over a connection that has ended, in the order in which they were
-    /// sent: who sends some of them again knows of all before others leave.
+    /// sent: who sends some of them again knows of all before others leave. Several sinks are told in the order in
+    /// which the first such event of each was sent.
     fn failed(&self, failures: Vec<(u64, InvokeError)>);
 }
 

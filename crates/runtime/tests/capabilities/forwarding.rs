@@ -335,6 +335,51 @@ async fn a_peer_that_closes_has_surely_not_taken_what_it_did_not_answer() {
     end_all(sent);
 }
 
+/// Notes that it was told, where others do so too.
+struct InTurn {
+    own: usize,
+    turns: Arc<Mutex<Vec<usize>>>,
+    told: Arc<Notify>,
+}
+
+impl AnswerSink for InTurn {
+    fn returned(&self, _numbers: Range<u64>) {}
+
+    fn answered(&self, _number: u64, _answer: Result<Option<Outcome>, InvokeError>) {}
+
+    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+        assert_eq!(failures.len(), 2);
+        self.turns.lock().unwrap().push(self.own);
+        self.told.notify_one();
+    }
+}
+
+#[tokio::test]
+async fn those_whose_connection_breaks_are_told_in_the_order_in_which_they_sent() {
+    let peer = Peer::connect().await;
+    let (turns, told) = (Arc::default(), Arc::<Notify>::default());
+    let sink = |own| {
+        let (turns, told) = (Arc::clone(&turns), told.clone());
+        Arc::new(InTurn { own, turns, told })
+    };
+    let sinks: Vec<_> = (0..10).map(sink).collect();
+    let order: Vec<_> = [7, 2, 9, 0, 4, 1, 8, 3, 6, 5].into();
+    let again = order.iter().rev();
+    let forward = |own: &usize| {
+        let sent = peer
+            .proxy
+            .forward_at_once(&events(1), &sinks[*own], 0, None);
+        sent.expect("it has a connection with room")
+    };
+    let sent: Vec<_> = order.iter().chain(again).flat_map(forward).collect();
+    drop(peer.stream);
+    while turns.lock().unwrap().len() < sinks.len() {
+        soon(told.notified()).await;
+    }
+    assert_eq!(*turns.lock().unwrap(), order);
+    end_all(sent);
+}
+
 /// Notes of each answer whether its way is open then.
 #[derive(Default)]
 struct Looks {
