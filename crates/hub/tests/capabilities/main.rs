@@ -10,5 +10,6 @@ mod reconnecting;
 mod restart;
 mod shutdown;
 mod subscriptions;
+mod told_late;
 mod topics;
 mod world;

@@ -105,7 +105,7 @@ async fn hear_beside(
 
 /// The numbers of all events that came, when no more will, for each connection. A subscriber reads its connections
 /// side by side: what it has not read of a broken one may come after what the next one brings.
-async fn numbers(inbox: &mut Inbox) -> Vec<Vec<usize>> {
+pub(crate) async fn numbers(inbox: &mut Inbox) -> Vec<Vec<usize>> {
     let mut connections: Vec<(String, Vec<usize>)> = Vec::new();
     while inbox.has_more() {
         let received = inbox.next().await;

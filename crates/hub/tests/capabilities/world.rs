@@ -31,11 +31,15 @@ impl World {
 
     /// A hub with other settings than the default, on a free port.
     pub(crate) async fn with(change: impl FnOnce(&mut HubSettings)) -> Self {
+        Self::of(Communicator::new(), change).await
+    }
+
+    /// The same of a hub in this communicator.
+    pub(crate) async fn of(hub_side: Communicator, change: impl FnOnce(&mut HubSettings)) -> Self {
         let mut settings = HubSettings::default();
         settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
         settings.flush_interval = Duration::from_millis(100);
         change(&mut settings);
-        let hub_side = Communicator::new();
         let hub = Hub::start(&hub_side, settings).await.expect("a hub starts");
         let client = Communicator::new();
         let manager = client.proxy(&hub.topic_manager()).expect("a proxy");

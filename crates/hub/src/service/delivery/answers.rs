@@ -45,6 +45,17 @@ pub(in crate::service) struct Load {
     pub(super) bytes: usize,
 }
 
+/// What failed of what left at once.
+pub(super) struct Failed {
+    /// With their numbers.
+    pub(super) events: Vec<(u64, Event, InvokeError)>,
+    /// Whether there may be more: the connection of the others has ended, and they have not been told. It is not looked
+    /// for where nothing goes the long way.
+    pub(super) is_astray: bool,
+    /// How much is not answered besides.
+    pub(super) left: Load,
+}
+
 /// The place of events among all that are sent.
 pub(super) struct Place {
     /// The number of the first of them.
@@ -221,18 +232,21 @@ impl Subscriber {
         Some(timed)
     }
 
-    /// What failed, and how much is not answered besides; the next failure wakes this task. The courier sends nothing
-    /// until it is open to it again.
-    pub(super) fn poll_failed(
-        &self,
-        context: &mut Context<'_>,
-    ) -> (Vec<(u64, Event, InvokeError)>, Load) {
+    /// What failed; the next failure wakes this task. The courier sends nothing until it is open to it again. Whoever
+    /// has something that goes the long way is woken by the next answer, too, if what is under way is astray.
+    pub(super) fn poll_failed(&self, context: &mut Context<'_>, has_long: bool) -> Failed {
         let mut shared = self.lock();
         shared.note_delivery(context.waker());
         let answers = shared.answers();
-        answers.is_awaited = false;
         answers.close();
-        (answers.take_failed(), answers.load())
+        let events = answers.take_failed();
+        let may_resend = has_long || !events.is_empty();
+        answers.is_awaited = may_resend && answers.is_astray();
+        Failed {
+            events,
+            is_astray: answers.is_awaited,
+            left: answers.load(),
+        }
     }
 
     /// Waits no longer for what was sent this long ago; how many events that are.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use floe::{Event, EventParts, InvokeError, LocalError, Outcome};
+use floe::{Event, EventParts, InvokeError, LocalError, Outcome, Proxy, TypedProxy};
 use tokio::time::{Sleep, sleep_until};
 
-use super::answers::Load;
+use super::answers::{Failed, Load};
 use crate::service::subscriber::Subscriber;
 
 /// What was sent and is not answered yet.
@@ -24,6 +24,8 @@ pub(super) struct Unanswered<'a> {
     /// Whether something of it was under way when its connection broke: then each waits for the answer to
     /// the one before, for they could take different connections.
     is_resending: bool,
+    /// The subscriber over the connection that is there, while it is.
+    bound: Option<Proxy>,
     /// How long an answer may take.
     limit: Option<Duration>,
     /// One for all, set when there was none: what was sent later is due later.
@@ -34,8 +36,9 @@ pub(super) struct Unanswered<'a> {
 struct Long<'a> {
     /// Its place among all that is sent.
     number: u64,
-    /// Bytes of the event.
-    len: usize,
+    event: Event,
+    /// Whether it leaves by the connection of what was sent before it, or comes back.
+    is_bound: bool,
     answer: Pin<Box<dyn Future<Output = Answer> + Send + 'a>>,
 }
 
@@ -47,6 +50,7 @@ impl<'a> Unanswered<'a> {
             subscriber,
             long: VecDeque::new(),
             is_resending: false,
+            bound: None,
             limit: subscriber.send_timeout(),
             timer: None,
         }
@@ -60,7 +64,7 @@ impl<'a> Unanswered<'a> {
     fn with_long(&self, answers: Load) -> Load {
         Load {
             count: answers.count + self.long.len(),
-            bytes: answers.bytes + self.long.iter().map(|long| long.len).sum::<usize>(),
+            bytes: answers.bytes + self.long.iter().map(|long| long.event.len()).sum::<usize>(),
         }
     }
 
@@ -107,24 +111,88 @@ impl<'a> Unanswered<'a> {
             (answers.take_failed(), answers.take_numbers(events.len()))
         };
         self.see_to(failed);
+        let proxy = match self.is_resending {
+            true => None,
+            false => self.bound(),
+        };
+        // Behind what has just lost its connection they wait until that has come again.
+        self.is_resending |= proxy.is_none() && (self.has_answers_due() || self.has_bound());
         let events = (first..).zip(events.drain(..));
-        self.long
-            .extend(events.map(|(number, event)| long(subscriber, number, event)));
+        self.long.extend(events.map(|(number, event)| match &proxy {
+            Some(bound) => Long::bound(bound, number, event),
+            None => Long::new(subscriber, number, event),
+        }));
+    }
+
+    /// The subscriber over the connection by which all that is under way left; `None` if there is none, or each event
+    /// may take another one.
+    fn bound(&mut self) -> Option<Proxy> {
+        if self.subscriber.qos().is_connection_cached == Some(false) {
+            return None;
+        }
+        if !self.bound.as_ref().is_some_and(Proxy::is_connected) {
+            let proxy = self.subscriber.proxy();
+            let connection = proxy.ice_cached_connection();
+            self.bound = connection.map(|connection| proxy.ice_fixed(&connection));
+        }
+        self.bound.clone()
+    }
+
+    /// Whether something is bound to a connection, and has not come back.
+    fn has_bound(&self) -> bool {
+        self.long.iter().any(|long| long.is_bound)
     }
 
     /// Settles what has failed, or was answered after going the long way; how much is not answered then, or a little
     /// more.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Load {
-        let (failed, left) = self.subscriber.poll_failed(context);
-        self.see_to(failed);
-        if !self.long.is_empty() {
-            self.poll_long(context);
-        }
+        // First, for it may end what others wait for.
         self.poll_timer(context);
-        self.with_long(left)
+        loop {
+            let Failed {
+                events,
+                is_astray,
+                left,
+            } = self.subscriber.poll_failed(context, self.has_long());
+            self.see_to(events);
+            if !self.long.is_empty() {
+                if self.poll_long(context) {
+                    // What left before it may have failed by now, or will.
+                    continue;
+                }
+                // By another connection only when all is known that is lost with the one before.
+                if self.is_resending && !is_astray && !self.has_bound() {
+                    self.resend(context);
+                }
+            }
+            return self.with_long(left);
+        }
     }
 
-    fn poll_long(&mut self, context: &mut Context<'_>) {
+    /// Polls all but what comes again; whether something has lost the connection that it was bound to.
+    fn poll_long(&mut self, context: &mut Context<'_>) -> bool {
+        let (subscriber, is_resending) = (self.subscriber, self.is_resending);
+        let mut failed = Vec::new();
+        self.long.retain_mut(|long| {
+            if is_resending && !long.is_bound {
+                return true;
+            }
+            match long.answer.as_mut().poll(context) {
+                Poll::Pending => return true,
+                Poll::Ready(Err(error)) if long.is_bound => {
+                    failed.push((long.number, long.event.clone(), error));
+                }
+                Poll::Ready(answer) => subscriber.settle(1, answer),
+            }
+            false
+        });
+        let has_lost = !failed.is_empty();
+        self.see_to(failed);
+        has_lost
+    }
+
+    /// Sends one event after the other.
+    fn resend(&mut self, context: &mut Context<'_>) {
         let subscriber = self.subscriber;
         let mut is_done = |long: &mut Long<'_>| match long.answer.as_mut().poll(context) {
             Poll::Ready(answer) => {
@@ -133,12 +201,8 @@ impl<'a> Unanswered<'a> {
             }
             Poll::Pending => false,
         };
-        if self.is_resending {
-            while self.long.pop_front_if(&mut is_done).is_some() {}
-            self.is_resending = !self.long.is_empty();
-        } else {
-            self.long.retain_mut(|long| !is_done(long));
-        }
+        while self.long.pop_front_if(&mut is_done).is_some() {}
+        self.is_resending = !self.long.is_empty();
     }
 
     /// Sends again what has failed, before what came after it, or settles it.
@@ -148,7 +212,7 @@ impl<'a> Unanswered<'a> {
                 self.is_resending = true;
                 let place = self.long.partition_point(|long| long.number < number);
                 self.long
-                    .insert(place, long(self.subscriber, number, event));
+                    .insert(place, Long::new(self.subscriber, number, event));
             } else {
                 self.subscriber.settle::<()>(1, Err(error));
             }
@@ -190,9 +254,11 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Whether an event may be sent again: it surely did not arrive, or it does no harm to arrive twice.
+/// Whether an event may be sent again: it surely did not arrive, or it does no harm to arrive twice; and it has not had
+/// its time.
 fn may_come_again(error: &InvokeError, event: &Event) -> bool {
     match error {
+        error if error.is_timeout() => false,
         InvokeError::NotDispatched(_) => true,
         InvokeError::PerhapsDispatched(_) => is_idempotent(event),
         _ => false,
@@ -203,11 +269,27 @@ fn is_idempotent(event: &Event) -> bool {
     EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.mode.is_idempotent())
 }
 
-fn long(subscriber: &Subscriber, number: u64, event: Event) -> Long<'_> {
-    Long {
-        number,
-        len: event.as_bytes().len(),
-        answer: Box::pin(async move { subscriber.proxy().forward(&event).await }),
+impl<'a> Long<'a> {
+    /// By whatever connection there is then.
+    fn new(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
+        let sent = event.clone();
+        Self {
+            number,
+            event,
+            is_bound: false,
+            answer: Box::pin(async move { subscriber.proxy().forward(&sent).await }),
+        }
+    }
+
+    /// By the connection of this proxy, and no other.
+    fn bound(proxy: &Proxy, number: u64, event: Event) -> Self {
+        let (proxy, sent) = (proxy.clone(), event.clone());
+        Self {
+            number,
+            event,
+            is_bound: true,
+            answer: Box::pin(async move { proxy.forward(&sent).await }),
+        }
     }
 }
 
