@@ -24,7 +24,7 @@ pub(super) struct Unanswered<'a> {
     /// Whether something of it was under way when its connection broke: then each waits for the answer to
     /// the one before, for they could take different connections.
     is_resending: bool,
-    /// The subscriber over the connection that is there, while it is.
+    /// The subscriber over the connection by which all leaves; there while something goes the long way.
     bound: Option<Proxy>,
     /// How long an answer may take.
     limit: Option<Duration>,
@@ -164,6 +164,10 @@ impl<'a> Unanswered<'a> {
                 if self.is_resending && !is_astray && !self.has_bound() {
                     self.resend(context);
                 }
+            }
+            if self.long.is_empty() {
+                // It would keep a connection that has ended.
+                self.bound = None;
             }
             return self.with_long(left);
         }
