@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use floe::{Event, InvokeError, Outcome};
+use floe::{Event, InvokeError, Outcome, TypedProxy};
 
 use super::answers::Load;
 use super::unanswered::Unanswered;
@@ -173,6 +173,8 @@ impl Delivering<'_> {
             return Ok(());
         }
         // Boxed: it is long, and seldom needed.
-        Box::pin(proxy.connect()).await
+        let connection = Box::pin(proxy.ice_connection()).await?;
+        self.unanswered.set_here(connection.is_none());
+        Ok(())
     }
 }

@@ -21,9 +21,11 @@ pub(super) struct Unanswered<'a> {
     subscriber: &'a Arc<Subscriber>,
     /// In the order of their numbers, and polled in it, so that requests leave in this order.
     long: VecDeque<Long<'a>>,
-    /// Whether something of it was under way when its connection broke: then each waits for the answer to
+    /// Whether something of it was under way when its connection broke, or had none: then each waits for the answer to
     /// the one before, for they could take different connections.
     is_resending: bool,
+    /// Whether the subscriber lives in the communicator of the hub.
+    is_here: bool,
     /// The subscriber over the connection by which all leaves; there while something goes the long way.
     bound: Option<Proxy>,
     /// How long an answer may take.
@@ -50,6 +52,7 @@ impl<'a> Unanswered<'a> {
             subscriber,
             long: VecDeque::new(),
             is_resending: false,
+            is_here: false,
             bound: None,
             limit: subscriber.send_timeout(),
             timer: None,
@@ -115,8 +118,9 @@ impl<'a> Unanswered<'a> {
             true => None,
             false => self.bound(),
         };
-        // Behind what has just lost its connection they wait until that has come again.
-        self.is_resending |= proxy.is_none() && (self.has_answers_due() || self.has_bound());
+        // Where there is no connection, each waits for the one before: several that connect at a time do not learn at a
+        // time that they have.
+        self.is_resending |= proxy.is_none() && !self.is_scattered();
         let events = (first..).zip(events.drain(..));
         self.long.extend(events.map(|(number, event)| match &proxy {
             Some(bound) => Long::bound(bound, number, event),
@@ -124,10 +128,19 @@ impl<'a> Unanswered<'a> {
         }));
     }
 
-    /// The subscriber over the connection by which all that is under way left; `None` if there is none, or each event
-    /// may take another one.
+    /// Events need no connection, since the subscriber lives here.
+    pub(super) fn set_here(&mut self, is_here: bool) {
+        self.is_here = is_here;
+    }
+
+    /// Whether there is no one connection by which all leave.
+    fn is_scattered(&self) -> bool {
+        self.is_here || self.subscriber.qos().is_connection_cached == Some(false)
+    }
+
+    /// The subscriber over the connection by which all that is under way left, if there is one.
     fn bound(&mut self) -> Option<Proxy> {
-        if self.subscriber.qos().is_connection_cached == Some(false) {
+        if self.is_scattered() {
             return None;
         }
         if !self.bound.as_ref().is_some_and(Proxy::is_connected) {
@@ -315,6 +328,17 @@ mod tests {
         let mut events = Vec::new();
         builder.finish().unwrap().append_to(&mut events);
         events
+    }
+
+    #[test]
+    fn events_without_a_connection_wait_for_each_other_unless_they_need_none() {
+        let subscriber = Subscriber::to_nobody(&Arc::default());
+        for is_here in [false, true] {
+            let mut unanswered = Unanswered::new(&subscriber);
+            unanswered.set_here(is_here);
+            unanswered.send_later(&mut events(2));
+            assert_eq!(unanswered.is_resending(), !is_here);
+        }
     }
 
     #[test]
