@@ -63,6 +63,7 @@ class Recorder(Ice.Blobject):
 
 class Conversation:
     def __init__(self, communicator, manager):
+        self.communicator = communicator
         self.manager = IceStorm.TopicManagerPrx.checkedCast(communicator.stringToProxy(manager))
         self.adapter = communicator.createObjectAdapterWithEndpoints("Subscribers", "tcp -h 127.0.0.1 -p 0")
         self.adapter.activate()
@@ -109,7 +110,10 @@ class Conversation:
         self.subscribe(topic, "uncached", qos={"connectionCached": "0", "locatorCacheTimeout": "10"})
         for key, value in [("connectionCached", ""), ("connectionCached", "x"), ("locatorCacheTimeout", "5x")]:
             self.subscribe(topic, f"refused {key} {value}", qos={key: value})
-        ask("again", lambda: topic.subscribeAndGetPublisher({}, proxy.ice_oneway()))
+        several = {"reliability": "ordered", "connectionCached": "x"}
+        self.subscribe(topic, "wrong twice", lambda p: p.ice_oneway(), several)
+        for qos in [{}, {"reliability": "sometimes"}, {"locatorCacheTimeout": "-5"}]:
+            ask(f"again with {qos}", lambda: topic.subscribeAndGetPublisher(qos, proxy.ice_oneway()))
         ask("null", lambda: topic.subscribeAndGetPublisher({}, None))
         ask("unsubscribe null", lambda: topic.unsubscribe(None))
         ask("too long", lambda: topic.subscribeAndGetPublisher({}, proxy.ice_identity(Ice.Identity("s" * 512, ""))))
@@ -122,13 +126,16 @@ class Conversation:
         batch, _ = self.subscribe(topic, "batch", lambda p: p.ice_batchOneway())
         ordered, _ = self.subscribe(topic, "ordered", qos={"reliability": "ordered"})
         self.subscribe(topic, "faceless", lambda p: p.ice_facet("none"))
+        for text in ["nowhere", "elsewhere -o @ adapter", "deaf -d:tcp -h 127.0.0.1 -p 1"]:
+            unreachable = self.communicator.stringToProxy(text)
+            ask(f"subscribe {text}", lambda: topic.subscribeAndGetPublisher({}, unreachable))
         self.ask_refusals(topic, proxy)
         ask("subscribers", topic.getSubscribers)
         old = publisher.ice_encodingVersion(Ice.Encoding_1_0)
         context = {"cost": "3"}
         ask("publish old", lambda: old.ice_invoke("old", Ice.OperationMode.Idempotent, OLD_PARAMETERS, context))
         ask("publish throw", lambda: publisher.ice_invoke("throw", Ice.OperationMode.Normal, NOTHING))
-        # The one without that facet has failed by then, and goes with the next event.
+        # The one without that facet and those out of reach have failed by then, and go with the next event.
         time.sleep(1)
         ask("publish oneway", lambda: publisher.ice_oneway().ice_invoke("last", Ice.OperationMode.Normal, NOTHING))
         for name, recorder in [("twoway", twoway), ("oneway", oneway), ("batch", batch), ("ordered", ordered)]:
@@ -145,6 +152,10 @@ class Conversation:
         former = to_one.ice_identity(Ice.Identity("topic.a.publish.c/oneway", "IceStorm"))
         ask("publish to a former one", former.ice_ping)
         ask("subscribers", topic.getSubscribers)
+        leaving, batch = self.subscribe(topic, "leaving", lambda p: p.ice_batchOneway())
+        ask("publish", lambda: topic.getPublisher().ice_invoke("collected", Ice.OperationMode.Normal, NOTHING))
+        ask("unsubscribe", lambda: topic.unsubscribe(batch))
+        leaving.tell("leaving", 1)
 
     def ask_links(self, topic):
         other, third = self.manager.create("b"), self.manager.create("c")
@@ -158,6 +169,10 @@ class Conversation:
         for identity in ["IceStorm/topic.none", "IceStorm/TopicManager", "nothing"]:
             no_topic = IceStorm.TopicPrx.uncheckedCast(topic.ice_identity(Ice.stringToIdentity(identity)))
             ask(f"link to {identity}", lambda: topic.link(no_topic, 0))
+        for unusable in [other.ice_oneway(), other.ice_facet("f")]:
+            ask("link", lambda: topic.link(IceStorm.TopicPrx.uncheckedCast(unusable), 0))
+        ask("link far away", lambda: other.link(IceStorm.TopicPrx.uncheckedCast(self.communicator.stringToProxy("IceStorm/topic.a")), 0))
+        ask("unlink", lambda: other.unlink(topic))
         for linked in [topic, other, third]:
             ask("links", linked.getLinkInfoSeq)
             ask("subscribers", linked.getSubscribers)

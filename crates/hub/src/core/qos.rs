@@ -17,7 +17,7 @@ pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 /// How events are delivered to a subscriber.
 ///
 /// Keys of ours begin with `floe.`; unknown keys are ignored, as by IceStorm. `locatorCacheTimeout`
-/// is checked but changes nothing: it concerns proxies without endpoints, which are refused, for
+/// is checked but changes nothing: it concerns proxies without endpoints, which are out of reach, for
 /// the runtime asks no locator.
 ///
 /// Source: Ice manual, "IceStorm Quality of Service"; observed: IceStorm 3.7.8.
@@ -97,10 +97,6 @@ impl Qos {
             "ordered" => true,
             other => return Err(QosError::Bad(format!("invalid reliability: {other}"))),
         };
-        if is_ordered && mode != InvocationMode::Twoway {
-            let reason = "ordered reliability requires a twoway proxy";
-            return Err(QosError::Bad(reason.to_owned()));
-        }
         let timeout = number(qos, "locatorCacheTimeout", "locator cache timeout")?;
         // -1 stands for no limit.
         if let Some(timeout @ ..-1) = timeout {
@@ -109,6 +105,10 @@ impl Qos {
             )));
         }
         let cached = number(qos, "connectionCached", "connection cached setting")?;
+        if is_ordered && mode != InvocationMode::Twoway {
+            let reason = "ordered reliability requires a twoway proxy";
+            return Err(QosError::Bad(reason.to_owned()));
+        }
         let outstanding = ours(qos, "floe.outstanding", limit)?;
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),

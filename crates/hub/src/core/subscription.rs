@@ -13,12 +13,13 @@ use super::queue::{Queue, Run};
 /// ```text
 ///           failure, tolerated            first event after the interval
 /// Online ---------------------> Offline -------------------------------> Online
-///   | failure, hard or not tolerated          any: remove
+///   | failure, hard or not tolerated          any: remove, or a full queue that is to end it
 ///   +---------------> Failed ----next event----> Gone
 /// ```
 ///
 /// While it is offline, events are discarded. In `Failed` the queue is empty; the next event makes
-/// it `Gone`, which is the sign to end the subscription.
+/// it `Gone`, which is the sign to end the subscription. What is collected for a batch still leaves
+/// when the subscription is removed, and it is `Gone` then.
 ///
 /// Source: Ice manual, "IceStorm Subscriber Error Handling"; observed: IceStorm 3.7.8.
 #[derive(Debug)]
@@ -33,10 +34,14 @@ pub(crate) struct Subscription<R> {
     discard_interval: Duration,
     /// Only the answer of a twoway subscriber proves that it lives.
     is_twoway: bool,
+    /// Whether events wait here until there are enough of them for a batch.
+    is_batched: bool,
     failure_count: u32,
     accounts: Accounts,
     outstanding: u64,
     is_draining: bool,
+    /// Whether it is gone once the queue is empty.
+    is_leaving: bool,
     overflow: Overflow,
     notice: Option<OverflowNotice>,
     /// Whether the subscriber wants to know of events that it lost before the next.
@@ -67,8 +72,8 @@ pub(crate) enum OverflowNotice {
         /// How many.
         lost: u64,
     },
-    /// The queue is full, and the subscription is to end then.
-    Failed,
+    /// The queue is full, and the subscription has ended for that.
+    Disconnected,
 }
 
 /// How a subscriber is doing.
@@ -142,10 +147,12 @@ impl<R: Run> Subscription<R> {
             retry_count: qos.retry_count,
             discard_interval,
             is_twoway: matches!(qos.delivery, Delivery::Twoway { .. } | Delivery::Link),
+            is_batched: qos.delivery == Delivery::Batch,
             failure_count: 0,
             accounts: Accounts::default(),
             outstanding: 0,
             is_draining: false,
+            is_leaving: false,
             overflow: Overflow::No,
             notice: None,
             notices_gaps: qos.lost_facet.is_some(),
@@ -217,7 +224,11 @@ impl<R: Run> Subscription<R> {
     /// What the delivery does next, if a turn is worth it from `bytes_min` queued bytes on.
     pub(crate) fn turn(&mut self, bytes_min: usize) -> Turn {
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
-        if self.state == State::Gone || self.is_draining && self.queue.len() == 0 {
+        let is_drained = self.is_draining && self.queue.len() == 0;
+        if is_drained && self.is_leaving {
+            self.state = State::Gone;
+        }
+        if self.state == State::Gone || is_drained {
             return Turn::End;
         }
         if !self.is_due(bytes_min) {
@@ -292,8 +303,13 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    /// Ends the subscription. True if the delivery must be woken.
+    /// Ends the subscription. True if the delivery must be woken. What is queued is lost, unless it waits for nothing
+    /// but the end of an interval: that leaves now, as IceStorm gives it to the connection when it is published.
     pub(crate) fn remove(&mut self) -> bool {
+        if self.is_batched && self.queue.len() > 0 {
+            self.is_leaving = true;
+            return self.drain();
+        }
         self.accounts.lost.removed += self.queue.clear() as u64;
         self.state = State::Gone;
         self.wake()
@@ -346,14 +362,13 @@ impl<R: Run> Subscription<R> {
             self.queue.push(run, now);
             return false;
         }
-        while run.len() > 1 {
+        while run.len() > 1 && self.state == State::Online {
             self.enqueue_one(run.split_to(1), now);
-            if self.state != State::Online {
-                return self.handle_events(run, now);
-            }
         }
-        self.enqueue_one(run, now);
-        false
+        if self.state == State::Online {
+            self.enqueue_one(run, now);
+        }
+        self.state == State::Gone && self.wake()
     }
 
     fn enqueue_one(&mut self, event: R, now: Instant) {
@@ -367,8 +382,9 @@ impl<R: Run> Subscription<R> {
             }
             OverflowPolicy::Disconnect => {
                 self.accounts.lost.overflow += 1;
-                self.fail();
-                self.notice = Some(OverflowNotice::Failed);
+                self.accounts.lost.removed += self.queue.clear() as u64;
+                self.state = State::Gone;
+                self.notice = Some(OverflowNotice::Disconnected);
             }
             _ => {
                 self.begin_overflow();

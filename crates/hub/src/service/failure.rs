@@ -9,8 +9,7 @@ pub(super) fn failure(error: &InvokeError) -> Failure {
     match error {
         InvokeError::NotDispatched(LocalError::Shutdown)
         | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
-        InvokeError::System(SystemException::ObjectNotExist(_))
-        | InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Failure::Hard,
+        InvokeError::System(SystemException::ObjectNotExist(_)) => Failure::Hard,
         _ => Failure::Soft,
     }
 }
@@ -32,7 +31,7 @@ mod tests {
             proxy: "s".to_owned(),
             wanted: "a tcp endpoint",
         };
-        assert_eq!(failure(&not_dispatched(no_endpoint)), Failure::Hard);
+        assert_eq!(failure(&not_dispatched(no_endpoint)), Failure::Soft);
         let no_facet = SystemException::FacetNotExist(Default::default());
         assert_eq!(failure(&no_facet.into()), Failure::Soft);
         let peer = "h:1".to_owned();

@@ -248,6 +248,9 @@ impl Registry {
         self.replace(&mut changes, topic, former, &change)?;
         let shown = OneLine(proxy);
         tracing::info!("subscribed \"{shown}\" to topic {:?}", topic.name());
+        if let Err(error) = proxy.check_endpoints() {
+            tracing::warn!("the first event will fail: {}", OneLine(error));
+        }
         self.show_subscriber(topic, proxy, subscription.qos, qos);
         Ok(())
     }

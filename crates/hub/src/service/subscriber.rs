@@ -389,8 +389,8 @@ impl Subscriber {
             OverflowNotice::Ended { lost } => tracing::warn!(
                 "{name} loses no more events: its queue was full, and {lost} were lost"
             ),
-            OverflowNotice::Failed => {
-                tracing::warn!("the next event ends the subscription of {name}: its queue is full")
+            OverflowNotice::Disconnected => {
+                tracing::warn!("the subscription of {name} ends: its queue is full")
             }
         }
     }

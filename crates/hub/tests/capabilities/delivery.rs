@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use floe::{Context, EncodingVersion, OperationMode, Outcome, TypedProxy};
+use floe_hub::contracts::floe::Losses;
 
 use crate::world::{
     Subscribers, World, encapsulation, numbered, publish, publish_many, publisher, soon, subscribe,
@@ -64,6 +65,26 @@ async fn a_oneway_subscriber_gets_oneway_requests_in_order() {
     publish_many(&publisher, 5_000).await;
     assert!(inbox.next().await.is_oneway);
     assert_eq!(inbox.operations(4_999).await, numbered(5_000)[1..]);
+}
+
+#[tokio::test]
+async fn events_collected_for_a_batch_arrive_though_the_subscription_has_ended() {
+    let world = World::with(|settings| settings.flush_interval = Duration::from_secs(3600)).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let batch = proxy.ice_batch_oneway();
+    let topic = world.create("t").await;
+    let publisher = publisher(&topic).await;
+    subscribe(&topic, &batch, &[]).await;
+    publish_many(&publisher, 10).await;
+    soon(topic.unsubscribe(Some(&batch))).await.unwrap();
+    assert_eq!(inbox.operations(10).await, numbered(10));
+    let info = world.info_when("t", |info| info.delivered == 10).await;
+    assert_eq!(info.lost, Losses::default());
+    subscribe(&topic, &batch, &[]).await;
+    publish_many(&publisher, 10).await;
+    soon(topic.destroy()).await.unwrap();
+    assert_eq!(inbox.operations(10).await, numbered(10));
 }
 
 #[tokio::test]

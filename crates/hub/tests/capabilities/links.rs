@@ -102,6 +102,19 @@ async fn a_link_is_told_by_its_topic_and_removed_by_it() {
 }
 
 #[tokio::test]
+async fn a_topic_that_does_not_say_where_it_is_is_one_of_the_hub() {
+    let (world, subscribers) = (World::start().await, Subscribers::start().await);
+    let a = world.create("a").await;
+    let (b, mut inbox) = topic(&world, &subscribers, "b").await;
+    let nowhere = world.client.proxy("IceStorm/topic.b").unwrap();
+    link(&a, &TopicProxy::from_proxy(nowhere), 0).await;
+    publish(&publisher(&a).await, "e").await;
+    assert_eq!(inbox.next().await.operation, "e");
+    soon(a.unlink(Some(&b))).await.unwrap();
+    assert_eq!(links(&a).await, []);
+}
+
+#[tokio::test]
 async fn a_link_to_what_is_no_topic_is_refused_with_the_reason() {
     let world = World::start().await;
     let a = world.create("a").await;
@@ -128,6 +141,17 @@ async fn a_link_to_what_is_no_topic_is_refused_with_the_reason() {
         matches!(&nobody, InvokeError::System(SystemException::UnknownLocalException(text)) if text.contains("-p 1")),
         "{nobody}"
     );
+    let b = world.create("b").await.as_proxy().clone();
+    let oneway = link_to(b.ice_oneway()).await;
+    assert!(
+        matches!(&oneway, InvokeError::System(SystemException::UnknownLocalException(text)) if text.contains("twoway")),
+        "{oneway}"
+    );
+    let faceted = link_to(b.ice_facet("f")).await;
+    let InvokeError::System(SystemException::FacetNotExist(missing)) = &faceted else {
+        panic!("{faceted}");
+    };
+    assert_eq!(missing.facet, "f");
     let nil = soon(a.link(None, 0)).await.unwrap_err();
     assert!(nil.to_string().contains("nil proxy"), "{nil}");
     assert_eq!(links(&a).await, []);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use floe::{Current, InvokeError, Proxy, TypedProxy};
-use floe_hub::contracts::floe::{LossListener, LossListenerDispatcher, Losses};
+use floe_hub::contracts::floe::{LossListener, LossListenerDispatcher, Losses, TopicInfo};
 use floe_hub::{OverflowPolicy, QueueLimits, WAITING_FACET};
 use tokio::sync::mpsc;
 
@@ -55,6 +55,25 @@ async fn the_newest_events_are_lost_if_the_subscriber_wants_that() {
         .info_when("t", |info| info.delivered == 15)
         .await;
     assert_eq!(info.published, 25);
+}
+
+#[tokio::test]
+async fn a_full_queue_ends_a_subscription_at_once_if_the_subscriber_wants_that() {
+    let wishes = [("floe.overflow", "disconnect"), ("floe.queueEvents", "10")];
+    let mut stuck = Stuck::with_qos(&wishes).await;
+    publish_many(&stuck.publisher, OUTSTANDING).await;
+    stuck.inbox.operations(OUTSTANDING).await;
+    publish_many(&stuck.publisher, 10).await;
+    assert_eq!(stuck.world.info("t").await.subscribers.len(), 1);
+    publish(&stuck.publisher, "one too many").await;
+    let info = stuck.world.info("t").await;
+    assert!(info.subscribers.is_empty());
+    assert_eq!((info.lost.overflow, info.lost.removed), (1, 10));
+    stuck.inbox.open();
+    let delivered = OUTSTANDING as i64;
+    let all = |info: &TopicInfo| info.delivered == delivered;
+    stuck.world.info_when("t", all).await;
+    assert!(!stuck.inbox.has_more());
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use floe::contracts::ice_storm::TopicSubscribeAndGetPublisherError as SubscribeError;
 use floe::{InvokeError, SystemException, TypedProxy};
 
-use crate::world::{Subscribers, World, identity, publish, publisher, qos, soon, subscribe};
+use floe_hub::contracts::floe::TopicInfo;
+
+use crate::world::{Log, Subscribers, World, identity, publish, publisher, qos, soon, subscribe};
 
 #[tokio::test]
 async fn a_subscriber_is_known_by_its_identity() {
@@ -120,20 +122,71 @@ async fn a_quality_of_service_that_cannot_be_had_is_refused() {
         reason(&proxy.ice_oneway(), &ordered).await,
         "ordered reliability requires a twoway proxy"
     );
-    let indirect: floe::Proxy = world.client.proxy("s @ adapter").unwrap();
-    assert!(
-        reason(&indirect, &[])
-            .await
-            .contains("locators are not yet supported")
-    );
-    let secure = format!("s -s:{}", subscribers.adapter.endpoints()[0]);
-    let secure: floe::Proxy = world.client.proxy(&secure).unwrap();
-    assert!(
-        reason(&secure, &[])
-            .await
-            .contains("expected an ssl or wss endpoint")
+    let several = [("reliability", "ordered"), ("connectionCached", "often")];
+    assert_eq!(
+        reason(&proxy.ice_oneway(), &several).await,
+        "invalid connection cached setting (numeric value required): often"
     );
     assert_eq!(topic.get_subscribers().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn who_is_subscribed_is_told_so_whatever_it_asks_for() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    for pairs in [
+        ("reliability", "sometimes"),
+        ("reliability", "ordered"),
+        ("locatorCacheTimeout", "-5"),
+    ] {
+        let (qos, oneway) = (qos(&[pairs]), proxy.ice_oneway());
+        let again = soon(topic.subscribe_and_get_publisher(&qos, Some(&oneway))).await;
+        assert!(
+            matches!(again, Err(SubscribeError::AlreadySubscribed(_))),
+            "{again:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_subscriber_that_cannot_be_reached_fails_with_its_first_event() {
+    let world = World::start().await;
+    let log = Log::start();
+    let topic = world.create("t").await;
+    let publisher = publisher(&topic).await;
+    for (text, why) in [
+        ("s", "locators are not yet supported"),
+        ("s @ adapter", "locators are not yet supported"),
+        (
+            "s -s:tcp -h 127.0.0.1 -p 1",
+            "expected an ssl or wss endpoint",
+        ),
+        ("s -d:tcp -h 127.0.0.1 -p 1", "expected a udp endpoint"),
+    ] {
+        let subscriber: floe::Proxy = world.client.proxy(text).unwrap();
+        subscribe(&topic, &subscriber, &[]).await;
+        let warnings = log.lines_with("the first event will fail");
+        assert!(
+            warnings.last().is_some_and(|line| line.contains(why)),
+            "{warnings:?}"
+        );
+        publish(&publisher, "first").await;
+        let failed = |info: &TopicInfo| info.subscribers[0].lost.failed == 1;
+        world.info_when("t", failed).await;
+        publish(&publisher, "second").await;
+        assert_eq!(topic.get_subscribers().await.unwrap(), [], "{text}");
+        let tolerant = [("retryCount", "-1")];
+        subscribe(&topic, &subscriber, &tolerant).await;
+        publish(&publisher, "third").await;
+        world.info_when("t", failed).await;
+        publish(&publisher, "fourth").await;
+        let identities = topic.get_subscribers().await.unwrap();
+        assert_eq!(identities, [floe::Identity::new("s")], "{text}");
+        soon(topic.unsubscribe(Some(&subscriber))).await.unwrap();
+    }
 }
 
 #[tokio::test]

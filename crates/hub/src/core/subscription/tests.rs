@@ -181,13 +181,38 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let qos = qos(Delivery::Oneway, RetryCount::Unlimited);
     let limits = limits(OverflowPolicy::Disconnect);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-    for number in 0..4 {
-        subscription.handle_events(event(number), now);
-    }
+    subscription.handle_events(event(0), now);
+    assert_eq!(subscription.turn(100), Turn::Park);
+    let run = events(1..6);
+    assert!(subscription.handle_events(run, now), "woken to end");
+    assert_eq!(subscription.turn(100), Turn::End);
+    let notice = Some(OverflowNotice::Disconnected);
+    assert_eq!(subscription.poll_notice(), notice);
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Failed);
-    let lost = snapshot.accounts.lost;
-    assert_eq!((lost.overflow, lost.removed), (1, 3));
+    assert_eq!(snapshot.state, State::Gone);
+    let accounts = snapshot.accounts;
+    assert_eq!(accounts.offered, 4, "it ended before the rest came");
+    assert_eq!((accounts.lost.overflow, accounts.lost.removed), (1, 3));
+}
+
+#[test]
+fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
+    let now = Instant::now();
+    let qos = qos(Delivery::Batch, RetryCount::Limited(0));
+    let limits = limits(OverflowPolicy::DropOldest);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    subscription.handle_events(event(0), now);
+    assert_eq!(subscription.turn(100), Turn::Park);
+    assert!(subscription.remove(), "woken to send");
+    assert!(!subscription.handle_events(event(1), now));
+    assert_eq!(subscription.turn(100), Turn::Deliver);
+    assert_eq!(take(&mut subscription, 10), [0]);
+    subscription.handle_delivered(1);
+    assert_eq!(subscription.turn(100), Turn::End);
+    let snapshot = subscription.snapshot();
+    assert_eq!(snapshot.state, State::Gone);
+    let accounts = snapshot.accounts;
+    assert_eq!((accounts.delivered, accounts.lost.removed), (1, 1));
 }
 
 #[test]

@@ -9,7 +9,10 @@ use floe::contracts::ice_storm::{
     TopicLinkError, TopicLinkProxy, TopicProxy,
     TopicSubscribeAndGetPublisherError as SubscribeError, TopicUnlinkError,
 };
-use floe::{Current, InvokeError, Proxy, Reference, SystemException, TypedProxy};
+use floe::{
+    Current, Identity, InvocationMode, InvokeError, Proxy, Reference, SystemException, Target,
+    TypedProxy,
+};
 
 use super::topic_manager::publisher_proxy;
 use crate::core::{
@@ -44,10 +47,20 @@ impl TopicServant {
         topic: &Proxy,
         current: &Current,
     ) -> Result<Option<Reference>, InvokeError> {
-        let identity = &topic.reference().identity;
+        let Reference {
+            identity,
+            facet,
+            mode,
+            ..
+        } = topic.reference();
+        if *mode != InvocationMode::Twoway {
+            let text = format!("expected a twoway proxy of a topic to link to, got \"{topic}\"");
+            return Err(SystemException::UnknownLocalException(text).into());
+        }
         let name = named_topic(&identity.name);
         let is_ours = identity.category == self.registry.settings().instance_name
-            && identity.name == topic_name(name);
+            && identity.name == topic_name(name)
+            && facet.is_empty();
         if is_ours && is_here(topic, current) && self.registry.topic(name).is_some() {
             return Ok(None);
         }
@@ -55,9 +68,21 @@ impl TopicServant {
         let topic = TopicInternalProxy::from_proxy(topic.ice_timeout(limit));
         let receiver = topic.get_link_proxy().await?.ok_or_else(|| {
             let text = format!("expected the receiving end of \"{topic}\", got a nil proxy");
-            SystemException::UnknownLocalException(text)
+            SystemException::UnknownException(text)
         })?;
         Ok(Some(receiver.as_proxy().reference().clone()))
+    }
+
+    /// Who is subscribed is told so, whatever else is wrong.
+    fn refused(&self, subscriber: &Identity, error: QosError) -> SubscribeError {
+        let former = self.topic.find(subscriber);
+        match error {
+            _ if former.is_some_and(|former| !former.is_gone()) => AlreadySubscribed {}.into(),
+            QosError::Bad(reason) => BadQoS { reason }.into(),
+            QosError::IllegalArgument(reason) => {
+                InvokeError::from(SystemException::UnknownException(reason)).into()
+            }
+        }
     }
 
     async fn remove(&self, identities: IdentitySeq) -> Result<(), ChangeError> {
@@ -93,10 +118,9 @@ impl TopicContract for TopicServant {
         let subscriber = subscriber.ok_or_else(|| InvalidSubscriber {
             reason: "subscriber is a null proxy".to_owned(),
         })?;
-        let parsed = Qos::parse(&qos, subscriber.reference().mode)
-            .and_then(|parsed| check_reachable(&subscriber).map(|()| parsed))
-            .map_err(refused)?;
-        let name = subscriber_publisher_name(self.topic.name(), &subscriber.reference().identity);
+        let Reference { mode, identity, .. } = subscriber.reference();
+        let parsed = Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, error))?;
+        let name = subscriber_publisher_name(self.topic.name(), identity);
         let topic = self.topic.clone();
         let subscribed = self
             .registry
@@ -129,8 +153,9 @@ impl TopicContract for TopicServant {
         cost: i32,
         current: &Current,
     ) -> Result<(), TopicLinkError> {
-        let link_to = link_to.ok_or_else(nil_topic)?.as_proxy().ice_twoway();
-        let receiver = self.receiver_of(&link_to, current).await?;
+        let link_to = link_to.ok_or_else(nil_topic)?;
+        let link_to = link_to.as_proxy();
+        let receiver = self.receiver_of(link_to, current).await?;
         let other = link_to.reference().clone();
         let name = named_topic(&other.identity.name).to_owned();
         let link = StoredLink {
@@ -218,28 +243,15 @@ impl TopicInternal for TopicServant {
     }
 }
 
-/// Whether an object lives where the hub listens.
+/// Whether an object lives where the hub listens; one that says nothing of where does.
 fn is_here(proxy: &Proxy, current: &Current) -> bool {
+    if proxy.reference().target == Target::WellKnown {
+        return true;
+    }
     let adapter = current.adapter();
     let (bound, published) = (adapter.endpoints(), adapter.published_endpoints());
     let mut endpoints = proxy.reference().endpoints().iter();
     endpoints.any(|endpoint| bound.contains(endpoint) || published.contains(endpoint))
-}
-
-/// Refuses at once what no event would ever reach.
-fn check_reachable(subscriber: &Proxy) -> Result<(), QosError> {
-    subscriber
-        .check_endpoints()
-        .map_err(|error| QosError::Bad(format!("this hub cannot reach the subscriber: {error}")))
-}
-
-fn refused(error: QosError) -> SubscribeError {
-    match error {
-        QosError::Bad(reason) => BadQoS { reason }.into(),
-        QosError::IllegalArgument(reason) => {
-            InvokeError::from(SystemException::UnknownException(reason)).into()
-        }
-    }
 }
 
 /// IceStorm answers a nil proxy so.
