@@ -30,6 +30,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     let mut storm = Storm::new(&prefix);
     let mut admin = Admin::default();
     let mut is_admin_off = false;
+    let mut default_host = None;
     for property in &properties {
         let own = property.name.strip_prefix(&format!("{prefix}."));
         let applied = match own {
@@ -37,6 +38,10 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
             None if property.name == "Ice.Admin.Enabled" => property
                 .number(0, "0 or 1")
                 .map(|number| is_admin_off = number == 0),
+            None if property.name == "Ice.Default.Host" => {
+                default_host = (!property.value.is_empty()).then_some(property.value.as_str());
+                Ok(())
+            }
             None if is_of_admin(&property.name) => apply_admin(property, &mut admin, configuration),
             None => apply_ice(property, configuration),
         };
@@ -51,7 +56,36 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
             .get_or_insert_with(|| hub.instance_name.clone());
         hub.admin = admin.finish("Ice.Admin.Endpoints", &mut problems);
     }
+    if let Some(host) = default_host {
+        let hub = &mut configuration.hub;
+        let listen = [Some(&mut hub.listen), hub.publish_listen.as_mut()];
+        let admin = hub.admin.as_mut().map(|admin| &mut admin.listen);
+        for endpoints in listen.into_iter().chain([admin]).flatten() {
+            *endpoints = with_host(endpoints, host);
+        }
+    }
     problems
+}
+
+/// The endpoints, those that say nothing of a host at this one.
+fn with_host(endpoints: &str, host: &str) -> String {
+    let mut is_quoted = false;
+    let parts = endpoints.split(|char| {
+        is_quoted ^= char == '"';
+        char == ':' && !is_quoted
+    });
+    let parts = parts.map(
+        |endpoint| match endpoint.split_whitespace().any(|word| word == "-h") {
+            true => endpoint.to_owned(),
+            false => format!("{endpoint} -h \"{host}\""),
+        },
+    );
+    parts.collect::<Vec<_>>().join(":")
+}
+
+/// As IceStorm takes a wait that is negative.
+fn at_least_none(wait: i64) -> u64 {
+    u64::try_from(wait).unwrap_or(0)
 }
 
 /// What some properties say together.
@@ -85,7 +119,10 @@ impl Storm {
             "Publish.Endpoints" => hub.publish_listen = Some(property.endpoints()?),
             "InstanceName" => hub.instance_name.clone_from(&property.value),
             "Transient" => self.is_transient = property.number(0, "0 or 1")? > 0,
-            "Flush.Timeout" => hub.flush_interval = property.milliseconds()?,
+            "Flush.Timeout" => {
+                let milliseconds = property.number(i64::MIN, "milliseconds")?;
+                hub.flush_interval = Duration::from_millis(at_least_none(milliseconds));
+            }
             "Send.Timeout" => {
                 hub.send_timeout = match property.number(-1, "milliseconds, or -1 for none")? {
                     ..=0 => None,
@@ -105,8 +142,8 @@ impl Storm {
             },
             "Send.QueueSizeMaxPolicy" => self.policy = Some(property.policy()?),
             "Discard.Interval" => {
-                let seconds = property.number(0, "seconds")?;
-                hub.discard_interval = Duration::from_secs(seconds.unsigned_abs());
+                let seconds = property.number(i64::MIN, "seconds")?;
+                hub.discard_interval = Duration::from_secs(at_least_none(seconds));
             }
             "LMDB.Path" => self.path.clone_from(&property.value),
             "NodeId" if property.value.trim() == "-1" => {}
@@ -145,6 +182,8 @@ fn ignored(
         "LMDB.MapSize" => "the file grows as it must",
         _ if name.starts_with("Trace.") => "use --verbose, or FLOE_LOG=floe_hub=debug",
         _ if name.contains(".ThreadPool.") => "there are no thread pools",
+        _ if name.contains(".ACM") => "a floe.toml has [liveness] for that",
+        _ if name.ends_with(".MessageSizeMax") => "Ice.MessageSizeMax holds for all adapters",
         _ if name.ends_with(".PublishedEndpoints") => {
             return Err(property.note(
                 "published endpoints are not supported: listen on an address that clients reach, \
@@ -285,11 +324,6 @@ impl Property {
     fn number(&self, least: i64, what: &str) -> Result<i64, Problem> {
         let number = self.value.parse().ok().filter(|number| *number >= least);
         number.ok_or_else(|| self.expected(what))
-    }
-
-    fn milliseconds(&self) -> Result<Duration, Problem> {
-        let milliseconds = self.number(1, "milliseconds from 1")?;
-        Ok(Duration::from_millis(milliseconds.unsigned_abs()))
     }
 
     fn policy(&self) -> Result<OverflowPolicy, Problem> {

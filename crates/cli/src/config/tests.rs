@@ -173,6 +173,44 @@ Ice.MessageSizeMax=2048
 }
 
 #[test]
+fn endpoints_of_a_property_file_without_a_host_are_at_the_default_one() {
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=default -p 1:tcp -h \"::1\" -p 2
+S.Publish.Endpoints=tcp:udp -p 3
+Ice.Default.Host=127.0.0.1
+Ice.Admin.Endpoints=tcp -p 4
+",
+    );
+    assert_eq!(problems, []);
+    let hub = &configuration.hub;
+    let expected = "default -p 1 -h \"127.0.0.1\":tcp -h \"::1\" -p 2";
+    assert_eq!(hub.listen, expected);
+    let publish = hub.publish_listen.as_deref();
+    let expected = "tcp -h \"127.0.0.1\":udp -p 3 -h \"127.0.0.1\"";
+    assert_eq!(publish, Some(expected));
+    let admin = hub.admin.as_ref().map(|admin| admin.listen.as_str());
+    assert_eq!(admin, Some("tcp -p 4 -h \"127.0.0.1\""));
+}
+
+#[test]
+fn waits_of_a_property_file_may_be_none_and_adapters_have_properties_that_mean_nothing() {
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp
+S.Flush.Timeout=0
+S.Discard.Interval=-1
+S.Publish.ACM.Timeout=5
+S.TopicManager.MessageSizeMax=9
+",
+    );
+    assert_eq!(problems, []);
+    assert_eq!(configuration.hub.flush_interval, Duration::ZERO);
+    assert_eq!(configuration.hub.discard_interval, Duration::ZERO);
+    let warnings = told(configuration.warnings);
+    let lines: Vec<_> = warnings.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [4, 5], "{warnings:?}");
+}
+
+#[test]
 fn the_service_of_a_property_file_may_have_any_name() {
     let (configuration, problems) = read_properties(
         "Demo.TopicManager.Endpoints=tcp\nDemo.Transient=1\nDemo.Send.QueueSizeMaxPolicy=DropEvents\n",
