@@ -67,6 +67,9 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     problems
 }
 
+/// Endpoints that are at a host.
+const OF_A_HOST: [&str; 6] = ["default", "tcp", "ssl", "ws", "wss", "udp"];
+
 /// The endpoints, those that say nothing of a host at this one.
 fn with_host(endpoints: &str, host: &str) -> String {
     let mut is_quoted = false;
@@ -74,12 +77,14 @@ fn with_host(endpoints: &str, host: &str) -> String {
         is_quoted ^= char == '"';
         char == ':' && !is_quoted
     });
-    let parts = parts.map(
-        |endpoint| match endpoint.split_whitespace().any(|word| word == "-h") {
-            true => endpoint.to_owned(),
-            false => format!("{endpoint} -h \"{host}\""),
-        },
-    );
+    let parts = parts.map(|endpoint| {
+        let mut words = endpoint.split_whitespace();
+        let has_host = words.next().is_some_and(|first| OF_A_HOST.contains(&first));
+        match has_host && !words.any(|word| word == "-h") {
+            true => format!("{endpoint} -h \"{host}\""),
+            false => endpoint.to_owned(),
+        }
+    });
     parts.collect::<Vec<_>>().join(":")
 }
 

@@ -304,9 +304,10 @@ impl<R: Run> Subscription<R> {
     }
 
     /// Ends the subscription. True if the delivery must be woken. What is queued is lost, unless it waits for nothing
-    /// but the end of an interval: that leaves now, as IceStorm gives it to the connection when it is published.
+    /// but the end of an interval: that leaves now, as IceStorm gives it to the connection when it is published. What is
+    /// behind a batch under way waits for a subscriber that is slow.
     pub(crate) fn remove(&mut self) -> bool {
-        if self.is_batched && self.queue.len() > 0 {
+        if self.is_batched && self.outstanding == 0 && self.queue.len() > 0 {
             self.is_leaving = true;
             return self.drain();
         }
@@ -334,6 +335,11 @@ impl<R: Run> Subscription<R> {
 
     pub(crate) fn state(&self) -> State {
         self.state
+    }
+
+    /// Whether it was removed, and its last batch is still to arrive.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving
     }
 
     /// Whether events have nothing to wait for and lose nothing, as nearly all; they are counted then, and to be

@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::subscriber::Subscriber;
 use super::topic::{Topic, Totals};
 
 /// The topics of a hub that were destroyed.
@@ -62,6 +63,14 @@ impl PastTopics {
                 sum += own;
                 sum
             })
+        })
+    }
+
+    /// Subscribers of theirs with deliveries under way.
+    pub(super) fn recipients(&self) -> Vec<Arc<Subscriber>> {
+        self.with(|past| {
+            let leaving = past.leaving.iter();
+            leaving.flat_map(|topic| topic.recipients()).collect()
         })
     }
 

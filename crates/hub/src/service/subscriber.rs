@@ -261,6 +261,11 @@ impl Subscriber {
         self.lock().subscription.state() == State::Gone
     }
 
+    /// Whether events are sent to it.
+    pub(super) fn is_online(&self) -> bool {
+        self.lock().subscription.state() == State::Online
+    }
+
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.lock().subscription.snapshot()
     }
@@ -347,14 +352,18 @@ impl Subscriber {
     }
 
     fn settle_failed(&self, count: usize, error: InvokeError) {
-        let (before, after) = self.change(|subscription| {
+        let (before, after, is_leaving) = self.change(|subscription| {
             let before = subscription.state();
             subscription.handle_failed(count as u64, failure(&error), Instant::now());
-            (false, (before, subscription.state()))
+            let is_leaving = subscription.is_leaving();
+            (false, (before, subscription.state(), is_leaving))
         });
         self.door.ring();
         let (name, error) = (self.log_name(), OneLine(error));
         match after {
+            _ if is_leaving => {
+                tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
+            }
             State::Offline if before != after => {
                 tracing::warn!("no events for {name} for a while: {error}");
             }

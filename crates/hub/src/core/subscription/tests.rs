@@ -216,6 +216,22 @@ fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
 }
 
 #[test]
+fn what_waits_behind_a_batch_under_way_is_lost_with_the_subscription() {
+    let now = Instant::now();
+    let qos = qos(Delivery::Batch, RetryCount::Limited(0));
+    let limits = limits(OverflowPolicy::DropOldest);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    subscription.handle_events(event(0), now);
+    assert_eq!(take(&mut subscription, 10), [0]);
+    subscription.handle_events(event(1), now);
+    subscription.remove();
+    assert_eq!(subscription.turn(1), Turn::End);
+    subscription.handle_delivered(1);
+    let accounts = subscription.snapshot().accounts;
+    assert_eq!((accounts.delivered, accounts.lost.removed), (1, 1));
+}
+
+#[test]
 fn the_first_failure_ends_a_subscription_with_the_next_event() {
     let now = Instant::now();
     let mut subscription = failed(RetryCount::Limited(0), Failure::Soft, now);

@@ -208,17 +208,22 @@ impl<'a> Unanswered<'a> {
         has_lost
     }
 
-    /// Sends one event after the other.
+    /// Sends one event after the other. Where one fails so that the subscription is offline or at its end, the others
+    /// fail with it: each of them could take as long to find out that nobody answers.
     fn resend(&mut self, context: &mut Context<'_>) {
-        let subscriber = self.subscriber;
-        let mut is_done = |long: &mut Long<'_>| match long.answer.as_mut().poll(context) {
-            Poll::Ready(answer) => {
-                subscriber.settle(1, answer);
-                true
+        while let Some(first) = self.long.front_mut()
+            && let Poll::Ready(answer) = first.answer.as_mut().poll(context)
+        {
+            self.long.pop_front();
+            let error = answer.as_ref().err().cloned();
+            self.subscriber.settle(1, answer);
+            if let Some(error) = error
+                && !self.subscriber.is_online()
+            {
+                let count = self.long.drain(..).count();
+                self.subscriber.settle::<()>(count, Err(error));
             }
-            Poll::Pending => false,
-        };
-        while self.long.pop_front_if(&mut is_done).is_some() {}
+        }
         self.is_resending = !self.long.is_empty();
     }
 

@@ -18,7 +18,8 @@ use crate::store::Closed;
 impl Registry {
     /// Delivers what is queued, takes nothing more, and ends all deliveries.
     pub(crate) async fn drain(&self) {
-        let recipients: Vec<_> = self.topics().iter().flat_map(|t| t.recipients()).collect();
+        let mut recipients: Vec<_> = self.topics().iter().flat_map(|t| t.recipients()).collect();
+        recipients.extend(self.past_topics.recipients());
         let lost_before: Vec<_> = recipients.iter().map(|s| s.snapshot().lost()).collect();
         let limit = self.live_settings().drain_timeout;
         let drained = tokio::time::timeout(limit, async {
