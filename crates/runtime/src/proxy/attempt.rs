@@ -130,6 +130,16 @@ impl Proxy {
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Outcome, InvokeError> {
         let is_sent = AtomicBool::new(false);
+        self.exchange_noting(terms, write, &is_sent).await
+    }
+
+    /// The same; `is_sent` becomes true as soon as the request is in the output of a connection.
+    pub(super) async fn exchange_noting(
+        &self,
+        terms: &Terms<'_>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        is_sent: &AtomicBool,
+    ) -> Result<Outcome, InvokeError> {
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
@@ -143,7 +153,7 @@ impl Proxy {
                 }
             }
         };
-        let reply = self.attempt(terms, &is_sent, run).await?;
+        let reply = self.attempt(terms, is_sent, run).await?;
         reply.into_outcome().map_err(InvokeError::BadReply)
     }
 

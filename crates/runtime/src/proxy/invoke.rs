@@ -1,6 +1,7 @@
 //! Untyped invocations.
 
 use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
 
 use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
 use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId, Target};
@@ -50,15 +51,26 @@ impl Proxy {
     /// # Errors
     /// As [`Proxy::invoke`].
     pub async fn forward(&self, event: &Event) -> Result<Option<Outcome>, InvokeError> {
+        self.forward_noting(event, &AtomicBool::new(false)).await
+    }
+
+    /// The same; of a twoway proxy `has_left` is true once the event is in the output of a connection: what is
+    /// forwarded over that one later arrives behind it.
+    ///
+    /// # Errors
+    /// As [`Proxy::invoke`].
+    pub async fn forward_noting(
+        &self,
+        event: &Event,
+        has_left: &AtomicBool,
+    ) -> Result<Option<Outcome>, InvokeError> {
         match self.reference().mode {
             InvocationMode::Twoway => {
                 let write = |buffer: &mut Buffer, id| {
                     self.target().write_event(buffer, id, event.as_bytes())
                 };
-                returned(
-                    self.exchange(&self.terms(event.operation(), false), write)
-                        .await?,
-                )
+                let terms = self.terms(event.operation(), false);
+                returned(self.exchange_noting(&terms, write, has_left).await?)
             }
             InvocationMode::Oneway | InvocationMode::Datagram => {
                 self.forward_all(&[event.clone().into()]).await?;

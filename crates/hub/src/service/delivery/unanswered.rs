@@ -3,16 +3,18 @@
 //! What left at once is settled by whoever reads its answer (`answers.rs`); here is what the delivery sees to:
 //! what goes the long way, and what takes too long.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use floe::{Event, EventParts, InvokeError, LocalError, Outcome, Proxy, TypedProxy};
 use tokio::time::{Sleep, sleep_until};
 
-use super::answers::{Failed, Load};
+use super::answers::{Failed, Load, Place};
 use crate::service::subscriber::Subscriber;
 
 /// What was sent and is not answered yet.
@@ -41,6 +43,8 @@ struct Long<'a> {
     event: Event,
     /// Whether it leaves by the connection of what was sent before it, or comes back.
     is_bound: bool,
+    /// Whether it is in the output of its connection.
+    has_left: Arc<AtomicBool>,
     answer: Pin<Box<dyn Future<Output = Answer> + Send + 'a>>,
 }
 
@@ -72,22 +76,24 @@ impl<'a> Unanswered<'a> {
     }
 
     /// Sends events in one write, and leaves none; false, and nothing is sent, if there is no connection
-    /// or no room in it, or if something is sent again that these would overtake.
+    /// or no room in it, or if something waits for room or is sent again that these would overtake.
     pub(super) fn send(&mut self, events: &mut Vec<Event>) -> bool {
         if events.is_empty() {
             return true;
         }
-        let place = {
-            let mut shared = self.subscriber.lock();
-            let answers = shared.answers();
-            // What failed was sent before, and may be sent again.
-            let may_send = !self.is_resending && answers.is_in_order();
-            may_send.then(|| answers.next())
-        };
         let since = Instant::now();
-        place
+        self.place()
             .and_then(|place| self.subscriber.send_at_once(&place, events, since))
             .is_some()
+    }
+
+    /// Where events that leave now have their place; `None` if they would overtake others.
+    fn place(&self) -> Option<Place> {
+        let mut shared = self.subscriber.lock();
+        let answers = shared.answers();
+        // What failed was sent before, and may be sent again.
+        let may_send = !self.is_resending && !self.has_line() && answers.is_in_order();
+        may_send.then(|| answers.next())
     }
 
     /// Whether something went the long way and is not answered.
@@ -156,6 +162,11 @@ impl<'a> Unanswered<'a> {
         self.long.iter().any(|long| long.is_bound)
     }
 
+    /// Whether something waits for room in its connection.
+    fn has_line(&self) -> bool {
+        self.long.iter().any(Long::is_in_line)
+    }
+
     /// Settles what has failed, or was answered after going the long way; how much is not answered then, or a little
     /// more.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Load {
@@ -186,16 +197,22 @@ impl<'a> Unanswered<'a> {
         }
     }
 
-    /// Polls all but what comes again; whether something has lost the connection that it was bound to.
+    /// Polls all but what comes again, and of what waits for room the first; whether something has lost the connection
+    /// that it was bound to.
     fn poll_long(&mut self, context: &mut Context<'_>) -> bool {
         let (subscriber, is_resending) = (self.subscriber, self.is_resending);
         let mut failed = Vec::new();
+        // Room is found by whoever looks first.
+        let mut has_line = false;
         self.long.retain_mut(|long| {
-            if is_resending && !long.is_bound {
+            if is_resending && !long.is_bound || has_line && long.is_in_line() {
                 return true;
             }
             match long.answer.as_mut().poll(context) {
-                Poll::Pending => return true,
+                Poll::Pending => {
+                    has_line |= long.is_in_line();
+                    return true;
+                }
                 Poll::Ready(Err(error)) if long.is_bound => {
                     failed.push((long.number, long.event.clone(), error));
                 }
@@ -294,29 +311,41 @@ fn is_idempotent(event: &Event) -> bool {
 impl<'a> Long<'a> {
     /// By whatever connection there is then.
     fn new(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
-        let sent = event.clone();
-        Self {
-            number,
-            event,
-            is_bound: false,
-            answer: Box::pin(async move { subscriber.proxy().forward(&sent).await }),
-        }
+        Self::over(Cow::Borrowed(subscriber.proxy()), number, event)
     }
 
     /// By the connection of this proxy, and no other.
     fn bound(proxy: &Proxy, number: u64, event: Event) -> Self {
-        let (proxy, sent) = (proxy.clone(), event.clone());
+        Self {
+            is_bound: true,
+            ..Self::over(Cow::Owned(proxy.clone()), number, event)
+        }
+    }
+
+    fn over(proxy: Cow<'a, Proxy>, number: u64, event: Event) -> Self {
+        let has_left = Arc::<AtomicBool>::default();
+        let (sent, noted) = (event.clone(), has_left.clone());
         Self {
             number,
             event,
-            is_bound: true,
-            answer: Box::pin(async move { proxy.forward(&sent).await }),
+            is_bound: false,
+            has_left,
+            answer: Box::pin(async move { proxy.forward_noting(&sent, &noted).await }),
         }
+    }
+
+    /// Whether it waits for room in its connection, where what was sent later could find it first.
+    fn is_in_line(&self) -> bool {
+        self.is_bound && !self.has_left.load(Ordering::Relaxed)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Waker;
+
     use floe::EventsBuilder;
 
     use super::*;
@@ -344,6 +373,68 @@ mod tests {
             unanswered.send_later(&mut events(2));
             assert_eq!(unanswered.is_resending(), !is_here);
         }
+    }
+
+    #[test]
+    fn what_waits_for_room_is_overtaken_by_nothing() {
+        let subscriber = Subscriber::to_nobody(&Arc::default());
+        let mut unanswered = Unanswered::new(&subscriber);
+        let polled = [(); 2].map(|()| Arc::<AtomicUsize>::default());
+        for (number, (polled, event)) in (0..).zip(polled.iter().cloned().zip(events(2))) {
+            unanswered.long.push_back(Long {
+                number,
+                event,
+                is_bound: true,
+                has_left: Arc::default(),
+                answer: Box::pin(poll_fn(move |_| {
+                    polled.fetch_add(1, Ordering::Relaxed);
+                    Poll::Pending
+                })),
+            });
+        }
+        let poll = |unanswered: &mut Unanswered<'_>| {
+            assert!(!unanswered.poll_long(&mut Context::from_waker(Waker::noop())));
+            let counts = polled.each_ref().map(|count| count.load(Ordering::Relaxed));
+            (counts, unanswered.place().is_some())
+        };
+        assert_eq!(poll(&mut unanswered), ([1, 0], false));
+        unanswered.long[0].has_left.store(true, Ordering::Relaxed);
+        assert_eq!(poll(&mut unanswered), ([2, 1], false));
+        unanswered.long[1].has_left.store(true, Ordering::Relaxed);
+        assert_eq!(poll(&mut unanswered), ([3, 2], true));
+    }
+
+    #[tokio::test]
+    async fn what_comes_again_to_nobody_fails_together() {
+        let subscriber = Subscriber::to_nobody(&Arc::default());
+        let mut unanswered = Unanswered::new(&subscriber);
+        for event in events(3) {
+            subscriber.publish(event.into(), Instant::now());
+        }
+        let mut taken = Vec::new();
+        assert_eq!(subscriber.take(3, usize::MAX, &mut taken).await, 3);
+        subscriber.lock().answers().take_numbers(3);
+        let lost = || InvokeError::NotDispatched(LocalError::Shutdown);
+        let failed = (0..).zip(events(3));
+        unanswered.see_to(
+            failed
+                .map(|(number, event)| (number, event, lost()))
+                .collect(),
+        );
+        // Only the first finds out that nobody listens.
+        let rest = unanswered.long.range_mut(1..);
+        rest.for_each(|long| long.answer = Box::pin(poll_fn(|_| panic!("it is not tried"))));
+        poll_fn(|context| match unanswered.poll(context).count {
+            0 => Poll::Ready(()),
+            _ => Poll::Pending,
+        })
+        .await;
+        let snapshot = subscriber.snapshot();
+        assert_eq!(
+            (snapshot.accounts.lost.failed, snapshot.outstanding),
+            (3, 0)
+        );
+        assert!(!unanswered.is_resending());
     }
 
     #[test]
