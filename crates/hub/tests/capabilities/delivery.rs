@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use floe::{Context, EncodingVersion, OperationMode, Outcome, TypedProxy};
 use floe_hub::contracts::floe::Losses;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::world::{
     Subscribers, World, encapsulation, numbered, publish, publish_many, publisher, soon, subscribe,
@@ -307,4 +309,48 @@ async fn subscribers_at_websockets_get_events_in_every_mode() {
     for mut inbox in inboxes {
         assert_eq!(inbox.operations(50).await, numbered(50));
     }
+}
+
+#[tokio::test]
+async fn an_answer_of_the_servant_is_a_delivery_whatever_stands_in_it() {
+    let world = World::start().await;
+    // Nothing but the status; a size that is more than follows; a user exception that is none.
+    for (name, answer) in [
+        ("bare", &[0][..]),
+        ("long", &[0, 48, 0, 0, 0, 1, 1]),
+        ("thrown", &[1, 6]),
+    ] {
+        let port = answering(answer).await;
+        let text = format!("s:tcp -h 127.0.0.1 -p {port}");
+        let subscriber = world.client.proxy(&text).unwrap();
+        let topic = world.create(name).await;
+        subscribe(&topic, &subscriber, &[]).await;
+        publish_many(&publisher(&topic).await, 10).await;
+        let info = world.info_when(name, |info| info.delivered == 10).await;
+        assert_eq!(info.lost, Losses::default(), "{name}");
+    }
+}
+
+/// A port at which each request of the first connection is answered so: status, and what follows it.
+async fn answering(answer: &'static [u8]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+    let port = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        let (mut hub, _) = listener.accept().await.expect("a connection");
+        let validation = *b"IceP\x01\x00\x01\x00\x03\x00\x0e\x00\x00\x00";
+        hub.write_all(&validation).await.expect("the hub lives");
+        let mut header = [0; 14];
+        while hub.read_exact(&mut header).await.is_ok() {
+            let [.., s0, s1, s2, s3] = header;
+            let mut body = vec![0; u32::from_le_bytes([s0, s1, s2, s3]) as usize - header.len()];
+            hub.read_exact(&mut body).await.expect("a whole request");
+            let mut reply = b"IceP\x01\x00\x01\x00\x02\x00".to_vec();
+            let size = header.len() + 4 + answer.len();
+            reply.extend((size as u32).to_le_bytes());
+            reply.extend(&body[..4]);
+            reply.extend(answer);
+            hub.write_all(&reply).await.expect("the hub lives");
+        }
+    });
+    port
 }

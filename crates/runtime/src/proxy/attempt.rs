@@ -123,23 +123,25 @@ impl Proxy {
         })
     }
 
-    /// Writes a twoway request and waits for its reply, again if that is safe.
+    /// Writes a twoway request and waits for what its reply says, again if that is safe.
     pub(super) async fn exchange(
         &self,
         terms: &Terms<'_>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Outcome, InvokeError> {
         let is_sent = AtomicBool::new(false);
-        self.exchange_noting(terms, write, &is_sent).await
+        let reply = self.await_reply(terms, write, &is_sent).await?;
+        reply.into_outcome().map_err(InvokeError::BadReply)
     }
 
-    /// The same; `is_sent` becomes true as soon as the request is in the output of a connection.
-    pub(super) async fn exchange_noting(
+    /// Writes a twoway request and waits for its reply, again if that is safe. `is_sent` becomes true as soon as the request
+    /// is in the output of a connection.
+    pub(super) async fn await_reply(
         &self,
         terms: &Terms<'_>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         is_sent: &AtomicBool,
-    ) -> Result<Outcome, InvokeError> {
+    ) -> Result<IncomingReply, InvokeError> {
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
@@ -153,8 +155,7 @@ impl Proxy {
                 }
             }
         };
-        let reply = self.attempt(terms, is_sent, run).await?;
-        reply.into_outcome().map_err(InvokeError::BadReply)
+        self.attempt(terms, is_sent, run).await
     }
 
     /// Writes messages that get no reply, again if that is safe.

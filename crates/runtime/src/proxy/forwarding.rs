@@ -20,7 +20,7 @@ pub trait AnswerSink: Send + Sync + 'static {
     /// that follow each other in a read of nothing else are told together.
     fn returned(&self, numbers: Range<u64>);
 
-    /// Another answer to the event with this number has come: what [`Proxy::invoke`] would give. It may be that nothing
+    /// Another answer to the event with this number has come: what [`Proxy::forward`] would give. It may be that nothing
     /// was returned all the same.
     fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>);
 
@@ -172,10 +172,21 @@ impl<S: AnswerSink> Told for S {
 
 /// What a reply says: an outcome, unless it is that nothing was returned.
 fn meaning(reply: IncomingReply) -> Result<Option<Outcome>, InvokeError> {
-    if reply.returned_nothing() {
-        return Ok(None);
+    match reply.returned_nothing() {
+        true => Ok(None),
+        false => answer_to_event(reply),
     }
-    returned(reply.into_outcome().map_err(InvokeError::BadReply)?)
+}
+
+/// What a reply to an event says. Events have no results: that the servant has answered is enough, as it is for IceStorm,
+/// whose subscribers may leave out even the encapsulation of nothing.
+pub(super) fn answer_to_event(reply: IncomingReply) -> Result<Option<Outcome>, InvokeError> {
+    let is_of_servant = reply.is_of_servant();
+    match reply.into_outcome() {
+        Ok(outcome) => returned(outcome),
+        Err(_) if is_of_servant => Ok(None),
+        Err(error) => Err(InvokeError::BadReply(error)),
+    }
 }
 
 impl std::fmt::Debug for Way {

@@ -9,6 +9,7 @@ use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
 use super::attempt::{First, Terms, Until};
+use super::forwarding::answer_to_event;
 use crate::connection::Failure;
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
@@ -46,7 +47,7 @@ impl Proxy {
 
     /// Invokes this object with an event: operation, mode, context and parameters are those of the
     /// request that it was. The context of the proxy is not added. A oneway request is done when the
-    /// transport has it.
+    /// transport has it. An answer of the servant that cannot be read is one without an outcome: events have no results.
     ///
     /// # Errors
     /// As [`Proxy::invoke`].
@@ -70,7 +71,7 @@ impl Proxy {
                     self.target().write_event(buffer, id, event.as_bytes())
                 };
                 let terms = self.terms(event.operation(), false);
-                returned(self.exchange_noting(&terms, write, has_left).await?)
+                answer_to_event(self.await_reply(&terms, write, has_left).await?)
             }
             InvocationMode::Oneway | InvocationMode::Datagram => {
                 self.forward_all(&[event.clone().into()]).await?;

@@ -107,6 +107,15 @@ impl IncomingReply {
         returned_nothing(&self.bytes)
     }
 
+    /// Whether the servant has answered: the operation returned, or threw what its contract may declare. What it
+    /// says of that may still be unreadable.
+    pub fn is_of_servant(&self) -> bool {
+        matches!(
+            self.bytes[HEADER_LEN + 4],
+            STATUS_OK | STATUS_USER_EXCEPTION
+        )
+    }
+
     /// The request that it answers.
     pub fn id(&self) -> RequestId {
         self.id
