@@ -1,11 +1,11 @@
 //! `cargo xtask order`: which functions an idle hub has executed, as the linker script that lays them side by side, and
 //! behind them those that forward an event, and those of a hub with a topic and a subscriber.
 //!
-//! Functions are named as they are, and once more without the hashes of the compiler, with the crate whose object they
-//! stand in: so the script holds for other versions of the compiler and of what is built, too. What the linker does not
-//! find it ignores.
+//! Functions are named without the hashes of the compiler: so the script holds for other versions of the compiler and of
+//! what is built, too. It takes mangled names that say which instance of a generic function is meant, as
+//! `.cargo/config.toml` asks for. What the linker does not find it ignores.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -68,7 +68,7 @@ fn write() -> Result<usize, String> {
     let layout = Layout::of(&executed, &map);
     let written = fs::write(workspace::root().join(SCRIPT), layout.script());
     written.map_err(|error| format!("{SCRIPT}: {error}"))?;
-    Ok(layout.groups.iter().map(|group| group.exact.len()).sum())
+    Ok(layout.0.iter().map(BTreeSet::len).sum())
 }
 
 /// Symbols of functions, each in the first of these that it belongs to.
@@ -218,20 +218,9 @@ fn names(profile: &str) -> BTreeSet<String> {
     profile.lines().filter_map(name).collect()
 }
 
-/// Groups of functions, one behind the other.
+/// Sections of functions that stand together, by patterns for them in any build; one group behind the other.
 #[derive(Debug, Default)]
-struct Layout {
-    groups: [Group; GROUPS],
-}
-
-/// Sections of functions that stand together.
-#[derive(Debug, Default)]
-struct Group {
-    /// Their names as they are in this build.
-    exact: BTreeSet<String>,
-    /// Patterns for them in any build, by a pattern of the objects that they are in.
-    alike: BTreeMap<String, BTreeSet<String>>,
-}
+struct Layout([BTreeSet<String>; GROUPS]);
 
 impl Layout {
     /// The sections in which a function was executed, each in the first group that has it. In a link map, the symbols
@@ -241,74 +230,58 @@ impl Layout {
         let mut layout = Self::default();
         let mut current = None;
         for line in map.lines() {
-            if let Some((object, section)) = line.split_once(":(.text.") {
-                current = Some((object, section.trim_end_matches(')')));
+            if let Some((_, section)) = line.split_once(":(.text.") {
+                current = Some(section.trim_end_matches(')'));
             } else if line.contains(":(") {
                 current = None;
-            } else if let (Some((object, section)), Some(symbol)) =
-                (current, line.split_whitespace().nth(4))
+            } else if let (Some(section), Some(symbol)) = (current, line.split_whitespace().nth(4))
                 && let symbol = without_suffix(symbol)
                 && let Some(group) = executed
                     .groups()
                     .iter()
                     .position(|group| group.contains(symbol))
             {
-                layout.groups[group].add(object, section);
+                layout.add(group, section);
             }
         }
         layout
     }
 
-    /// All that is exact comes first: a pattern may find what another group has executed.
+    fn add(&mut self, group: usize, section: &str) {
+        let (kind, symbol) = match section.strip_prefix("unlikely.") {
+            Some(symbol) => ("unlikely.", symbol),
+            None => ("", section),
+        };
+        let pattern = format!("{kind}{}", without_hashes(symbol));
+        // Functions that differ by a hash alone are one here.
+        if !self.0.iter().any(|group| group.contains(&pattern)) {
+            self.0[group].insert(pattern);
+        }
+    }
+
     fn script(&self) -> String {
-        let exact = self.groups.iter().map(|group| statement("*", &group.exact));
-        let alike = self.groups.iter().flat_map(|group| &group.alike);
-        let alike = alike.map(|(objects, sections)| statement(objects, sections));
-        let statements: String = exact.chain(alike).collect();
+        let statements: String = self.0.iter().map(statement).collect();
         HEAD.to_owned() + &statements + "  }\n}\nINSERT BEFORE .text;\n"
     }
 }
 
-fn statement(objects: &str, sections: &BTreeSet<String>) -> String {
-    let mut text = format!("    {objects}(\n");
+fn statement(sections: &BTreeSet<String>) -> String {
+    let mut text = "    *(\n".to_owned();
     for section in sections {
         text += &format!("      .text.{section}\n");
     }
     text + "    )\n"
 }
 
-impl Group {
-    fn add(&mut self, object: &str, section: &str) {
-        let (kind, symbol) = match section.strip_prefix("unlikely.") {
-            Some(symbol) => ("unlikely.", symbol),
-            None => ("", section),
-        };
-        self.exact.insert(section.to_owned());
-        let object = object.rsplit('/').next().unwrap_or_default();
-        let alike = self.alike.entry(objects_like(object)).or_default();
-        alike.insert(format!("{kind}{}", without_hashes(symbol)));
-    }
-}
-
 const HEAD: &str = "\
 /* The functions that an idle hub has executed, side by side: they fill whole pages, and few others are resident. Behind
-   them those that an event takes, and those of a hub with subscribers. First as they are called in that build; then
-   without hashes, for other versions of the compiler and of what is built. Made by `cargo xtask order`. */
+   them those that an event takes, and those of a hub with subscribers. Their names are without hashes, and hold for
+   other versions of the compiler and of what is built. Made by `cargo xtask order`. */
 SECTIONS
 {
   .text.hub :
   {
 ";
-
-/// What an object of the same crate is called: `floe-HASH.CRATE-HASH.…` or, of the program itself, `floe-HASH.floe.…`.
-fn objects_like(object: &str) -> String {
-    let part = object.split('.').nth(1).filter(|_| object.ends_with(".o"));
-    match part.map(|part| part.rsplit_once('-').ok_or(part)) {
-        Some(Ok((name, _))) => format!("*.{name}-*"),
-        Some(Err(name)) => format!("*.{name}.*-cgu*"),
-        None => "*".to_owned(),
-    }
-}
 
 /// A symbol without what the optimiser adds to it.
 fn without_suffix(symbol: &str) -> &str {
@@ -317,24 +290,39 @@ fn without_suffix(symbol: &str) -> &str {
         .map_or(symbol, |(symbol, _)| symbol)
 }
 
-/// A pattern for a symbol with any hashes: `_ZN…17hHASHE` has one at its end, `_R…` one in each `CsHASH_`.
+/// A pattern for a symbol with any hashes. In a mangled name each crate has one, `Cs…_`, and what is named for the
+/// second time is a place in the name, `B…_`, which differs with the length of the hashes before it.
 fn without_hashes(symbol: &str) -> String {
     let symbol = without_suffix(symbol);
-    if symbol.starts_with("_ZN") {
-        let end = symbol.rfind("17h").unwrap_or(symbol.len());
-        return format!("{}*", &symbol[..(end + 3).min(symbol.len())]);
+    let mut pattern = String::new();
+    let mut rest = symbol;
+    while let Some(at) = rest.find(['C', 'B']) {
+        let (before, found) = rest.split_at(at);
+        pattern += before;
+        let tag = if found.starts_with("Cs") { 2 } else { 1 };
+        let number = &found[tag..];
+        let len = number.find(|c: char| !c.is_ascii_alphanumeric());
+        let len = len.filter(|&len| number[len..].starts_with('_'));
+        let is_hash = |len: &usize| match tag {
+            2 => *len >= HASH_LEN_MIN,
+            _ => found.starts_with('B') && *len <= PLACE_LEN_MAX,
+        };
+        pattern += &found[..tag];
+        rest = match len.filter(is_hash) {
+            Some(len) => {
+                pattern += "*";
+                &number[len..]
+            }
+            None => number,
+        };
     }
-    let mut parts = symbol.split("Cs");
-    let mut pattern = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let hash = part.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(0);
-        let is_hash = hash >= 5 && part[hash..].starts_with('_');
-        pattern += "Cs";
-        pattern += if is_hash { "*" } else { &part[..hash] };
-        pattern += &part[hash..];
-    }
-    pattern + "*"
+    pattern + rest + "*"
 }
+
+/// Digits of a crate's hash, to base 62: they are seldom fewer.
+const HASH_LEN_MIN: usize = 5;
+/// Digits of a place in a name, to base 62.
+const PLACE_LEN_MAX: usize = 2;
 
 #[cfg(test)]
 mod tests {
@@ -342,64 +330,41 @@ mod tests {
 
     #[test]
     fn patterns_keep_names_and_lose_hashes() {
-        let legacy = "_ZN4floe4main17h0682c46dc706c962E.llvm.77";
-        assert_eq!(without_hashes(legacy), "_ZN4floe4main17h*");
-        let new = "_RNvMs3_NtCslNYArtu3iFV_5alloc7raw_vecINtB5_6RawVechE8grow_oneB7_";
-        let expected = "_RNvMs3_NtCs*_5alloc7raw_vecINtB5_6RawVechE8grow_oneB7_*";
-        assert_eq!(without_hashes(new), expected);
-    }
-
-    #[test]
-    fn objects_are_named_by_their_crate() {
-        let of_crate =
-            "floe-6fb5b2de720a0cde.tokio-2656a1f72153826b.tokio.5c9e-cgu.0.rcgu.o.rcgu.o";
-        assert_eq!(objects_like(of_crate), "*.tokio-*");
-        let own = "floe-6fb5b2de720a0cde.floe.5c9e7294ad35b11-cgu.0.rcgu.o";
-        assert_eq!(objects_like(own), "*.floe.*-cgu*");
-        assert_eq!(objects_like("libstd-1.rlib(std-2.std.3-cgu.0.rcgu.o)"), "*");
+        let name = "_RNvMs3_NtCslNYArtu3iFV_5alloc7raw_vecINtB5_6RawVechE8grow_oneB7_.llvm.77";
+        let expected = "_RNvMs3_NtCs*_5alloc7raw_vecINtB*_6RawVechE8grow_oneB*_*";
+        assert_eq!(without_hashes(name), expected);
+        // What only looks like a hash, or like a place, is kept.
+        let name = "_RNvCs1a2b3c4d5e6_4floe9CsA_Boxes_";
+        assert_eq!(without_hashes(name), "_RNvCs*_4floe9CsA_Boxes_*");
     }
 
     #[test]
     fn only_what_was_executed_is_laid_out() {
-        let profile = "fn=(1) _ZN1a1b17h0123456789abcdefE\n+1 2\ncfn=(2) _ZN1a1c17h0123456789abcdefE.llvm.5\ntotals: 3\n";
+        let [b, c, d, e] = ["b", "c", "d", "e"].map(|name| format!("_RNvCs1a2b3c4d5e6_1a1{name}"));
+        let profile = format!("fn=(1) {b}\n+1 2\ncfn=(2) {c}.llvm.5\ntotals: 3\n");
         let section = |kind: &str, name: &str, symbol: &str| {
             let object = "/x/floe-1.a-2.a.3-cgu.0.rcgu.o.rcgu.o";
             format!("1 1 2 16  {object}:(.text.{kind}{name})\n1 1 2 1    {symbol}\n")
         };
-        let (b, c, d, e) = (
-            "_ZN1a1b17h0123456789abcdefE",
-            "_ZN1a1c17h0123456789abcdefE",
-            "_ZN1a1d17h0123456789abcdefE",
-            "_ZN1a1e17h0123456789abcdefE",
-        );
-        let map = section("", e, b) + &section("unlikely.", c, c) + &section("", d, d);
-        let idle = || names(profile);
+        let map = section("", &e, &b) + &section("unlikely.", &c, &c) + &section("", &d, &d);
+        let idle = || names(&profile);
         let none = BTreeSet::new;
         let script = |executed| Layout::of(&executed, &map).script();
         let text = script(Executed::of(idle(), none(), none()));
-        let patterns = "*.a-*(\n      .text._ZN1a1e17h*\n      .text.unlikely._ZN1a1c17h*\n    )";
-        assert!(text.contains(&format!("*(\n      .text.{e}\n")), "{text}");
-        assert!(text.contains(patterns), "{text}");
-        assert!(!text.contains("1d17h"), "{text}");
+        let sections = "*(\n      .text._RNvCs*_1a1e*\n      .text.unlikely._RNvCs*_1a1c*\n    )";
+        assert!(text.contains(sections), "{text}");
+        assert!(!text.contains("1a1d"), "{text}");
 
         // What an event takes as well stands behind the rest of what an idle hub has executed, and is there once.
-        let events = BTreeSet::from([b.to_owned(), d.to_owned()]);
+        let in_order = |text: &str, names: &[&str]| {
+            let places: Vec<_> = names.iter().map(|it| text.find(it)).collect();
+            assert!(places.is_sorted() && places[0].is_some(), "{text}");
+            assert_eq!(text.matches("1a1e").count(), 1, "{text}");
+        };
+        let events = BTreeSet::from([b.clone(), d.clone()]);
         let text = script(Executed::of(idle(), none(), events.clone()));
-        let places = [
-            c,
-            e,
-            d,
-            "unlikely._ZN1a1c17h*",
-            "_ZN1a1e17h*",
-            "_ZN1a1d17h*",
-        ];
-        let places = places.map(|it| text.find(it));
-        assert!(places.is_sorted() && places[0].is_some(), "{text}");
-        assert_eq!(text.matches(e).count(), 1, "{text}");
-
+        in_order(&text, &["1a1c", "1a1e", "1a1d"]);
         let text = script(Executed::of(idle(), events, none()));
-        let places = [e, d, "_ZN1a1e17h*", "_ZN1a1d17h*"].map(|it| text.find(it));
-        assert!(places.is_sorted() && places[0].is_some(), "{text}");
-        assert_eq!(text.matches(e).count(), 1, "{text}");
+        in_order(&text, &["1a1e", "1a1d"]);
     }
 }
