@@ -12,6 +12,11 @@ pub use crate::store::StoreError;
 pub enum HubError {
     /// It cannot listen where it should.
     Adapter(AdapterError),
+    /// What shall stand in its proxies leads nowhere.
+    Published {
+        /// An endpoint without a host, or without a port.
+        endpoint: String,
+    },
     /// What it should keep cannot be read or written.
     Store(StoreError),
 }
@@ -20,6 +25,11 @@ impl fmt::Display for HubError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Adapter(error) => error.fmt(f),
+            Self::Published { endpoint } => write!(
+                f,
+                "expected published endpoints with a host and a port that clients reach, such as \
+                 tcp -h hub.example -p 10000, got \"{endpoint}\""
+            ),
             Self::Store(error) => error.fmt(f),
         }
     }

@@ -21,6 +21,13 @@ pub struct HubSettings {
     /// firewall may let publishers in, and nobody else. Default: none.
     #[doc(alias = "Publish.Endpoints")]
     pub publish_listen: Option<String>,
+    /// What stands in proxies instead of [`HubSettings::listen`], where clients come from the other side of a firewall, or
+    /// by a host name; each with its host and its port. Default: none.
+    #[doc(alias = "TopicManager.PublishedEndpoints")]
+    pub published_endpoints: Option<String>,
+    /// The same for [`HubSettings::publish_listen`], without which it means nothing. Default: none.
+    #[doc(alias = "Publish.PublishedEndpoints")]
+    pub publish_published_endpoints: Option<String>,
     /// Category of all objects but the finder. Default `IceStorm`.
     #[doc(alias = "InstanceName")]
     pub instance_name: String,
@@ -139,6 +146,8 @@ impl Default for HubSettings {
         Self {
             listen: "tcp -h 127.0.0.1 -p 10000".to_owned(),
             publish_listen: None,
+            published_endpoints: None,
+            publish_published_endpoints: None,
             instance_name: "IceStorm".to_owned(),
             store: StoreSettings::default(),
             flush_interval: Duration::from_secs(1),
@@ -163,6 +172,14 @@ impl HubSettings {
             (
                 "publish_listen",
                 self.publish_listen != other.publish_listen,
+            ),
+            (
+                "published_endpoints",
+                self.published_endpoints != other.published_endpoints,
+            ),
+            (
+                "publish_published_endpoints",
+                self.publish_published_endpoints != other.publish_published_endpoints,
             ),
             ("instance_name", self.instance_name != other.instance_name),
             ("store", self.store != other.store),

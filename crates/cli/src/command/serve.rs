@@ -53,6 +53,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     publish_listen: Vec<String>,
 
+    /// What stands in proxies instead of the endpoints at which it listens, where clients come through a firewall or by a host
+    /// name; with host and port; may be repeated
+    #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
+    published_endpoints: Vec<String>,
+
     /// Keeps topics, subscriptions and links in this directory, which is created if need be
     #[arg(long, value_name = "DIR", conflicts_with = "transient")]
     data: Option<PathBuf>,
@@ -145,6 +150,9 @@ impl Serve {
         }
         if !self.publish_listen.is_empty() {
             hub.publish_listen = Some(self.publish_listen.join(":"));
+        }
+        if !self.published_endpoints.is_empty() {
+            hub.published_endpoints = Some(self.published_endpoints.join(":"));
         }
         if let Some(name) = &self.instance_name {
             hub.instance_name.clone_from(name);

@@ -55,6 +55,12 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
     match entry.words()[..] {
         ["listen"] => hub.listen = entry.texts(ENDPOINT)?.join(":"),
         ["publish-listen"] => hub.publish_listen = Some(entry.texts(ENDPOINT)?.join(":")),
+        ["published-endpoints"] => {
+            hub.published_endpoints = Some(entry.texts(ENDPOINT)?.join(":"));
+        }
+        ["publish-published-endpoints"] => {
+            hub.publish_published_endpoints = Some(entry.texts(ENDPOINT)?.join(":"));
+        }
         ["instance"] => hub.instance_name = entry.text("a name")?,
         ["data"] => hub.store = StoreSettings::Disk(entry.text("a directory")?.into()),
         ["drain-timeout"] => hub.drain_timeout = entry.time()?,

@@ -58,9 +58,14 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     }
     if let Some(host) = default_host {
         let hub = &mut configuration.hub;
-        let listen = [Some(&mut hub.listen), hub.publish_listen.as_mut()];
-        let admin = hub.admin.as_mut().map(|admin| &mut admin.listen);
-        for endpoints in listen.into_iter().chain([admin]).flatten() {
+        let endpoints = [
+            Some(&mut hub.listen),
+            hub.publish_listen.as_mut(),
+            hub.published_endpoints.as_mut(),
+            hub.publish_published_endpoints.as_mut(),
+            hub.admin.as_mut().map(|admin| &mut admin.listen),
+        ];
+        for endpoints in endpoints.into_iter().flatten() {
             *endpoints = with_host(endpoints, host);
         }
     }
@@ -122,6 +127,12 @@ impl Storm {
         match name {
             "TopicManager.Endpoints" => hub.listen = property.endpoints()?,
             "Publish.Endpoints" => hub.publish_listen = Some(property.endpoints()?),
+            "TopicManager.PublishedEndpoints" => {
+                hub.published_endpoints = Some(property.endpoints()?);
+            }
+            "Publish.PublishedEndpoints" => {
+                hub.publish_published_endpoints = Some(property.endpoints()?);
+            }
             "InstanceName" => hub.instance_name.clone_from(&property.value),
             "Transient" => self.is_transient = property.number(0, "0 or 1")? > 0,
             "Flush.Timeout" => {
@@ -189,12 +200,6 @@ fn ignored(
         _ if name.contains(".ThreadPool.") => "there are no thread pools",
         _ if name.contains(".ACM") => "a floe.toml has [liveness] for that",
         _ if name.ends_with(".MessageSizeMax") => "Ice.MessageSizeMax holds for all adapters",
-        _ if name.ends_with(".PublishedEndpoints") => {
-            return Err(property.note(
-                "published endpoints are not supported: listen on an address that clients reach, \
-                 and remove the line",
-            ));
-        }
         _ if name.ends_with(".AdapterId") || name.ends_with(".ReplicaGroupId") => {
             return Err(property.note(
                 "adapters that a locator knows are not supported: use endpoints, and remove the line",
@@ -213,9 +218,11 @@ fn ignored(
     Ok(())
 }
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     "TopicManager.Endpoints",
+    "TopicManager.PublishedEndpoints",
     "Publish.Endpoints",
+    "Publish.PublishedEndpoints",
     "InstanceName",
     "Transient",
     "Flush.Timeout",

@@ -29,6 +29,8 @@ fn every_setting_of_a_toml_file_arrives() {
         r#"
 listen = ["tcp -p 1", "ssl -p 2"]
 publish-listen = "tcp -p 3"
+published-endpoints = ["tcp -h a -p 4", "ssl -h a -p 5"]
+publish-published-endpoints = "tcp -h a -p 6"
 instance = "Demo"
 data = "/var/lib/floe"
 drain-timeout = "3s"
@@ -74,6 +76,10 @@ any-host = true
     let hub = &configuration.hub;
     assert_eq!(hub.listen, "tcp -p 1:ssl -p 2");
     assert_eq!(hub.publish_listen.as_deref(), Some("tcp -p 3"));
+    let published = hub.published_endpoints.as_deref();
+    assert_eq!(published, Some("tcp -h a -p 4:ssl -h a -p 5"));
+    let published = hub.publish_published_endpoints.as_deref();
+    assert_eq!(published, Some("tcp -h a -p 6"));
     assert_eq!(hub.instance_name, "Demo");
     assert_eq!(hub.store, StoreSettings::Disk("/var/lib/floe".into()));
     assert_eq!(hub.drain_timeout, Duration::from_secs(3));
@@ -177,6 +183,8 @@ fn endpoints_of_a_property_file_without_a_host_are_at_the_default_one() {
     let (configuration, problems) = read_properties(
         "S.TopicManager.Endpoints=default -p 1:tcp -h \"::1\" -p 2
 S.Publish.Endpoints=tcp:udp -p 3
+S.TopicManager.PublishedEndpoints=tcp -h hub.example -p 5
+S.Publish.PublishedEndpoints=tcp -p 6
 Ice.Default.Host=127.0.0.1
 Ice.Admin.Endpoints=tcp -p 4
 ",
@@ -188,6 +196,10 @@ Ice.Admin.Endpoints=tcp -p 4
     let publish = hub.publish_listen.as_deref();
     let expected = "tcp -h \"127.0.0.1\":udp -p 3 -h \"127.0.0.1\"";
     assert_eq!(publish, Some(expected));
+    let published = hub.published_endpoints.as_deref();
+    assert_eq!(published, Some("tcp -h hub.example -p 5"));
+    let published = hub.publish_published_endpoints.as_deref();
+    assert_eq!(published, Some("tcp -p 6 -h \"127.0.0.1\""));
     let admin = hub.admin.as_ref().map(|admin| admin.listen.as_str());
     assert_eq!(admin, Some("tcp -p 4 -h \"127.0.0.1\""));
 }

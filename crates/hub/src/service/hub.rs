@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use floe::{Adapter, Communicator, Identity};
+use floe::{Adapter, Communicator, Endpoint, Identity};
 use tokio::runtime::Handle;
 
 use super::registry::{Adapters, Registry};
@@ -41,10 +41,14 @@ impl Hub {
         };
         let stored = store.load()?;
         let adapter = communicator.adapter(&settings.listen).await?;
+        publish(&adapter, settings.published_endpoints.as_deref())?;
         let publish_adapter = match &settings.publish_listen {
             Some(listen) => Some(communicator.adapter(listen).await?),
             None => None,
         };
+        if let Some(adapter) = &publish_adapter {
+            publish(adapter, settings.publish_published_endpoints.as_deref())?;
+        }
         let admin_adapter = match &settings.admin {
             Some(admin) => Some(communicator.adapter(&admin.listen).await?),
             None => None,
@@ -181,6 +185,24 @@ impl HubView {
 impl std::fmt::Debug for HubView {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HubView").finish_non_exhaustive()
+    }
+}
+
+/// Puts endpoints into the proxies of an adapter, if there are some.
+fn publish(adapter: &Adapter, endpoints: Option<&str>) -> Result<(), HubError> {
+    let Some(endpoints) = endpoints else {
+        return Ok(());
+    };
+    adapter.publish(endpoints)?;
+    let leads_nowhere = |endpoint: &Endpoint| {
+        endpoint.host().is_some_and(str::is_empty) || endpoint.port() == Some(0)
+    };
+    let published = adapter.published_endpoints();
+    match published.into_iter().find(leads_nowhere) {
+        Some(endpoint) => Err(HubError::Published {
+            endpoint: endpoint.to_string(),
+        }),
+        None => Ok(()),
     }
 }
 

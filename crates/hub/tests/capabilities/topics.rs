@@ -1,10 +1,11 @@
 //! Topics: creating, finding and destroying them.
 
 use floe::contracts::ice_storm::{
-    FinderProxy, TopicManagerCreateError, TopicManagerInternalProxy, TopicManagerRetrieveError,
-    TopicProxy,
+    FinderProxy, TopicManagerCreateError, TopicManagerInternalProxy, TopicManagerProxy,
+    TopicManagerRetrieveError, TopicProxy,
 };
 use floe::{Communicator, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
+use floe_hub::{Hub, HubError, HubSettings};
 
 use crate::world::{Log, Subscribers, World, nothing, publish, publisher, soon, subscribe};
 
@@ -212,4 +213,46 @@ fn is_not_exist(result: Result<(), InvokeError>) -> bool {
         result,
         Err(InvokeError::System(SystemException::ObjectNotExist(_)))
     )
+}
+
+#[tokio::test]
+async fn proxies_have_the_published_endpoints() {
+    let world = World::with(|settings| {
+        settings.publish_listen = Some("tcp -h 127.0.0.1 -p 0".to_owned());
+        settings.published_endpoints = Some("tcp -h hub.example -p 1:ssl -h b -p 2".to_owned());
+        settings.publish_published_endpoints = Some("tcp -h hub.example -p 3".to_owned());
+    })
+    .await;
+    let endpoints = world.hub.endpoints();
+    assert!(endpoints.starts_with("tcp -h 127.0.0.1 "), "{endpoints}");
+    let manager = format!("IceStorm/TopicManager:{endpoints}");
+    let manager: TopicManagerProxy = world.client.proxy(&manager).unwrap();
+    let topic = soon(manager.create("t")).await.unwrap().unwrap();
+    let of = |proxy: &Proxy| {
+        let endpoints = proxy.reference().endpoints().iter();
+        endpoints.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let expected = ["tcp -h hub.example -p 1 -t 60000", "ssl -h b -p 2 -t 60000"];
+    assert_eq!(of(topic.as_proxy()), expected);
+    let topic = world.client.proxy(&format!("IceStorm/topic.t:{endpoints}"));
+    let topic: TopicProxy = topic.unwrap();
+    let publisher = soon(topic.get_publisher()).await.unwrap().unwrap();
+    assert_eq!(of(&publisher), ["tcp -h hub.example -p 3 -t 60000"]);
+}
+
+#[tokio::test]
+async fn published_endpoints_that_lead_nowhere_are_refused() {
+    let communicator = Communicator::new();
+    for (published, shown) in [
+        ("tcp -p 1", "\"tcp -p 1 -t 60000\""),
+        ("tcp -h a -p 1:ws -h b", "\"ws -h b -p 0 -t 60000 -r /\""),
+    ] {
+        let mut settings = HubSettings::default();
+        settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+        settings.published_endpoints = Some(published.to_owned());
+        let error = Hub::start(&communicator, settings).await.unwrap_err();
+        assert!(matches!(error, HubError::Published { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.ends_with(&format!("got {shown}")), "{text}");
+    }
 }
