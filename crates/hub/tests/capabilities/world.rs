@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
@@ -15,6 +15,7 @@ use floe::{
 use floe_hub::contracts::floe::{HubAdminProxy, TopicInfo};
 use floe_hub::{HUB_ADMIN, Hub, HubSettings};
 use tokio::sync::{mpsc, watch};
+use tracing::Dispatch;
 
 /// A hub and a client of it, in communicators of their own.
 pub(crate) struct World {
@@ -167,6 +168,13 @@ impl Drop for Directory {
     }
 }
 
+/// Hears all lines, and keeps none. Without it, lines that are first met by a thread without a log are left out of the only
+/// log that there is.
+static LISTENER: LazyLock<Dispatch> = LazyLock::new(|| {
+    let subscriber = tracing_subscriber::fmt().with_writer(io::sink);
+    Dispatch::new(subscriber.finish())
+});
+
 /// What is logged on this thread while it lives.
 pub(crate) struct Log {
     text: Arc<Mutex<Vec<u8>>>,
@@ -175,6 +183,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn start() -> Self {
+        LazyLock::force(&LISTENER);
         let text = Arc::<Mutex<Vec<u8>>>::default();
         let (subscriber, written) = (tracing_subscriber::fmt(), text.clone());
         let subscriber = subscriber
