@@ -5,6 +5,7 @@
 //! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
 //! - `door.rs`: where publishers wait for room in a subscriber's queue
 //! - `failure.rs`: what a delivery that failed says of its subscriber
+//! - `telling.rs`: what people and subscribers are told of losses
 //! - `past_topics.rs`: topics that were destroyed
 //! - `status.rs`: what is known of all of it; `metrics.rs`: the same as IceStorm measures it
 //! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
@@ -24,6 +25,7 @@ mod registry;
 mod servants;
 mod status;
 mod subscriber;
+mod telling;
 mod topic;
 
 pub use hub::{Hub, HubView};

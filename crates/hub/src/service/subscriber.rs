@@ -1,24 +1,19 @@
 //! One subscriber or link: the pure subscription, its proxy, and the bell of its delivery.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::{Events, Identity, InvocationMode, InvokeError, Proxy, TypedProxy};
+use floe::{Events, Identity, InvokeError, Proxy, TypedProxy};
 
-use super::count::{losses, number};
 use super::delivery::{Answers, Courier};
 use super::door::{Door, Standing};
 use super::failure::failure;
 use super::link::Link;
 use super::one_line::OneLine;
-use crate::contracts::floe::LossListenerProxy;
-use crate::core::{
-    Delivery, OverflowNotice, OverflowPolicy, Qos, Snapshot, State, Subscription, Turn,
-};
+use crate::core::{Delivery, Qos, Snapshot, State, Subscription, Turn};
 use crate::settings::HubSettings;
 
 /// A subscriber of a topic, or a link to another one, shared by publishers and its delivery task.
@@ -137,6 +132,11 @@ impl Subscriber {
         drop(shared);
         // Whoever waits for room looks again: there may be more, or it is not waited for any longer.
         self.door.ring();
+    }
+
+    /// The name of its topic.
+    pub(super) fn topic(&self) -> &str {
+        &self.topic
     }
 
     /// Its identity, by which it is known; of a link that of the other topic.
@@ -374,56 +374,6 @@ impl Subscriber {
         }
     }
 
-    /// Subscriber and topic, for the log.
-    pub(super) fn log_name(&self) -> impl Display {
-        let (identity, topic) = (OneLine(self.identity()), &self.topic);
-        format!("\"{identity}\" of topic {topic:?}")
-    }
-
-    pub(super) fn tell(&self, notice: Option<OverflowNotice>) {
-        let Some(notice) = notice else {
-            return;
-        };
-        let name = self.log_name();
-        match notice {
-            OverflowNotice::Began { policy } => {
-                let which = match policy {
-                    OverflowPolicy::DropOldest => "its oldest events",
-                    _ => "the newest events",
-                };
-                tracing::warn!(
-                    "{name} loses {which}: its queue is full, for it takes them too slowly"
-                );
-            }
-            OverflowNotice::Ended { lost } => tracing::warn!(
-                "{name} loses no more events: its queue was full, and {lost} were lost"
-            ),
-            OverflowNotice::Disconnected => {
-                tracing::warn!("the subscription of {name} ends: its queue is full")
-            }
-        }
-    }
-
-    /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if
-    /// the subscriber is gone, the events that follow tell it.
-    async fn tell_lost(&self, count: u64) {
-        let Some(facet) = &self.qos.lost_facet else {
-            return;
-        };
-        let listener = self.proxy.ice_facet(facet);
-        let listener = LossListenerProxy::from_proxy(match self.proxy.reference().mode {
-            InvocationMode::BatchOneway => listener.ice_oneway(),
-            InvocationMode::BatchDatagram => listener.ice_datagram(),
-            _ => listener,
-        });
-        let total = losses(self.snapshot().accounts.lost);
-        let told = listener.lost(&self.topic, number(count), &total).await;
-        if let Err(error) = told {
-            let (name, error) = (self.log_name(), OneLine(error));
-            tracing::debug!("could not tell {name} of {count} lost events: {error}");
-        }
-    }
-
     /// Changes the subscription, wakes the delivery if the change says so, and tells people what is
     /// worth it.
     fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> (bool, T)) -> T {
@@ -490,7 +440,7 @@ impl Subscriber {
     /// A twoway subscriber with an address at which nobody listens.
     pub(super) fn to_nobody(courier: &Arc<Courier>) -> Arc<Self> {
         let proxy = floe::Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
-        let qos = Qos::parse(&BTreeMap::new(), InvocationMode::Twoway);
+        let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway);
         Arc::new(Self::new(
             &"t".into(),
             &proxy.expect("it is one"),
