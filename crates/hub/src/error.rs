@@ -17,6 +17,8 @@ pub enum HubError {
         /// An endpoint without a host, or without a port.
         endpoint: String,
     },
+    /// Publisher objects shall have published endpoints of their own, and do not listen on their own.
+    NothingPublished,
     /// What it should keep cannot be read or written.
     Store(StoreError),
 }
@@ -29,6 +31,10 @@ impl fmt::Display for HubError {
                 f,
                 "expected published endpoints with a host and a port that clients reach, such as \
                  tcp -h hub.example -p 10000, got \"{endpoint}\""
+            ),
+            Self::NothingPublished => f.write_str(
+                "expected endpoints of publisher objects beside their published ones, got none: set \
+                 publish-listen (Publish.Endpoints), or leave publish-published-endpoints out",
             ),
             Self::Store(error) => error.fmt(f),
         }

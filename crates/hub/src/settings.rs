@@ -25,7 +25,7 @@ pub struct HubSettings {
     /// by a host name; each with its host and its port. Default: none.
     #[doc(alias = "TopicManager.PublishedEndpoints")]
     pub published_endpoints: Option<String>,
-    /// The same for [`HubSettings::publish_listen`], without which it means nothing. Default: none.
+    /// The same for [`HubSettings::publish_listen`], which it needs. Default: none.
     #[doc(alias = "Publish.PublishedEndpoints")]
     pub publish_published_endpoints: Option<String>,
     /// Category of all objects but the finder. Default `IceStorm`.

@@ -46,8 +46,10 @@ impl Hub {
             Some(listen) => Some(communicator.adapter(listen).await?),
             None => None,
         };
-        if let Some(adapter) = &publish_adapter {
-            publish(adapter, settings.publish_published_endpoints.as_deref())?;
+        match (&publish_adapter, &settings.publish_published_endpoints) {
+            (Some(adapter), endpoints) => publish(adapter, endpoints.as_deref())?,
+            (None, Some(_)) => return Err(HubError::NothingPublished),
+            (None, None) => {}
         }
         let admin_adapter = match &settings.admin {
             Some(admin) => Some(communicator.adapter(&admin.listen).await?),

@@ -255,4 +255,9 @@ async fn published_endpoints_that_lead_nowhere_are_refused() {
         let text = error.to_string();
         assert!(text.ends_with(&format!("got {shown}")), "{text}");
     }
+    let mut settings = HubSettings::default();
+    settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+    settings.publish_published_endpoints = Some("tcp -h a -p 1".to_owned());
+    let error = Hub::start(&communicator, settings).await.unwrap_err();
+    assert!(matches!(error, HubError::NothingPublished), "{error:?}");
 }
