@@ -2,6 +2,7 @@
 
 mod encrypted;
 mod metrics;
+mod published;
 
 use std::fs;
 use std::process::Command;
