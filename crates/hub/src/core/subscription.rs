@@ -121,7 +121,7 @@ pub(crate) enum Failure {
     Hard,
     /// Perhaps it works later.
     Soft,
-    /// The hub is shutting down: it says nothing of the subscriber.
+    /// The hub is shutting down, or has too few descriptors: it says nothing of the subscriber.
     Ours,
 }
 

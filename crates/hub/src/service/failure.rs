@@ -1,5 +1,7 @@
 //! What a delivery that failed says of its subscriber.
 
+use std::io;
+
 use floe::{InvokeError, LocalError, SystemException};
 
 use crate::core::Failure;
@@ -7,6 +9,7 @@ use crate::core::Failure;
 /// Whether it may work later.
 pub(super) fn failure(error: &InvokeError) -> Failure {
     match error {
+        _ if is_for_want_of_descriptors(error) => Failure::Ours,
         InvokeError::NotDispatched(LocalError::Shutdown)
         | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
         InvokeError::System(SystemException::ObjectNotExist(_)) => Failure::Hard,
@@ -14,9 +17,48 @@ pub(super) fn failure(error: &InvokeError) -> Failure {
     }
 }
 
+/// Whether nothing was sent because this process, or its machine, has no descriptor left: no subscriber can help that, and
+/// all would be gone with the next event.
+pub(super) fn is_for_want_of_descriptors(error: &InvokeError) -> bool {
+    let error = match error {
+        InvokeError::NotDispatched(LocalError::BatchLost { source, .. }) => source,
+        InvokeError::NotDispatched(error) => error,
+        _ => return false,
+    };
+    let LocalError::Connect { source, .. } = error else {
+        return false;
+    };
+    source.kind() == io::ErrorKind::OutOfMemory
+        || source
+            .raw_os_error()
+            .is_some_and(|code| NO_DESCRIPTORS.contains(&code))
+}
+
+/// `ENFILE` and `EMFILE`: the machine, or the process, has as many descriptors as it may. The same numbers on all Unixes.
+const NO_DESCRIPTORS: [i32; 2] = [23, 24];
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn what_the_hub_has_too_little_of_is_not_the_subscribers_fault() {
+        let connect = |source: io::Error| {
+            InvokeError::NotDispatched(LocalError::Connect {
+                endpoint: "tcp -p 1".into(),
+                source: Arc::new(source),
+            })
+        };
+        for code in NO_DESCRIPTORS {
+            let error = connect(io::Error::from_raw_os_error(code));
+            assert_eq!(failure(&error), Failure::Ours, "{error}");
+        }
+        let refused = connect(io::ErrorKind::ConnectionRefused.into());
+        assert_eq!(failure(&refused), Failure::Soft);
+    }
 
     #[test]
     fn what_will_not_work_later_either_is_told_from_what_may_and_from_what_we_did() {

@@ -10,7 +10,7 @@ use floe::{Events, Identity, InvokeError, Proxy, TypedProxy};
 
 use super::delivery::{Answers, Courier};
 use super::door::{Door, Standing};
-use super::failure::failure;
+use super::failure::{failure, is_for_want_of_descriptors};
 use super::link::Link;
 use super::one_line::OneLine;
 use crate::core::{Delivery, Qos, Snapshot, State, Subscription, Turn};
@@ -359,8 +359,13 @@ impl Subscriber {
             (false, (before, subscription.state(), is_leaving))
         });
         self.door.ring();
+        let is_for_want = is_for_want_of_descriptors(&error);
         let (name, error) = (self.log_name(), OneLine(error));
         match after {
+            _ if is_for_want => tracing::warn!(
+                "lost {count} events for {name}, which stays subscribed: {error}: raise the limit of open files of the \
+                 hub (`ulimit -n`)"
+            ),
             _ if is_leaving => {
                 tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
             }
