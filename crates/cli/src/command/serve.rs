@@ -2,9 +2,11 @@
 //!
 //! - `serve/reload.rs`: its file of settings, read again
 //! - `serve/metrics.rs`, `serve/http.rs`: what it knows of itself, and how a scraper gets it
+//! - `serve/open_files.rs`: how many descriptors it may have
 
 mod http;
 mod metrics;
+mod open_files;
 mod reload;
 
 use std::net::SocketAddr;
@@ -106,6 +108,7 @@ impl Serve {
             log::set_level(level);
         }
         self.warn(&configuration);
+        open_files::raise_limit();
         peer::runtime_of_threads(self.threads)?.block_on(async {
             let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.

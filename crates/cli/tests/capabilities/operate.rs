@@ -1,12 +1,13 @@
 //! What operators see of a hub: rates, `floe topic watch`, metrics and logs.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 
 use serde_json::Value as Json;
 
-use crate::command::slice_file;
-use crate::hub::Hub;
+use crate::command::{floe, run, slice_file};
+use crate::hub::{Hub, Running};
 
 fn void(name: &str) -> String {
     slice_file(name, "module M { interface I { void f(); } }")
@@ -168,7 +169,9 @@ fn metrics_tell_what_became_of_every_event() {
         );
     }
     assert!(page.contains("floe_subscriber_offered_total{topic=\"a\\\"b\",subscriber=\"floe-sub/"));
-    assert!(page.contains("process_resident_memory_bytes "));
+    for name in ["resident_memory_bytes", "open_fds", "max_fds"] {
+        assert!(page.contains(&format!("\nprocess_{name} ")), "{page}");
+    }
     hub.process.signal("TERM");
     hub.process.end().ended(0);
 }
@@ -206,4 +209,51 @@ fn the_log_of_a_hub_may_be_json_with_the_time() {
     hub.run(&["topic", "create", "t"]).ended(0);
     let line = hub.process.talked("created topic");
     assert!(line.starts_with("20") && line.contains("INFO"), "{line}");
+}
+
+#[test]
+fn a_hub_may_have_as_many_descriptors_as_the_system_lets_it() {
+    let mut shell = Command::new("sh");
+    let script =
+        "ulimit -S -n 64; exec \"$0\" serve --transient -v --listen 'tcp -h 127.0.0.1 -p 0'";
+    shell.args(["-c", script]).arg(floe().get_program());
+    let hub = Running::run(shell);
+    hub.talk("raised the limit of open files from 64 to ");
+}
+
+#[test]
+fn a_hub_without_descriptors_ends_no_subscription() {
+    let mut shell = Command::new("sh");
+    // Enough to hear of the subscribers over one connection, and too few to connect to them.
+    let script = "ulimit -n 24; exec \"$0\" serve --transient --listen 'tcp -h 127.0.0.1 -p 0'";
+    shell.args(["-c", script]).arg(floe().get_program());
+    let process = Running::run(shell);
+    let line = process.line();
+    let manager = line.strip_prefix("ready ").expect("it says ready first");
+    let manager = manager.to_owned();
+    let hub = Hub { process, manager };
+    hub.run(&["topic", "create", "t"]).ended(0);
+    // It takes connections, and never says a word.
+    let deaf = TcpListener::bind("0.0.0.0:0").expect("there are free ports");
+    let port = deaf.local_addr().expect("it is bound").port();
+    let storm = slice_file("descriptors-storm.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = hub.manager.replace("TopicManager", "topic.t");
+    for number in 2..30 {
+        // Each on a host of its own, for connections to one are shared.
+        let proxy = format!("x{number}:tcp -h 127.0.0.{number} -p {port}");
+        let subscriber = format!(r#"{{"qos": {{}}, "subscriber": "{proxy}"}}"#);
+        let subscribe = "subscribeAndGetPublisher";
+        run(&["call", &topic, subscribe, &subscriber, "--slice", &storm]).ended(0);
+    }
+    let file = void("descriptors.ice");
+    let publish = ["pub", "t", "f", "--slice", &file, "-n", "3"];
+    hub.run(&publish).ended(0);
+    hub.process
+        .talk("which stays subscribed: cannot connect to");
+    // All whom it reached are gone; those whom it could not are not blamed for that.
+    drop(deaf);
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    let subscribers = info["subscribers"].as_array().expect("it lists them");
+    let online = subscribers.iter().filter(|own| own["state"] == "online");
+    assert!(online.count() > 0, "{info}");
 }

@@ -11,6 +11,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use super::open_files;
+
 /// Topics that have rows of their own, from the first by name. Those of the others are added up, so
 /// that nobody who creates topics fills the memory of the scraper.
 const TOPIC_MAX: usize = 1000;
@@ -36,6 +38,8 @@ pub(super) fn page(hub: &HubView, has_subscribers: bool) -> (&'static str, Strin
 #[derive(Debug)]
 struct Look {
     hub: HubStatus,
+    /// How many topics there are, with rows or without.
+    topic_count: usize,
     /// All topics together, those included that are gone.
     all: TopicTotals,
     subscribers: Vec<(String, SubscriberStatus)>,
@@ -61,9 +65,11 @@ impl Look {
             });
             subscribers = all.take(SUBSCRIBER_MAX).collect();
         }
+        let topic_count = hub.topics.len();
         bound(&mut hub.topics);
         Some(Self {
             hub,
+            topic_count,
             all,
             subscribers,
         })
@@ -86,7 +92,7 @@ fn bound(topics: &mut Vec<TopicTotals>) {
 impl Collector for Look {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut rows = Rows(&mut encoder);
-        rows.hub(&self.hub)?;
+        rows.hub(&self.hub, self.topic_count)?;
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics)?;
         if !self.subscribers.is_empty() {
@@ -102,11 +108,11 @@ type Labels = Vec<(&'static str, String)>;
 struct Rows<'a, 'b>(&'a mut DescriptorEncoder<'b>);
 
 impl Rows<'_, '_> {
-    fn hub(&mut self, hub: &HubStatus) -> fmt::Result {
-        let topics = i64::try_from(hub.topics.len()).unwrap_or(i64::MAX);
+    fn hub(&mut self, hub: &HubStatus, topic_count: usize) -> fmt::Result {
+        let topics = i64::try_from(topic_count).unwrap_or(i64::MAX);
         let uptime = hub.uptime / 1_000_000;
         self.gauge("floe_hub_uptime_seconds", "How long the hub runs", uptime)?;
-        self.gauge("floe_hub_topics", "Topics with rows below", topics)?;
+        self.gauge("floe_hub_topics", "Topics", topics)?;
         self.gauge(
             "floe_hub_connections",
             "Open connections of peers",
@@ -207,10 +213,18 @@ impl Rows<'_, '_> {
     }
 
     fn process(&mut self) -> fmt::Result {
-        let Some(bytes) = resident_bytes() else {
+        if let Some(bytes) = resident_bytes() {
+            self.gauge("process_resident_memory_bytes", "Memory in use", bytes)?;
+        }
+        let Some((open, max)) = open_files::count() else {
             return Ok(());
         };
-        self.gauge("process_resident_memory_bytes", "Memory in use", bytes)
+        let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        let help = "Open descriptors; each connection is one";
+        self.gauge("process_open_fds", help, number(open))?;
+        let help =
+            "Descriptors that there may be; beyond, nobody connects and nothing is delivered";
+        self.gauge("process_max_fds", help, number(max))
     }
 
     /// One without labels.
