@@ -36,3 +36,4 @@ pub use core::{GroupBy, GroupByError, OverflowPolicy, QueueLimits, WAITING_FACET
 pub use error::{HubError, StoreError};
 pub use service::{HUB_ADMIN, Hub, HubView};
 pub use settings::{AdminSettings, HubSettings, MetricsView, StoreSettings};
+pub use store::is_reading_store;

@@ -109,6 +109,7 @@ impl Serve {
         }
         self.warn(&configuration);
         open_files::raise_limit();
+        hush_store();
         peer::runtime_of_threads(self.threads)?.block_on(async {
             let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.
@@ -238,6 +239,16 @@ impl Serve {
         }
         tell_ready(hub, output);
     }
+}
+
+/// Keeps panics to themselves that become an error about the file of the store, which says more to an operator.
+fn hush_store() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !floe_hub::is_reading_store() {
+            usual(panic);
+        }
+    }));
 }
 
 /// A number of threads, from 1 to [`THREADS_MAX`].

@@ -256,3 +256,29 @@ fn it_goes_on_after_it_had_no_descriptors_left_and_says_so_once_a_second() {
     assert!(logged <= 2, "{}", ended.stderr);
     ended.ended(0);
 }
+
+#[test]
+fn a_damaged_store_is_told_in_words_and_an_empty_one_too() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("damaged");
+    let _ = std::fs::remove_dir_all(&folder);
+    let data = folder.to_str().expect("its path is text");
+    let serve = ["serve", "--listen", "tcp -h 127.0.0.1 -p 0", "--data", data];
+    let hub = Running::start(&serve);
+    hub.line();
+    hub.signal("TERM");
+    hub.end().ended(0);
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(folder.join("hub.redb"))
+        .expect("the hub has made it");
+    let len = file.metadata().expect("it is open").len();
+    file.set_len(len - 100).expect("it can be cut off");
+    let ran = run(&serve)
+        .ended(1)
+        .said("it is damaged, or no store of a hub: put a copy of it back");
+    assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+    file.set_len(0).expect("it can be cut off");
+    let hub = Running::start(&serve);
+    hub.talk("is empty: there are no topics, unless a copy of it is put back");
+    hub.line();
+}

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use floe::{
@@ -15,6 +14,7 @@ use redb::{
     WriteTransaction,
 };
 
+use super::damage::{DAMAGED, guarded};
 use super::{
     Change, Store, StoreError, StoredLink, StoredRecipient, StoredSubscription, StoredTopic,
 };
@@ -61,6 +61,13 @@ impl Disk {
         fs::create_dir_all(directory)
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let file = directory.join("hub.redb");
+        if fs::metadata(&file).is_ok_and(|file| file.len() == 0) {
+            // So one is that a hub left behind which was killed while it began, and so is one that lost all it had.
+            let shown = file.display();
+            tracing::warn!(
+                "\"{shown}\" is empty: there are no topics, unless a copy of it is put back"
+            );
+        }
         let database = guarded(&file, || {
             let created = builder().create(&file);
             created.map_err(|error| failed("open", &file, error.into()))
@@ -238,17 +245,6 @@ fn write<T>(
     transaction.commit()?;
     Ok(value)
 }
-
-/// Reads the file. The library refuses most of what is damaged, and panics at the rest, such as a file that was cut off.
-fn guarded<T>(file: &Path, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_panic| {
-        let shown = file.display();
-        Err(StoreError::new(format!("cannot read \"{shown}\"{DAMAGED}")))
-    })
-}
-
-/// What a file may be that the library cannot make sense of, and what to do.
-const DAMAGED: &str = " (it is damaged, or no store of a hub: put a copy of it back, or move it away to begin without topics)";
 
 /// Says what failed with which file, and what to do if that is known.
 fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {

@@ -2,9 +2,11 @@
 //!
 //! - `memory.rs`: nothing does
 //! - `disk.rs`: a file
+//! - `damage.rs`: reading one that may be damaged
 //! - `closed.rs`: the hub has ended
 
 mod closed;
+mod damage;
 mod disk;
 mod memory;
 
@@ -15,6 +17,7 @@ use std::sync::Arc;
 use floe::{Identity, Reference};
 
 pub(crate) use closed::Closed;
+pub use damage::is_reading_store;
 pub(crate) use disk::Disk;
 pub(crate) use memory::Memory;
 
