@@ -12,7 +12,8 @@ use crate::exit::Failure;
 #[derive(Debug, Default, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Encryption, for ssl and wss endpoints")]
 pub(crate) struct TlsArguments {
-    /// A PEM file with certificates of CAs that may sign those of peers; may be repeated
+    /// A PEM file with certificates of CAs that may sign those of peers; may be repeated. A server
+    /// without one asks its clients for no certificate
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     tls_ca: Vec<PathBuf>,
 
@@ -28,6 +29,14 @@ pub(crate) struct TlsArguments {
     /// Takes a server's certificate for any host, as Ice does, and not only for the endpoint's
     #[arg(long, global = true, hide_short_help = true)]
     tls_any_host: bool,
+
+    /// The password of a .p12 file, where a file of settings says it.
+    #[arg(skip)]
+    password: Option<String>,
+
+    /// Whether clients show certificates, where a file of settings says it.
+    #[arg(skip)]
+    client_certificates: Option<ClientCertificates>,
 }
 
 /// What the arguments said, for all communicators of this process.
@@ -65,6 +74,16 @@ impl TlsArguments {
         self.tls_any_host = any_host;
     }
 
+    /// Takes this for the password of a `.p12` file.
+    pub(crate) fn set_password(&mut self, password: String) {
+        self.password = Some(password);
+    }
+
+    /// Whether clients show certificates.
+    pub(crate) fn set_client_certificates(&mut self, asked: ClientCertificates) {
+        self.client_certificates = Some(asked);
+    }
+
     /// What the files hold; none if no file is named.
     ///
     /// # Errors
@@ -79,6 +98,9 @@ impl TlsArguments {
         }
         let mut settings = TlsSettings::default();
         settings.check_host = !self.tls_any_host;
+        if let Some(asked) = self.client_certificates {
+            settings.client_certificates = asked;
+        }
         if self.tls_ca.is_empty() {
             // A server that trusts nobody asks nobody.
             settings.client_certificates = ClientCertificates::NotAsked;
@@ -88,7 +110,8 @@ impl TlsArguments {
         settings.identity = self.tls_cert.map(|certificate| {
             let suffix = certificate.extension().unwrap_or_default();
             if key.is_none() && (suffix == "p12" || suffix == "pfx") {
-                let password = std::env::var("FLOE_TLS_PASSWORD").unwrap_or_default();
+                let of_environment = || std::env::var("FLOE_TLS_PASSWORD").ok();
+                let password = self.password.or_else(of_environment).unwrap_or_default();
                 return TlsIdentity::pkcs12(certificate, password);
             }
             TlsIdentity::pem(certificate.clone(), key.unwrap_or(certificate))

@@ -39,7 +39,8 @@ use reload::Reload;
 ///
 /// With --config it reads its settings from a file; what the command line says goes before it. At
 /// SIGHUP, or when the file changes, it reads them again, applies what can change while it runs, and
-/// says what waits for a restart. A file that makes no sense changes nothing.
+/// says what waits for a restart. A file that makes no sense changes nothing. Without --config, SIGHUP ends
+/// it as SIGTERM does.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// Settings: a floe.toml, or a file with the properties of an IceStorm
@@ -110,11 +111,12 @@ impl Serve {
         self.warn(&configuration);
         open_files::raise_limit();
         hush_store();
+        tell_of_icestorm(&configuration.hub.store);
         peer::runtime_of_threads(self.threads)?.block_on(async {
             let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
-            let mut reload = self.config.as_deref().map(Reload::new).transpose()?;
+            let mut reload = Reload::new(self.config.as_deref())?;
             let hub = match start(&communicator, &configuration).await {
                 Ok(hub) => hub,
                 Err(failure) => {
@@ -127,8 +129,10 @@ impl Serve {
             let signal = loop {
                 tokio::select! {
                     signal = signals.next() => break signal,
-                    reason = next_reason(&mut reload) => {
-                        self.reload(&hub, &communicator, &mut configuration, reason).await;
+                    reason = reload.next() => match &self.config {
+                        Some(_) => self.reload(&hub, &communicator, &mut configuration, reason).await,
+                        // Its terminal is gone. As Ice's own programs, it ends in order.
+                        None => break reason,
                     }
                 }
             };
@@ -251,6 +255,20 @@ fn hush_store() {
     }));
 }
 
+/// Says that the data of an IceStorm are there, of which a hub reads nothing.
+fn tell_of_icestorm(store: &StoreSettings) {
+    let StoreSettings::Disk(directory) = store else {
+        return;
+    };
+    if directory.join("data.mdb").exists() && !directory.join("hub.redb").exists() {
+        log::say(format_args!(
+            "warning: {} has the database of an IceStorm, which a hub does not read: create its topics and links again, \
+             and let its subscribers subscribe again; docs/guides/operating.md says how",
+            directory.display()
+        ));
+    }
+}
+
 /// A number of threads, from 1 to [`THREADS_MAX`].
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok();
@@ -264,14 +282,6 @@ const THREADS_MAX: usize = 64;
 async fn start(communicator: &Communicator, configuration: &Configuration) -> Result<Hub, Failure> {
     let hub = Hub::start(communicator, configuration.hub.clone()).await;
     hub.map_err(|error| not_started(&error))
-}
-
-/// The next reason to read the settings again; there is never one without a file.
-async fn next_reason(reload: &mut Option<Reload>) -> &'static str {
-    match reload {
-        Some(reload) => reload.next().await,
-        None => std::future::pending().await,
-    }
 }
 
 /// Ends in order, or at once at a second signal.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use floe_wire::reference::parse_endpoints;
+
 use crate::peer;
 use crate::size;
 
@@ -64,6 +66,16 @@ impl Entry {
         )
     }
 
+    /// One or several endpoints.
+    pub(super) fn endpoints(&self) -> Result<String, Problem> {
+        let texts = self.texts("an endpoint, such as \"tcp -h 127.0.0.1 -p 10000\"")?;
+        let each = texts.iter().map(|text| endpoints(text));
+        let joined = each.collect::<Result<Vec<_>, _>>();
+        let joined = joined
+            .map_err(|wrong| Problem::new(self.line, format_args!("{}: {wrong}", self.name())));
+        joined.map(|endpoints| endpoints.join(":"))
+    }
+
     /// A text that is not empty.
     pub(super) fn text(&self, what: &str) -> Result<String, Problem> {
         match &self.value {
@@ -108,6 +120,15 @@ impl Entry {
             _ => self.count().ok(),
         };
         bytes.ok_or_else(|| self.expected("bytes, as a number or with a unit, such as \"64 MiB\""))
+    }
+
+    /// The same, or `word` for none, and not longer than this.
+    pub(super) fn time_within(&self, max: Duration, word: &str) -> Result<Duration, Problem> {
+        let time = self.time_or(word)?.unwrap_or_default();
+        match time <= max {
+            true => Ok(time),
+            false => Err(self.expected(format_args!("at most {}us", max.as_micros()))),
+        }
     }
 
     /// A time with its unit, longer than none.
@@ -167,6 +188,20 @@ impl fmt::Display for Value {
 fn parse_bytes(text: &str) -> Option<usize> {
     let size = size::parse_memory(text).ok()?;
     Some(size.bytes())
+}
+
+/// These endpoints, of which there are some.
+///
+/// # Errors
+/// What is wrong with them.
+pub(super) fn endpoints(text: &str) -> Result<String, String> {
+    match parse_endpoints(text) {
+        Ok(endpoints) if endpoints.is_empty() => {
+            Err("expected endpoints, such as tcp -h 127.0.0.1 -p 10000, got none".to_owned())
+        }
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!("`{text}` is no endpoint: {error}")),
+    }
 }
 
 /// The name among these that is most like another, if any is.

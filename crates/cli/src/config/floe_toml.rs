@@ -1,6 +1,7 @@
 //! `floe.toml`: the settings of a hub by Floe's names.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use floe::{Heartbeats, IdleCheck};
 use floe_hub::{OverflowPolicy, QueueLimits, StoreSettings};
@@ -53,13 +54,11 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
     let communicator = &mut configuration.communicator;
     let incoming = &mut communicator.incoming;
     match entry.words()[..] {
-        ["listen"] => hub.listen = entry.texts(ENDPOINT)?.join(":"),
-        ["publish-listen"] => hub.publish_listen = Some(entry.texts(ENDPOINT)?.join(":")),
-        ["published-endpoints"] => {
-            hub.published_endpoints = Some(entry.texts(ENDPOINT)?.join(":"));
-        }
+        ["listen"] => hub.listen = entry.endpoints()?,
+        ["publish-listen"] => hub.publish_listen = Some(entry.endpoints()?),
+        ["published-endpoints"] => hub.published_endpoints = Some(entry.endpoints()?),
         ["publish-published-endpoints"] => {
-            hub.publish_published_endpoints = Some(entry.texts(ENDPOINT)?.join(":"));
+            hub.publish_published_endpoints = Some(entry.endpoints()?);
         }
         ["instance"] => hub.instance_name = entry.text("a name")?,
         ["data"] => hub.store = StoreSettings::Disk(entry.text("a directory")?.into()),
@@ -68,11 +67,11 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         ["delivery", "flush-interval"] => hub.flush_interval = entry.time()?,
         ["delivery", "flush-bytes"] => hub.flush_bytes = entry.bytes()?,
         ["delivery", "rest-max"] => hub.rest_max = entry.time_or("none")?.unwrap_or_default(),
-        ["delivery", "polling"] => hub.polling = entry.time_or("none")?.unwrap_or_default(),
+        ["delivery", "polling"] => hub.polling = entry.time_within(POLLING_MAX, "none")?,
         ["delivery", "send-timeout"] => hub.send_timeout = entry.time_or("never")?,
         ["delivery", "discard-interval"] => {
             let interval = entry.time_or("for ever")?;
-            hub.discard_interval = interval.unwrap_or(std::time::Duration::MAX);
+            hub.discard_interval = interval.unwrap_or(Duration::MAX);
         }
         ["queue", key] => return queue(key, entry, &mut hub.queue_limits),
         ["connections", "limit"] => communicator.connection_limit = entry.count()?,
@@ -101,7 +100,7 @@ fn apply_admin(entry: &Entry, admin: &mut Admin) -> Result<(), Problem> {
     const GROUP: &str = "attributes to group by, such as \"id\" or \"topic/state\"";
     let text = || Ok((entry.text(GROUP)?, entry.line));
     match entry.words()[..] {
-        ["admin", "listen"] => admin.listen = Some(entry.texts(ENDPOINT)?.join(":")),
+        ["admin", "listen"] => admin.listen = Some(entry.endpoints()?),
         ["admin", "instance"] => admin.instance_name = Some(entry.text("a name")?),
         ["metrics", view, key] => {
             let view = admin.view(view, entry.line);
@@ -129,7 +128,8 @@ fn queue(key: &str, entry: &Entry, limits: &mut QueueLimits) -> Result<(), Probl
     Ok(())
 }
 
-const ENDPOINT: &str = "an endpoint, such as \"tcp -h 127.0.0.1 -p 10000\"";
+/// The longest that a hub looks for more events before it sleeps.
+const POLLING_MAX: Duration = Duration::from_micros(100);
 const PEM: &str = "the name of a PEM file";
 
 const HEARTBEATS: [(&str, Heartbeats); 4] = [
@@ -146,9 +146,11 @@ const IDLE_CHECKS: [(&str, IdleCheck); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 30] = [
+const NAMES: [&str; 32] = [
     "listen",
     "publish-listen",
+    "published-endpoints",
+    "publish-published-endpoints",
     "instance",
     "data",
     "drain-timeout",
@@ -179,6 +181,14 @@ const NAMES: [&str; 30] = [
     "admin.instance",
 ];
 
+/// Whether settings are in a table of this name.
+fn is_table(name: &str) -> bool {
+    NAMES.iter().any(|known| {
+        let rest = known.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    })
+}
+
 fn unknown(entry: &Entry) -> Problem {
     let name = entry.name();
     let is_of = |table: &str| entry.path.first().is_some_and(|first| first == table);
@@ -187,6 +197,9 @@ fn unknown(entry: &Entry) -> Problem {
             "expected metrics.VIEW.group, .topics, .subscribers, .retained or .enabled".to_owned()
         }
         _ if is_of("topic") => "expected topic.NAME.queue.events, .bytes or .overflow".to_owned(),
+        _ if entry.path.len() == 1 && is_table(&name) => {
+            format!("it is a table: write [{name}] in a line of its own, and its settings below")
+        }
         Some(nearest) => format!("did you mean {nearest}?"),
         None => format!("expected one of {}", NAMES.join(", ")),
     };

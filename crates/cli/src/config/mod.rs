@@ -4,10 +4,12 @@
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names
 //! - `properties.rs`: a property file with IceStorm's names
+//! - `ice.rs`: what such a file says of Ice's runtime
 
 mod admin;
 mod entry;
 mod floe_toml;
+mod ice;
 mod properties;
 
 use std::path::Path;

@@ -9,28 +9,27 @@ use floe_hub::{OverflowPolicy, StoreSettings};
 
 use super::Configuration;
 use super::admin::Admin;
-use super::entry::{Problem, nearest};
+use super::entry::{Problem, endpoints, nearest};
+use super::ice::Ice;
 
 /// A line of the file.
-struct Property {
-    name: String,
-    value: String,
-    line: usize,
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) line: usize,
 }
 
 /// The settings, and all that is wrong with the text. What means nothing to Floe is a warning.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
     let (properties, mut problems) = properties(text);
     let Some(prefix) = prefix(&properties) else {
-        let message = "expected the property IceStorm.TopicManager.Endpoints, got none; \
-                       it says where to listen, such as tcp -h 127.0.0.1 -p 10000";
-        problems.push(Problem::new(0, message));
+        problems.push(without_service(&properties));
         return problems;
     };
     let mut storm = Storm::new(&prefix);
+    let mut ice = Ice::default();
     let mut admin = Admin::default();
     let mut is_admin_off = false;
-    let mut default_host = None;
     for property in &properties {
         let own = property.name.strip_prefix(&format!("{prefix}."));
         let applied = match own {
@@ -38,12 +37,8 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
             None if property.name == "Ice.Admin.Enabled" => property
                 .number(0, "0 or 1")
                 .map(|number| is_admin_off = number == 0),
-            None if property.name == "Ice.Default.Host" => {
-                default_host = (!property.value.is_empty()).then_some(property.value.as_str());
-                Ok(())
-            }
             None if is_of_admin(&property.name) => apply_admin(property, &mut admin, configuration),
-            None => apply_ice(property, configuration),
+            None => ice.apply(property, configuration),
         };
         problems.extend(applied.err());
     }
@@ -56,41 +51,30 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
             .get_or_insert_with(|| hub.instance_name.clone());
         hub.admin = admin.finish("Ice.Admin.Endpoints", &mut problems);
     }
-    if let Some(host) = default_host {
-        let hub = &mut configuration.hub;
-        let endpoints = [
-            Some(&mut hub.listen),
-            hub.publish_listen.as_mut(),
-            hub.published_endpoints.as_mut(),
-            hub.publish_published_endpoints.as_mut(),
-            hub.admin.as_mut().map(|admin| &mut admin.listen),
-        ];
-        for endpoints in endpoints.into_iter().flatten() {
-            *endpoints = with_host(endpoints, host);
-        }
-    }
+    ice.finish(configuration);
     problems
 }
 
-/// Endpoints that are at a host.
-const OF_A_HOST: [&str; 6] = ["default", "tcp", "ssl", "ws", "wss", "udp"];
-
-/// The endpoints, those that say nothing of a host at this one.
-fn with_host(endpoints: &str, host: &str) -> String {
-    let mut is_quoted = false;
-    let parts = endpoints.split(|char| {
-        is_quoted ^= char == '"';
-        char == ':' && !is_quoted
-    });
-    let parts = parts.map(|endpoint| {
-        let mut words = endpoint.split_whitespace();
-        let has_host = words.next().is_some_and(|first| OF_A_HOST.contains(&first));
-        match has_host && !words.any(|word| word == "-h") {
-            true => format!("{endpoint} -h \"{host}\""),
-            false => endpoint.to_owned(),
-        }
-    });
-    parts.collect::<Vec<_>>().join(":")
+/// That a file has no service, and where else it may be.
+fn without_service(properties: &[Property]) -> Problem {
+    let is_storm = |property: &&Property| {
+        property.name.starts_with("IceBox.Service.") && property.value.contains("IceStorm")
+    };
+    let Some(service) = properties.iter().find(is_storm) else {
+        return Problem::new(
+            0,
+            "expected the property IceStorm.TopicManager.Endpoints, got none; it says where to listen, such as \
+             tcp -h 127.0.0.1 -p 10000",
+        );
+    };
+    let mut words = service.value.split_whitespace();
+    let help = match words.find_map(|word| word.strip_prefix("--Ice.Config=")) {
+        Some(file) => format!("the settings of its IceStorm are in {file}: use that"),
+        None => "write the properties of its IceStorm into a file of their own, a line each and without the two dashes \
+                 in front, and use that"
+            .to_owned(),
+    };
+    service.note(format_args!("this is the file of an IceBox: {help}"))
 }
 
 /// As IceStorm takes a wait that is negative.
@@ -288,52 +272,21 @@ fn apply_admin(
     Ok(())
 }
 
-/// Properties of the runtime that matter to a hub; the others are said to be ignored.
-fn apply_ice(property: &Property, configuration: &mut Configuration) -> Result<(), Problem> {
-    let value = || property.value.clone();
-    match property.name.as_str() {
-        "Ice.MessageSizeMax" => {
-            let kilobytes = property.number(0, "kilobytes")?;
-            let kilobytes = usize::try_from(kilobytes).unwrap_or(usize::MAX);
-            let bytes = match kilobytes {
-                0 => i32::MAX as usize,
-                _ => kilobytes.saturating_mul(1024).min(i32::MAX as usize),
-            };
-            configuration.communicator.message_size_max = bytes;
-        }
-        "IceSSL.CAs" | "IceSSL.CertAuthFile" => configuration.tls.set_ca(vec![value()]),
-        "IceSSL.CertFile" => configuration.tls.set_cert(value()),
-        "IceSSL.KeyFile" => configuration.tls.set_key(value()),
-        name => {
-            let what = match name.starts_with("Ice") {
-                true => "it does not bear on a Floe hub",
-                false => "it is of another service",
-            };
-            let warning = property.note(format_args!("ignored: {what}"));
-            configuration.warnings.push(warning);
-        }
-    }
-    Ok(())
-}
-
 impl Property {
     /// Something to say of it.
-    fn note(&self, what: impl std::fmt::Display) -> Problem {
+    pub(super) fn note(&self, what: impl std::fmt::Display) -> Problem {
         Problem::new(self.line, format_args!("{}: {what}", self.name))
     }
 
-    fn expected(&self, what: &str) -> Problem {
+    pub(super) fn expected(&self, what: &str) -> Problem {
         self.note(format_args!("expected {what}, got {:?}", self.value))
     }
 
     fn endpoints(&self) -> Result<String, Problem> {
-        match self.value.is_empty() {
-            true => Err(self.expected("endpoints, such as tcp -h 127.0.0.1 -p 10000")),
-            false => Ok(self.value.clone()),
-        }
+        endpoints(&self.value).map_err(|wrong| self.note(wrong))
     }
 
-    fn number(&self, least: i64, what: &str) -> Result<i64, Problem> {
+    pub(super) fn number(&self, least: i64, what: &str) -> Result<i64, Problem> {
         let number = self.value.parse().ok().filter(|number| *number >= least);
         number.ok_or_else(|| self.expected(what))
     }

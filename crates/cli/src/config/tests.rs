@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use floe::ClientCertificates;
 use floe_hub::{OverflowPolicy, StoreSettings};
 
 use super::*;
@@ -162,9 +163,10 @@ Ice.MessageSizeMax=2048
     );
     assert_eq!(problems, []);
     let hub = &configuration.hub;
-    assert_eq!(hub.listen, "default -p 9999");
+    assert_eq!(hub.listen, "tcp -p 9999 -h \"*\"");
     let publish = hub.publish_listen.as_deref();
-    assert_eq!(publish, Some("tcp -p 10001:udp -p 10001"));
+    let expected = "tcp -p 10001 -h \"*\":udp -p 10001 -h \"*\"";
+    assert_eq!(publish, Some(expected));
     assert_eq!(hub.instance_name, "DemoIceStorm");
     assert_eq!(hub.store, StoreSettings::Disk("db".into()));
     assert_eq!(hub.flush_interval, Duration::from_secs(2));
@@ -191,7 +193,7 @@ Ice.Admin.Endpoints=tcp -p 4
     );
     assert_eq!(problems, []);
     let hub = &configuration.hub;
-    let expected = "default -p 1 -h \"127.0.0.1\":tcp -h \"::1\" -p 2";
+    let expected = "tcp -p 1 -h \"127.0.0.1\":tcp -h \"::1\" -p 2";
     assert_eq!(hub.listen, expected);
     let publish = hub.publish_listen.as_deref();
     let expected = "tcp -h \"127.0.0.1\":udp -p 3 -h \"127.0.0.1\"";
@@ -300,4 +302,96 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     assert_eq!((off.0.hub.admin, off.1), (None, Vec::new()));
     let (_, problems) = read_toml("[admin]\nlisten = \"tcp\"\n[metrics.V]\ngruop = \"id\"\n");
     assert!(problems[0].1.contains("expected metrics.VIEW.group"));
+}
+
+#[test]
+fn a_property_file_means_what_it_means_to_ice_where_it_says_nothing_of_a_host() {
+    let listen = |text: &str| {
+        let text = format!("S.TopicManager.Endpoints=default -p 1:tcp -p 2\n{text}");
+        let (configuration, problems) = read_properties(&text);
+        assert_eq!(problems, []);
+        configuration.hub.listen
+    };
+    assert_eq!(listen(""), "tcp -p 1 -h \"*\":tcp -p 2 -h \"*\"");
+    let ipv4 = "tcp -p 1 -h \"0.0.0.0\":tcp -p 2 -h \"0.0.0.0\"";
+    assert_eq!(listen("Ice.IPv6=0\n"), ipv4);
+    let encrypted = "ssl -p 1 -h \"*\":tcp -p 2 -h \"*\"";
+    assert_eq!(listen("Ice.Default.Protocol=ssl\n"), encrypted);
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp\nS.TopicManager.PublishedEndpoints=default -p 3\n",
+    );
+    assert_eq!(problems, []);
+    let published = configuration.hub.published_endpoints.as_deref();
+    assert_eq!(published, Some("tcp -p 3"));
+    let (_, problems) =
+        read_properties("S.TopicManager.Endpoints=default\nIce.Default.Protocol=bt\n");
+    let expected = "Ice.Default.Protocol: expected tcp, ssl, ws or wss, got \"bt\"";
+    assert_eq!(problems, [(2, expected.to_owned())]);
+}
+
+#[test]
+fn certificates_of_a_property_file_are_where_ice_looks_for_them() {
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=ssl -p 1
+IceSSL.DefaultDir=/etc/ice
+IceSSL.CAs=ca.pem
+IceSSL.CertFile=/own/hub.p12
+IceSSL.Password=secret
+IceSSL.VerifyPeer=1
+",
+    );
+    assert_eq!((problems, told(configuration.warnings)), (vec![], vec![]));
+    let mut expected = TlsArguments::default();
+    expected.set_ca(vec!["/etc/ice/ca.pem".to_owned()]);
+    expected.set_cert("/own/hub.p12".to_owned());
+    expected.set_password("secret".to_owned());
+    expected.set_client_certificates(ClientCertificates::Verified);
+    // As in Ice, unless it says `CheckCertName`.
+    expected.set_any_host(true);
+    assert_eq!(configuration.tls, expected);
+}
+
+#[test]
+fn what_would_let_more_pass_than_in_ice_is_refused() {
+    let (_, problems) = read_properties(
+        "S.TopicManager.Endpoints=ssl -p 1
+IceSSL.TrustOnly=CN=me
+IceSSL.UsePlatformCAs=1
+IceSSL.VerifyPeer=3
+",
+    );
+    let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [2, 3, 4], "{problems:?}");
+    assert!(problems[0].1.contains("remove the line to do without"));
+}
+
+#[test]
+fn the_file_of_an_icebox_says_where_the_settings_are() {
+    let (_, problems) = read_properties(
+        "Ice.Admin.Endpoints=tcp -p 9
+IceBox.Service.Storm=IceStormService,37:createIceStorm --Ice.Config=config.service
+",
+    );
+    let expected = "IceBox.Service.Storm: this is the file of an IceBox: the settings of its IceStorm are in config.service: \
+                    use that";
+    assert_eq!(problems, [(2, expected.to_owned())]);
+}
+
+#[test]
+fn endpoints_that_are_none_are_told_with_their_place() {
+    let expected = "expected a port from 0 to 65535, got `x`";
+    let (_, problems) = read_toml("log = \"warn\"\nlisten = [\"tcp -p 1\", \"tcp -p x\"]\n");
+    let told = "listen: `tcp -p x` is no endpoint: at byte 7: ";
+    assert_eq!(problems, [(2, format!("{told}{expected}"))]);
+    let (_, problems) = read_properties("S.TopicManager.Endpoints=tcp -p x\n");
+    let told = "S.TopicManager.Endpoints: `tcp -p x` is no endpoint: at byte 7: ";
+    assert_eq!(problems, [(1, format!("{told}{expected}"))]);
+}
+
+#[test]
+fn what_is_a_table_or_too_long_is_told() {
+    let (_, problems) = read_toml("queue = 5\n[delivery]\npolling = \"1s\"\n");
+    let table = "unknown setting queue: it is a table: write [queue] in a line of its own, and its settings below";
+    let long = "delivery.polling: expected at most 100us, got \"1s\"";
+    assert_eq!(problems, [(1, table.to_owned()), (3, long.to_owned())]);
 }

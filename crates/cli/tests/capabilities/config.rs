@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Command;
 
-use crate::command::{run, slice_file};
+use crate::command::{floe, run, slice_file};
 use crate::hub::{Hub, Running};
 
 const LISTEN: &str = "listen = \"tcp -h 127.0.0.1 -p 0\"\n";
@@ -104,12 +106,12 @@ fn settings_are_read_again_at_a_signal_and_hold_for_subscribers_that_are_there()
     run(&["call", &topic, subscribe, &subscriber, "--slice", &storm]).ended(0);
     fs::write(
         &file,
-        "listen = \"tcp -h 127.0.0.1 -p 1\"\nlog = \"info\"\n[queue]\nevents = 3\n",
+        "listen = \"tcp -h 127.0.0.1 -p 1\"\ndata = \"other\"\nlog = \"info\"\n[queue]\nevents = 3\n",
     )
     .expect("it can be written");
     hub.process.signal("HUP");
     hub.process
-        .talk("these settings have changed and wait for a restart: listen");
+        .talk("these settings have changed and wait for a restart: listen, data");
     hub.process.talk("read the settings again after SIGHUP");
     let slice = slice_file("reload.ice", "module M { interface I { void f(); } }");
     hub.run(&["pub", "t", "f", "--slice", &slice, "-n", "200"])
@@ -131,4 +133,39 @@ fn a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing() {
     fs::write(&file, format!("{LISTEN}[queue]\nevents = 5\n")).expect("it can be written");
     hub.process
         .talk("read the settings again after a change of the file");
+}
+
+#[test]
+fn a_hub_in_the_place_of_an_icestorm_says_that_it_does_not_read_its_database() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("storm-db");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    fs::write(folder.join("data.mdb"), "topics").expect("it can be written");
+    let text = format!(
+        "IceStorm.TopicManager.Endpoints=tcp -h 127.0.0.1 -p 0\nIceStorm.LMDB.Path={}\n",
+        folder.display()
+    );
+    let (hub, _) = hub_with("storm-db.cfg", &text);
+    hub.process
+        .talk("has the database of an IceStorm, which a hub does not read");
+}
+
+#[test]
+fn without_a_file_to_read_again_the_end_of_its_terminal_ends_a_hub_in_order() {
+    let hub = Hub::start();
+    hub.process.signal("HUP");
+    hub.process.end().ended(0);
+}
+
+#[test]
+fn a_hub_that_is_to_outlive_its_terminal_does() {
+    let mut shell = Command::new("sh");
+    let script = "trap '' HUP; exec \"$0\" serve --transient -v --listen 'tcp -h 127.0.0.1 -p 0'";
+    shell.args(["-c", script]).arg(floe().get_program());
+    let hub = Running::run(shell);
+    hub.line();
+    hub.signal("HUP");
+    hub.signal("TERM");
+    assert!(hub.talked("stopping on ").contains("SIGTERM"));
+    hub.end().ended(0);
 }

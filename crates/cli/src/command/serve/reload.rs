@@ -13,8 +13,10 @@ use crate::log;
 /// Watches for reasons to read the settings again.
 #[derive(Debug)]
 pub(super) struct Reload {
-    file: PathBuf,
-    hangup: Hangup,
+    /// None if there is nothing to read: then SIGHUP alone is waited for.
+    file: Option<PathBuf>,
+    /// None if the hub was started to outlive its terminal, and has nothing to read.
+    hangup: Option<Hangup>,
     /// The file as it was read last.
     applied: Option<Stamp>,
     /// The file at the last look.
@@ -32,11 +34,14 @@ impl Reload {
     ///
     /// # Errors
     /// The system does not hand signals out.
-    pub(super) fn new(file: &Path) -> Result<Self, Failure> {
-        let hangup = Hangup::new()?;
-        let stamp = stamp(file);
+    pub(super) fn new(file: Option<&Path>) -> Result<Self, Failure> {
+        let hangup = match file.is_none() && is_hangup_ignored() {
+            true => None,
+            false => Some(Hangup::new()?),
+        };
+        let stamp = file.and_then(stamp);
         Ok(Self {
-            file: file.to_owned(),
+            file: file.map(Path::to_owned),
             hangup,
             applied: stamp,
             seen: stamp,
@@ -47,13 +52,13 @@ impl Reload {
     pub(super) async fn next(&mut self) -> &'static str {
         loop {
             tokio::select! {
-                () = self.hangup.next() => {
-                    self.applied = stamp(&self.file);
+                () = next(&mut self.hangup) => {
+                    self.applied = self.stamp();
                     return "SIGHUP";
                 }
-                () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                () = tokio::time::sleep(LOOK_INTERVAL), if self.file.is_some() => {}
             }
-            let now = stamp(&self.file);
+            let now = self.stamp();
             let is_settled = now == std::mem::replace(&mut self.seen, now);
             if is_settled && now.is_some() && now != self.applied {
                 self.applied = now;
@@ -61,6 +66,26 @@ impl Reload {
             }
         }
     }
+
+    fn stamp(&self) -> Option<Stamp> {
+        self.file.as_deref().and_then(stamp)
+    }
+}
+
+async fn next(hangup: &mut Option<Hangup>) {
+    match hangup {
+        Some(hangup) => hangup.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started this process wants it to take no notice of SIGHUP, as `nohup` does; where the system tells.
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The first bit is that of signal 1.
+    mask.is_some_and(|mask| mask & 1 != 0)
 }
 
 /// SIGHUP, where there is one: elsewhere the file alone is watched.
@@ -133,7 +158,20 @@ pub(super) async fn apply(
     if !waiting.is_empty() {
         log::say(format_args!(
             "these settings have changed and wait for a restart: {}",
-            waiting.join(", ").replace('_', "-")
+            waiting
+                .into_iter()
+                .map(in_file)
+                .collect::<Vec<_>>()
+                .join(", ")
         ));
+    }
+}
+
+/// What a setting that waits is called in a `floe.toml`.
+fn in_file(name: &'static str) -> String {
+    match name {
+        "store" => "data".to_owned(),
+        "instance_name" => "instance".to_owned(),
+        other => other.replace('_', "-"),
     }
 }

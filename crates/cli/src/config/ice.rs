@@ -1,0 +1,189 @@
+//! Properties of Ice's runtime and of its plug-ins that bear on a hub. They mean what they mean there, above all where they
+//! are left out: an adapter without a host listens on all interfaces.
+//!
+//! Source: Ice manual, "Ice Default and Override Properties", "IceSSL Properties".
+
+use std::path::Path;
+
+use floe::ClientCertificates;
+
+use super::Configuration;
+use super::entry::Problem;
+use super::properties::Property;
+
+/// What some of them say together.
+#[derive(Default)]
+pub(super) struct Ice {
+    host: Option<String>,
+    protocol: Option<String>,
+    is_ipv4_alone: bool,
+    tls_directory: Option<String>,
+    tls_ca: Option<String>,
+    tls_cert: Option<String>,
+    tls_key: Option<String>,
+    checks_host: bool,
+}
+
+impl Ice {
+    /// One of them; those that mean nothing here are said to be ignored.
+    pub(super) fn apply(
+        &mut self,
+        property: &Property,
+        configuration: &mut Configuration,
+    ) -> Result<(), Problem> {
+        let value = || (!property.value.is_empty()).then(|| property.value.clone());
+        match property.name.as_str() {
+            "Ice.Default.Host" => self.host = value(),
+            "Ice.Default.Protocol" => self.protocol = Some(protocol(property)?),
+            "Ice.IPv6" => self.is_ipv4_alone = property.number(0, "0 or 1")? == 0,
+            "Ice.MessageSizeMax" => {
+                let kilobytes = property.number(0, "kilobytes")?;
+                configuration.communicator.message_size_max = match usize::try_from(kilobytes) {
+                    Ok(0) => i32::MAX as usize,
+                    Ok(kilobytes) => kilobytes.saturating_mul(1024).min(i32::MAX as usize),
+                    Err(_) => i32::MAX as usize,
+                };
+            }
+            "IceSSL.DefaultDir" => self.tls_directory = value(),
+            "IceSSL.CAs" | "IceSSL.CertAuthFile" => self.tls_ca = value(),
+            "IceSSL.CertFile" => self.tls_cert = value(),
+            "IceSSL.KeyFile" => self.tls_key = value(),
+            "IceSSL.Password" => configuration.tls.set_password(property.value.clone()),
+            "IceSSL.CheckCertName" => self.checks_host = property.number(0, "0 or 1")? > 0,
+            "IceSSL.VerifyPeer" => {
+                let asked = match property.number(0, "0, 1 or 2")? {
+                    0 => ClientCertificates::NotAsked,
+                    1 => ClientCertificates::Verified,
+                    2 => ClientCertificates::Required,
+                    _ => return Err(property.expected("0, 1 or 2")),
+                };
+                configuration.tls.set_client_certificates(asked);
+            }
+            "IceSSL.UsePlatformCAs" => {
+                if property.number(0, "0 or 1")? > 0 {
+                    return Err(property.note(
+                        "a Floe hub trusts no CA that it was not told: name a file with the system's in IceSSL.CAs",
+                    ));
+                }
+            }
+            name if RESTRICTIONS.iter().any(|one| name.starts_with(one)) => {
+                return Err(property.note(
+                    "a Floe hub cannot be told whom to refuse in this way: remove the line to do without, or let only those \
+                     certificates pass that a CA of your own has signed",
+                ));
+            }
+            name => {
+                let warning = property.note(format_args!("ignored: {}", ignored_because(name)));
+                configuration.warnings.push(warning);
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes what other properties have said.
+    pub(super) fn finish(self, configuration: &mut Configuration) {
+        let hub = &mut configuration.hub;
+        let own = [
+            Some(&mut hub.listen),
+            hub.publish_listen.as_mut(),
+            hub.admin.as_mut().map(|admin| &mut admin.listen),
+        ];
+        let everywhere = if self.is_ipv4_alone { "0.0.0.0" } else { "*" };
+        for endpoints in own.into_iter().flatten() {
+            let host = self.host.as_deref().unwrap_or(everywhere);
+            *endpoints = completed(endpoints, Some(host), self.protocol.as_deref());
+        }
+        let published = [
+            hub.published_endpoints.as_mut(),
+            hub.publish_published_endpoints.as_mut(),
+        ];
+        for endpoints in published.into_iter().flatten() {
+            *endpoints = completed(endpoints, self.host.as_deref(), self.protocol.as_deref());
+        }
+        let directory = self.tls_directory.unwrap_or_default();
+        let found = |file: String| {
+            let path = Path::new(&directory).join(file);
+            path.to_string_lossy().into_owned()
+        };
+        let tls = &mut configuration.tls;
+        if let Some(ca) = self.tls_ca {
+            tls.set_ca(vec![found(ca)]);
+        }
+        if let Some(cert) = self.tls_cert {
+            tls.set_cert(found(cert));
+        }
+        if let Some(key) = self.tls_key {
+            tls.set_key(found(key));
+        }
+        tls.set_any_host(!self.checks_host);
+    }
+}
+
+/// Properties that let less pass. Without them, more would.
+const RESTRICTIONS: [&str; 3] = [
+    "IceSSL.TrustOnly",
+    "IceSSL.Revocation",
+    "IceSSL.CertificateRevocation",
+];
+
+fn protocol(property: &Property) -> Result<String, Problem> {
+    match property.value.as_str() {
+        protocol @ ("tcp" | "ssl" | "ws" | "wss") => Ok(protocol.to_owned()),
+        _ => Err(property.expected("tcp, ssl, ws or wss")),
+    }
+}
+
+fn ignored_because(name: &str) -> &'static str {
+    let is_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    match name {
+        "Ice.Default.Locator" => {
+            "a Floe hub asks no locator: subscribers that are known by an adapter's name, or by their own alone, get no events"
+        }
+        _ if is_of(&["Ice.ACM."]) => "a floe.toml has [liveness] for that",
+        _ if is_of(&["Ice.ThreadPool."]) => {
+            "there are no thread pools; --threads says how many threads work"
+        }
+        _ if is_of(&[
+            "Ice.StdErr",
+            "Ice.StdOut",
+            "Ice.LogFile",
+            "Ice.UseSyslog",
+            "Ice.Syslog",
+        ]) =>
+        {
+            "a Floe hub logs on standard error: redirect it"
+        }
+        _ if is_of(&["Ice.Trace.", "Ice.Warn.", "IceSSL.Trace."]) => {
+            "use --verbose, or FLOE_LOG=debug"
+        }
+        _ if is_of(&["Freeze."]) => "it is of an IceStorm before 3.6; what it stored is not read",
+        _ if is_of(&["Ice"]) => "it does not bear on a Floe hub",
+        _ => "it is of another service",
+    }
+}
+
+/// Endpoints that are at a host.
+const OF_A_HOST: [&str; 5] = ["tcp", "ssl", "ws", "wss", "udp"];
+
+/// The endpoints, those that say nothing of a host or leave the protocol open with these.
+fn completed(endpoints: &str, host: Option<&str>, protocol: Option<&str>) -> String {
+    let mut is_quoted = false;
+    let parts = endpoints.split(|char| {
+        is_quoted ^= char == '"';
+        char == ':' && !is_quoted
+    });
+    let parts = parts.map(|endpoint| {
+        let endpoint = endpoint.trim();
+        let first = endpoint.split_whitespace().next().unwrap_or_default();
+        let (first, rest) = match (first, protocol) {
+            ("default", protocol) => (protocol.unwrap_or("tcp"), &endpoint["default".len()..]),
+            (first, _) => endpoint.split_at(first.len()),
+        };
+        let has_host = rest.split_whitespace().any(|word| word == "-h");
+        match host.filter(|_| OF_A_HOST.contains(&first) && !has_host) {
+            Some(host) => format!("{first}{rest} -h \"{host}\""),
+            None => format!("{first}{rest}"),
+        }
+    });
+    parts.collect::<Vec<_>>().join(":")
+}
