@@ -1,9 +1,11 @@
 //! `floe pub`: publishes typed events.
 //!
 //! - `publish/lines.rs`: where events come from
+//! - `publish/pace.rs`: so many a second
 //! - `publish/window.rs`: several requests at a time, in order
 
 mod lines;
+mod pace;
 mod window;
 
 use std::collections::HashMap;
@@ -13,9 +15,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use floe::{
-    Communicator, Connection, Context, EncodingVersion, InvokeError, Outcome, Proxy, TypedProxy,
+    Communicator, Connection, Context, EncodingVersion, InvokeError, Outcome, Proxy,
+    SystemException, TypedProxy,
 };
 use floe_dynamic::{Contract, Operation};
+use floe_hub::WAITING_FACET;
 use serde_json::{Value as Json, json};
 
 use crate::command::call::{EncodingArgument, no_operation, parse_entry};
@@ -28,6 +32,7 @@ use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 use crate::progress::ProgressLine;
 use lines::{Events, Text};
+use pace::Pace;
 use window::Window;
 
 /// Publishes typed events to a topic of a hub or an IceStorm
@@ -92,6 +97,11 @@ pub(crate) struct Publish {
     /// Collects events, and sends many in one message, without waiting until the hub has accepted them
     #[arg(long, conflicts_with = "oneway")]
     batch: bool,
+
+    /// Waits while the queue of a subscriber is full whose policy is `block`, which otherwise loses
+    /// events; at a Floe hub alone. --timeout bounds the wait for each event
+    #[arg(long)]
+    wait: bool,
 
     /// Adds an entry to the context of each event; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
@@ -215,11 +225,26 @@ impl Publish {
         let publisher = not_nil(publisher, "publisher object")?;
         let context: Context = self.context.iter().cloned().collect();
         let publisher = publisher.ice_context(context);
+        let publisher = match self.wait {
+            true => publisher.ice_facet(WAITING_FACET),
+            false => publisher,
+        };
         Ok(match (self.oneway, self.batch) {
             (true, _) => publisher.ice_oneway(),
             (_, true) => publisher.ice_batch_oneway(),
             _ => publisher.ice_twoway(),
         })
+    }
+
+    /// Why the hub did not accept an event.
+    fn not_accepted(&self, error: InvokeError) -> Failure {
+        match error {
+            InvokeError::System(SystemException::FacetNotExist(_)) if self.wait => {
+                Failure::not_found("publishers cannot wait at this service: it is no Floe hub")
+                    .help("leave --wait out")
+            }
+            error => self.hub.unanswered(error.into()),
+        }
     }
 
     fn tell(&self, published: u64, elapsed: Duration, output: &Output) -> Result<(), Failure> {
@@ -418,8 +443,7 @@ impl<'a> Sending<'a> {
         let Some(result) = self.window.next().await else {
             return Ok(());
         };
-        let unanswered = |error: InvokeError| self.arguments.hub.unanswered(error.into());
-        result.map_err(unanswered)?;
+        result.map_err(|error| self.arguments.not_accepted(error))?;
         self.published += 1;
         if self.published.is_multiple_of(64) && self.shown.elapsed() >= PROGRESS_INTERVAL {
             self.shown = Instant::now();
@@ -448,36 +472,6 @@ impl<'a> Sending<'a> {
         }
         let flushed = self.publisher.flush_batch().await;
         flushed.map_err(|error| self.arguments.hub.unanswered(error.into()))
-    }
-}
-
-/// Spreads events evenly over time.
-struct Pace {
-    start: Instant,
-    interval: Option<Duration>,
-    count: u32,
-}
-
-impl Pace {
-    fn new(rate: Option<f64>) -> Self {
-        Self {
-            start: Instant::now(),
-            interval: rate.map(|rate| Duration::from_secs_f64(1.0 / rate)),
-            count: 0,
-        }
-    }
-
-    /// Waits until the next event is due.
-    async fn wait(&mut self) {
-        if let Some(interval) = self.interval {
-            let due = self.start + interval.mul_f64(f64::from(self.count));
-            tokio::time::sleep_until(due.into()).await;
-            self.count = self.count.saturating_add(1);
-        }
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.start.elapsed()
     }
 }
 

@@ -25,7 +25,9 @@ use crate::peer::{self, parse_time};
 /// Each event is one line: {"operation": "sampled", "parameters": {...}}, with "context" if it has
 /// one, and with "error" in place of "parameters" if it does not fit the Slice file. It ends after
 /// --count events or --timeout with 0, or at a signal with 130, and unsubscribes; exit code 3 if
-/// the time was over before --count events came, 6 if the hub dropped events for this subscriber.
+/// the time was over before --count events came, 6 if the hub dropped events for this subscriber. It
+/// looks every five seconds whether it is still subscribed: exit code 1 if the hub has ended the
+/// subscription, 5 if there is no hub any more.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {

@@ -103,3 +103,39 @@ fn a_pipe_is_read_as_a_file_and_a_batch_leaves_when_nothing_more_comes() {
     subscriber.line();
     subscriber.end().ended(0);
 }
+
+#[test]
+fn publishers_that_ask_for_it_wait_for_a_queue_that_blocks_and_others_lose_events() {
+    let hub = Hub::start();
+    let slice = contract("waits.ice");
+    let subscriber = hub.running(&[
+        "sub",
+        "t",
+        "--create",
+        "--slice",
+        &slice,
+        "--qos",
+        "floe.overflow=block",
+        "--qos",
+        "floe.queueEvents=5",
+    ]);
+    subscriber.talk("subscribed");
+    subscriber.stop();
+    let lost = || {
+        let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+        info["lost_by_reason"]["overflow"]
+            .as_i64()
+            .expect("a count")
+    };
+    let publish = ["pub", "t", "stopped", "--slice", &slice, "-n", "100"];
+    hub.run(&publish).ended(0);
+    let before = lost();
+    assert!(before > 0, "they do not wait unless they ask");
+    let waiting = [&publish[..], &["--wait", "--timeout", "500ms"]].concat();
+    hub.run(&waiting).ended(3);
+    assert_eq!(lost(), before);
+    subscriber.signal("CONT");
+    hub.run(&[&publish[..], &["--wait", "--timeout", "30s"]].concat())
+        .ended(0);
+    assert_eq!(lost(), before);
+}
