@@ -114,13 +114,25 @@ fn a_certificate_for_another_host_names_both_hosts_and_the_way_out() {
         params.subject_alt_names = vec![rcgen::SanType::DnsName(name)];
     });
     for text in refusals(&load(&authority, |_| ()), &elsewhere) {
-        assert!(
-            text.starts_with("expected a certificate for 127.0.0.1, got one for ")
-                && text.contains("hub.example")
-                && text.ends_with(
-                    ": connect to a host that it names, or turn `TlsSettings::check_host` off"
-                ),
-            "{text}"
+        assert_eq!(
+            text,
+            "expected a certificate for 127.0.0.1, got one for hub.example: connect to a host that it names, or turn \
+             `TlsSettings::check_host` off"
+        );
+    }
+}
+
+#[test]
+fn a_certificate_that_is_a_ca_s_own_is_told_from_one_that_a_ca_has_signed() {
+    let authority = authority();
+    let self_signed = load(&authority, |params| {
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    });
+    for text in refusals(&load(&authority, |_| ()), &self_signed) {
+        assert_eq!(
+            text,
+            "the peer shows the certificate of a CA, as self-signed ones often are, which stands for no server or \
+             client: expected one that a CA has signed"
         );
     }
 }

@@ -144,10 +144,18 @@ impl From<InvokeError> for Failure {
         let exit = exit_of(&error);
         let mut failure = Self::new(exit, &error);
         failure.is_unreachable = is_unreachable(&error);
+        let is_local = !matches!(error, InvokeError::System(_));
+        let tls_help = tls_help(&failure.message).filter(|_| is_local);
         match &error {
             _ if needs_certificates(&error) => {
                 failure.exit = Exit::Usage;
                 failure.help("--tls-ca FILE says whom to trust, and --tls-cert FILE who we are")
+            }
+            _ if tls_help.is_some() => {
+                // Somebody listens there.
+                failure.is_unreachable = false;
+                failure.help = tls_help.map(str::to_owned);
+                failure
             }
             _ if failure.is_unreachable => {
                 failure.help("is the server running, and is this where it listens?")
@@ -194,6 +202,28 @@ fn needs_certificates(error: &InvokeError) -> bool {
     matches!(error, InvokeError::NotDispatched(LocalError::Connect { endpoint, source })
         if source.kind() == io::ErrorKind::InvalidInput
             && (endpoint.starts_with("ssl") || endpoint.starts_with("wss")))
+}
+
+/// What to do about encryption that failed, if this says that it did: the library names its own settings.
+fn tls_help(message: &str) -> Option<&'static str> {
+    const ARGUMENTS: [(&str, &str); 3] = [
+        ("`TlsSettings::ca_files`", "--tls-ca FILE names the CA"),
+        (
+            "`TlsSettings::identity`",
+            "--tls-cert FILE and --tls-key FILE say who we are",
+        ),
+        (
+            "`TlsSettings::check_host`",
+            "--tls-any-host takes it all the same",
+        ),
+    ];
+    let found = ARGUMENTS
+        .iter()
+        .find(|(setting, _)| message.contains(setting));
+    let help = found.map(|(_, help)| *help);
+    let is_of_tls = message.contains("certificate") || message.contains("TLS");
+    help.or(is_of_tls
+        .then_some("`floe --help` lists the options for certificates, --tls-ca and others"))
 }
 
 fn is_unreachable(error: &InvokeError) -> bool {
@@ -270,6 +300,21 @@ mod tests {
         assert_eq!(
             exit(InvokeError::PerhapsDispatched(timeout())),
             Exit::TimedOut
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_certificates_is_told_with_the_options_of_the_command() {
+        let text =
+            "got one for b: connect to a host that it names, or turn `TlsSettings::check_host` off";
+        let failure = Failure::from(InvokeError::NotDispatched(LocalError::Connect {
+            endpoint: "ssl -p 1".into(),
+            source: Arc::new(io::Error::new(io::ErrorKind::InvalidData, text)),
+        }));
+        assert!(!failure.is_unreachable());
+        assert_eq!(
+            failure.help.as_deref(),
+            Some("--tls-any-host takes it all the same")
         );
     }
 

@@ -54,6 +54,11 @@ fn certificate(error: &CertificateError) -> String {
             expected.to_str(),
             names(presented)
         ),
+        error if format!("{error:?}").contains("CaUsedAsEndEntity") => {
+            "the peer shows the certificate of a CA, as self-signed ones often are, which stands for no server or client: expected \
+             one that a CA has signed"
+                .to_owned()
+        }
         error => format!("the peer's certificate cannot be trusted: {error}"),
     }
 }
@@ -93,8 +98,18 @@ fn not_tls(error: &Error, first: &[u8]) -> String {
 fn names(presented: &[String]) -> String {
     match presented {
         [] => "no host at all".to_owned(),
-        names => names.join(", "),
+        names => names
+            .iter()
+            .map(|name| bare(name))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
+}
+
+/// The library writes names as `DnsName("hub.example")`.
+fn bare(name: &str) -> &str {
+    let (_, inner) = name.split_once('(').unwrap_or(("", name));
+    inner.trim_end_matches(')').trim_matches('"')
 }
 
 /// A time in its largest unit.
