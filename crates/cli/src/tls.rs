@@ -98,12 +98,13 @@ impl TlsArguments {
         }
         let mut settings = TlsSettings::default();
         settings.check_host = !self.tls_any_host;
-        if let Some(asked) = self.client_certificates {
-            settings.client_certificates = asked;
-        }
-        if self.tls_ca.is_empty() {
+        match self.client_certificates {
+            Some(asked) => settings.client_certificates = asked,
             // A server that trusts nobody asks nobody.
-            settings.client_certificates = ClientCertificates::NotAsked;
+            None if self.tls_ca.is_empty() => {
+                settings.client_certificates = ClientCertificates::NotAsked;
+            }
+            None => {}
         }
         settings.ca_files = self.tls_ca.into_iter().map(Into::into).collect();
         let key = self.tls_key;

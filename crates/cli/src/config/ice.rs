@@ -22,6 +22,7 @@ pub(super) struct Ice {
     tls_cert: Option<String>,
     tls_key: Option<String>,
     checks_host: bool,
+    client_certificates: Option<ClientCertificates>,
 }
 
 impl Ice {
@@ -57,7 +58,7 @@ impl Ice {
                     2 => ClientCertificates::Required,
                     _ => return Err(property.expected("0, 1 or 2")),
                 };
-                configuration.tls.set_client_certificates(asked);
+                self.client_certificates = Some(asked);
             }
             "IceSSL.UsePlatformCAs" => {
                 if property.number(0, "0 or 1")? > 0 {
@@ -116,6 +117,11 @@ impl Ice {
             tls.set_key(found(key));
         }
         tls.set_any_host(!self.checks_host);
+        // A server of Ice lets in nobody whom it cannot verify, unless it says otherwise.
+        let asked = self
+            .client_certificates
+            .unwrap_or(ClientCertificates::Required);
+        tls.set_client_certificates(asked);
     }
 }
 

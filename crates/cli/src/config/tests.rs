@@ -349,6 +349,13 @@ IceSSL.VerifyPeer=1
     // As in Ice, unless it says `CheckCertName`.
     expected.set_any_host(true);
     assert_eq!(configuration.tls, expected);
+    let (configuration, _) =
+        read_properties("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.CertFile=hub.p12\n");
+    let mut expected = TlsArguments::default();
+    expected.set_cert("hub.p12".to_owned());
+    expected.set_any_host(true);
+    expected.set_client_certificates(ClientCertificates::Required);
+    assert_eq!(configuration.tls, expected, "it does not let everybody in");
 }
 
 #[test]
