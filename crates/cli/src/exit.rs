@@ -61,6 +61,8 @@ pub(crate) struct Failure {
     help: Option<String>,
     /// Nothing could be sent, for there was no connection.
     is_unreachable: bool,
+    /// The other side has answered that it failed.
+    is_answer: bool,
 }
 
 impl Failure {
@@ -72,6 +74,7 @@ impl Failure {
             message: message.to_string().trim_end().to_owned(),
             help: None,
             is_unreachable: false,
+            is_answer: false,
         }
     }
 
@@ -116,6 +119,11 @@ impl Failure {
         self.is_unreachable
     }
 
+    /// Whether the other side has answered that it failed.
+    pub(crate) fn is_answer(&self) -> bool {
+        self.is_answer
+    }
+
     /// Says on standard error what went wrong.
     pub(crate) fn report(&self) {
         if self.message.is_empty() {
@@ -144,8 +152,8 @@ impl From<InvokeError> for Failure {
         let exit = exit_of(&error);
         let mut failure = Self::new(exit, &error);
         failure.is_unreachable = is_unreachable(&error);
-        let is_local = !matches!(error, InvokeError::System(_));
-        let tls_help = tls_help(&failure.message).filter(|_| is_local);
+        failure.is_answer = matches!(error, InvokeError::System(_));
+        let tls_help = tls_help(&failure.message).filter(|_| !failure.is_answer);
         match &error {
             _ if needs_certificates(&error) => {
                 failure.exit = Exit::Usage;

@@ -196,6 +196,7 @@ impl HubArgument {
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
             Exit::Usage => failure.when("the hub cannot be asked"),
+            _ if failure.is_answer() => failure.when("the hub failed"),
             _ if failure.is_unreachable() => {
                 failure.when("the hub did not answer").help(WHERE_HELP)
             }

@@ -177,8 +177,9 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
                 .help("another program listens there; port 0 picks a free port")
         }
         AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
-            let failure = Failure::usage(format_args!("endpoint of --listen: {error}"));
-            failure.help("--tls-cert, --tls-key and --tls-ca are for ssl and wss endpoints")
+            Failure::usage(error).help(
+                "ssl and wss endpoints need --tls-cert, --tls-key and --tls-ca, or cert, key and ca in the [tls] of a floe.toml",
+            )
         }
         AdapterError::Listen { .. } => Failure::new(Exit::Failure, error)
             .help("listen on an address or a name of this machine; `*` is all of them"),

@@ -152,9 +152,16 @@ fn a_hub_in_the_place_of_an_icestorm_says_that_it_does_not_read_its_database() {
 
 #[test]
 fn without_a_file_to_read_again_the_end_of_its_terminal_ends_a_hub_in_order() {
-    let hub = Hub::start();
-    hub.process.signal("HUP");
-    hub.process.end().ended(0);
+    let mut environment = Command::new("env");
+    // The tests themselves may be run so that they outlive their terminal.
+    environment
+        .arg("--default-signal=HUP")
+        .arg(floe().get_program());
+    environment.args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"]);
+    let hub = Running::run(environment);
+    hub.line();
+    hub.signal("HUP");
+    hub.end().ended(0);
 }
 
 #[test]
@@ -168,4 +175,21 @@ fn a_hub_that_is_to_outlive_its_terminal_does() {
     hub.signal("TERM");
     assert!(hub.talked("stopping on ").contains("SIGTERM"));
     hub.end().ended(0);
+}
+
+#[test]
+fn the_log_says_how_long_a_subscriber_gets_no_events() {
+    let text = format!("{LISTEN}[delivery]\ndiscard-interval = \"7s\"\n");
+    let (hub, _) = hub_with("pause.toml", &text);
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let storm = slice_file("pause-storm.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = hub.manager.replace("TopicManager", "topic.t");
+    // Nobody listens at port 1.
+    let subscriber = r#"{"qos": {"retryCount": "-1"}, "subscriber": "x:tcp -h 127.0.0.1 -p 1"}"#;
+    let subscribe = "subscribeAndGetPublisher";
+    run(&["call", &topic, subscribe, subscriber, "--slice", &storm]).ended(0);
+    let slice = slice_file("pause.ice", "module M { interface I { void f(); } }");
+    hub.run(&["pub", "t", "f", "--slice", &slice]).ended(0);
+    hub.process
+        .talk("no events for \"x\" of topic \"t\" for 7s, then it is tried again: cannot connect");
 }

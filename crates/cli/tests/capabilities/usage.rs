@@ -320,3 +320,10 @@ fn a_reader_that_has_enough_ends_the_command_quietly() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn an_encrypted_endpoint_without_certificates_says_where_they_are_named() {
+    run(&["serve", "--transient", "--listen", "ssl -h 127.0.0.1 -p 0"])
+        .ended(2)
+        .said("ssl and wss endpoints need --tls-cert, --tls-key and --tls-ca, or cert, key and ca in the [tls]");
+}

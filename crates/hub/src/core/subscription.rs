@@ -337,6 +337,11 @@ impl<R: Run> Subscription<R> {
         self.state
     }
 
+    /// How long events are discarded after a failure that is tolerated.
+    pub(crate) fn discard_interval(&self) -> Duration {
+        self.discard_interval
+    }
+
     /// Whether it was removed, and its last batch is still to arrive.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_leaving

@@ -370,7 +370,11 @@ impl Subscriber {
                 tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
             }
             State::Offline if before != after => {
-                tracing::warn!("no events for {name} for a while: {error}");
+                let until = match self.lock().subscription.discard_interval() {
+                    Duration::MAX => "ever".to_owned(),
+                    interval => format!("{interval:?}, then it is tried again"),
+                };
+                tracing::warn!("no events for {name} for {until}: {error}");
             }
             State::Failed if before != after => {
                 tracing::warn!("the next event ends the subscription of {name}: {error}");
