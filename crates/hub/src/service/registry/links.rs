@@ -67,7 +67,8 @@ impl Registry {
         communicator: &Communicator,
     ) {
         let link = Link::new(link, self, |reference| communicator.proxy_from(reference));
-        let link = Subscriber::new_link(topic.shared_name(), link, &self.settings, &self.courier);
+        let settings = self.live_settings();
+        let link = Subscriber::new_link(topic.shared_name(), link, &settings, &self.courier);
         self.show_recipient(topic, Arc::new(link));
     }
 }

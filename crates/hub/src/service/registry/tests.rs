@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::service::servants;
 use crate::service::topic::to_queue;
+use crate::store::StoredLink;
 
 /// Keeps nothing, and fails while the flag says so.
 struct Failing {
@@ -198,6 +199,32 @@ async fn subscribers_that_were_stored_with_one_publisher_harm_one_another_no_mor
         .unwrap();
     let found = world.registry.find("topic.a.publish.b.publish.c");
     assert!(matches!(found, Some(Object::SubscriberPublisher(s)) if Arc::ptr_eq(&s, &one)));
+}
+
+#[tokio::test]
+async fn what_is_made_after_a_change_of_the_settings_holds_to_the_new_ones() {
+    let world = World::new();
+    let topic = world.create("t");
+    world.create("other");
+    let mut settings = HubSettings::default();
+    settings.queue_limits.events = 2;
+    assert!(world.registry.reconfigure(settings).is_empty());
+    let link = StoredLink {
+        topic: "IceStorm/topic.other".parse().unwrap(),
+        receiver: None,
+        cost: 0,
+    };
+    let linked = world.registry.link(&topic, link, &world.communicator);
+    linked.unwrap();
+    world.subscribe(&topic, "s");
+    let event = event(&world.communicator, 10).await;
+    // Nobody delivers before the test waits.
+    for _ in 0..5 {
+        topic.publish(to_queue(event.clone()), Instant::now());
+    }
+    let lost = topic.all_subscribers().into_iter();
+    let lost: Vec<_> = lost.map(|s| s.snapshot().accounts.lost.overflow).collect();
+    assert_eq!(lost, [3, 3]);
 }
 
 async fn adapter(communicator: &Communicator) -> Adapter {
