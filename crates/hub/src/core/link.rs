@@ -18,6 +18,14 @@ impl Cost {
         std::iter::from_fn(move || self.next_passing(&mut rest))
     }
 
+    /// How many events pass.
+    pub(crate) fn passing_count(self, events: &Events) -> usize {
+        match self.0 {
+            0 => events.len(),
+            _ => events.iter().filter(|event| self.lets_pass(event)).count(),
+        }
+    }
+
     fn next_passing(self, rest: &mut Option<Events>) -> Option<Events> {
         let mut events = rest.take()?;
         if self.0 == 0 {
@@ -203,8 +211,10 @@ mod tests {
         let (free, dear) = (cost("1"), cost("9"));
         let passing = |events: &[&Vec<u8>]| -> Vec<usize> {
             let events: Vec<_> = events.iter().map(|event| (*event).clone()).collect();
-            let parts = Cost(5).passing(&run(&events));
-            parts.map(|part| part.len()).collect()
+            let run = run(&events);
+            let parts: Vec<_> = Cost(5).passing(&run).map(|part| part.len()).collect();
+            assert_eq!(Cost(5).passing_count(&run), parts.iter().sum());
+            parts
         };
         assert_eq!(passing(&[&free, &free]), [2]);
         assert_eq!(passing(&[&dear, &dear]), [0; 0]);

@@ -4,6 +4,7 @@
 //! - `queue.rs`: events that wait, bounded in number and bytes
 //! - `limits.rs`: how much may wait, and what happens to the rest
 //! - `accounts.rs`: what became of events
+//! - `snapshot.rs`: both at one moment
 //! - `qos.rs`: what a subscriber asks for
 //! - `link.rs`: links between topics: what passes, and how it is written
 //! - `metrics/`: what a view of metrics keeps
@@ -16,6 +17,7 @@ mod metrics;
 mod names;
 mod qos;
 mod queue;
+mod snapshot;
 mod subscription;
 
 pub(crate) use accounts::{Accounts, Losses};
@@ -28,7 +30,8 @@ pub(crate) use names::{
     topic_name,
 };
 pub(crate) use qos::{Delivery, Qos, QosError};
-pub(crate) use subscription::{Failure, OverflowNotice, Snapshot, State, Subscription, Turn};
+pub(crate) use snapshot::{Snapshot, State};
+pub(crate) use subscription::{Failure, OverflowNotice, Subscription, Turn};
 
 #[cfg(test)]
 mod tests;

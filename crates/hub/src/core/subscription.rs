@@ -6,6 +6,7 @@ use super::accounts::Accounts;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::qos::{Delivery, Qos, RetryCount};
 use super::queue::{Queue, Run};
+use super::snapshot::{Snapshot, State};
 
 /// A subscriber as a state machine: events and the outcomes of deliveries go in, events to deliver
 /// come out.
@@ -46,6 +47,8 @@ pub(crate) struct Subscription<R> {
     notice: Option<OverflowNotice>,
     /// Whether the subscriber wants to know of events that it lost before the next.
     notices_gaps: bool,
+    /// Events whose publishers wait for room: they are not counted before there is some, or never will be.
+    waiting: u64,
     /// Queued bytes at which the delivery wants to be woken; it is not parked if there is none.
     wake_at: Option<usize>,
 }
@@ -74,44 +77,6 @@ pub(crate) enum OverflowNotice {
     },
     /// The queue is full, and the subscription has ended for that.
     Disconnected,
-}
-
-/// How a subscriber is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// It gets events.
-    Online,
-    /// A delivery failed; events are discarded for a while.
-    Offline,
-    /// Deliveries failed too often, or for good; the next event ends the subscription.
-    Failed,
-    /// The subscription has ended.
-    Gone,
-}
-
-/// A look at a subscriber.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Snapshot {
-    /// How it is doing.
-    pub(crate) state: State,
-    /// What became of its events.
-    pub(crate) accounts: Accounts,
-    /// Events that wait.
-    pub(crate) queued: u64,
-    /// Their bytes.
-    pub(crate) queued_bytes: u64,
-    /// Events that are being sent, or wait for their answer.
-    pub(crate) outstanding: u64,
-    /// When the event came that waits longest.
-    pub(crate) oldest: Option<Instant>,
-}
-
-impl Snapshot {
-    /// Events that are lost, for any reason.
-    pub(crate) fn lost(&self) -> u64 {
-        let lost = self.accounts.lost;
-        lost.overflow + lost.offline + lost.failed + lost.removed
-    }
 }
 
 /// How a delivery failed.
@@ -156,6 +121,7 @@ impl<R: Run> Subscription<R> {
             overflow: Overflow::No,
             notice: None,
             notices_gaps: qos.lost_facet.is_some(),
+            waiting: 0,
             wake_at: None,
         }
     }
@@ -186,7 +152,7 @@ impl<R: Run> Subscription<R> {
             State::Failed => {
                 self.accounts.offered += count;
                 self.accounts.lost.removed += count;
-                self.state = State::Gone;
+                self.end();
                 self.wake()
             }
             State::Online | State::Gone => {
@@ -198,20 +164,45 @@ impl<R: Run> Subscription<R> {
     }
 
     /// Events were published by somebody who waits until there is room for them: those for which
-    /// there is none come back, and have not been published yet. True if the delivery must be woken.
+    /// there is none come back, to be offered again. True if the delivery must be woken.
     pub(crate) fn offer(&mut self, mut run: R, now: Instant) -> (bool, Option<R>) {
         if self.takes_at_once(&run) {
             self.queue.push(run, now);
             return (self.wake_at_bytes(), None);
         }
         self.end_offline(now);
-        let room = self.queue.room_for(&run, &self.limits);
-        let can_wait = self.state == State::Online && !self.is_draining && self.can_ever_fit(&run);
-        if !self.is_waited_for() || !can_wait || room == run.len() {
-            return (self.handle_events(run, now), None);
+        let mut is_woken = false;
+        loop {
+            let can_wait = self.is_waited_for() && self.state == State::Online && !self.is_draining;
+            let room = self.queue.room_for(&run, &self.limits);
+            if can_wait && room == 0 && self.can_ever_fit(&run) {
+                self.waiting += run.len() as u64;
+                return (is_woken, Some(run));
+            }
+            // What is too long for any queue is lost alone.
+            let count = if can_wait { room.max(1) } else { run.len() };
+            if count == run.len() {
+                return (self.handle_events(run, now) || is_woken, None);
+            }
+            is_woken |= self.handle_events(run.split_to(count), now);
         }
-        let is_woken = room > 0 && self.handle_events(run.split_to(room), now);
-        (is_woken, Some(run))
+    }
+
+    /// The same of events that have waited.
+    pub(crate) fn offer_again(&mut self, run: R, now: Instant) -> (bool, Option<R>) {
+        if self.is_ending() {
+            // They were counted when nobody could wait any more.
+            return (false, None);
+        }
+        self.waiting -= run.len() as u64;
+        self.offer(run, now)
+    }
+
+    /// The publisher of so many events waits behind others; false if nobody waits, and they are to be published.
+    pub(crate) fn wait_behind(&mut self, count: usize) -> bool {
+        let is_waiting = self.is_waited_for() && !self.is_ending();
+        self.waiting += if is_waiting { count as u64 } else { 0 };
+        is_waiting
     }
 
     /// Holds to other limits from now on. What waits already stays, even if it is too much.
@@ -226,7 +217,7 @@ impl<R: Run> Subscription<R> {
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
         let is_drained = self.is_draining && self.queue.len() == 0;
         if is_drained && self.is_leaving {
-            self.state = State::Gone;
+            self.end();
         }
         if self.state == State::Gone || is_drained {
             return Turn::End;
@@ -312,13 +303,14 @@ impl<R: Run> Subscription<R> {
             return self.drain();
         }
         self.accounts.lost.removed += self.queue.clear() as u64;
-        self.state = State::Gone;
+        self.end();
         self.wake()
     }
 
     /// Takes no more events, and ends the delivery once the queue is empty. True if it must be woken.
     pub(crate) fn drain(&mut self) -> bool {
         self.is_draining = true;
+        self.end_waits();
         self.wake()
     }
 
@@ -360,6 +352,23 @@ impl<R: Run> Subscription<R> {
         is_taken
     }
 
+    fn end(&mut self) {
+        self.state = State::Gone;
+        self.end_waits();
+    }
+
+    /// Whoever waits for room waits in vain: the events are lost.
+    fn end_waits(&mut self) {
+        let count = std::mem::take(&mut self.waiting);
+        self.accounts.offered += count;
+        self.accounts.lost.removed += count;
+    }
+
+    /// Whether there will never be room again.
+    fn is_ending(&self) -> bool {
+        self.state == State::Gone || self.is_draining
+    }
+
     fn end_offline(&mut self, now: Instant) {
         if self.state == State::Offline && self.offline_until.is_some_and(|until| now >= until) {
             self.state = State::Online;
@@ -394,7 +403,7 @@ impl<R: Run> Subscription<R> {
             OverflowPolicy::Disconnect => {
                 self.accounts.lost.overflow += 1;
                 self.accounts.lost.removed += self.queue.clear() as u64;
-                self.state = State::Gone;
+                self.end();
                 self.notice = Some(OverflowNotice::Disconnected);
             }
             _ => {

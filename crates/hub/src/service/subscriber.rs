@@ -191,13 +191,8 @@ impl Subscriber {
         self.change_queue(|subscription| (subscription.handle_events(events, now), ()));
     }
 
-    /// Whether publishers that ask for it wait while there is no room.
-    fn is_waited_for(&self) -> bool {
-        self.lock().subscription.is_waited_for()
-    }
-
-    /// Queues events as far as there is no publisher to wait; those that must wait come back, and
-    /// some of them may be queued by the time that [`Subscriber::publish_waiting`] is called with them.
+    /// Queues events as far as there is no publisher to wait; those that must wait come back, for
+    /// [`Subscriber::publish_waiting`]. Some of them may be queued by then.
     pub(crate) fn publish_or_wait(
         self: &Arc<Self>,
         events: Events,
@@ -207,15 +202,25 @@ impl Subscriber {
         if self.link().is_none() && self.door.is_free() {
             return self.offer(events, now);
         }
-        if self.is_waited_for() {
+        if self.wait_behind(&events) {
             return Some(events);
         }
         self.publish(events, now);
         None
     }
 
-    /// Queues events, and waits while there is no room if that is the policy of the subscription.
-    /// Those who wait come in the order in which they began to. Cancelled, some may be queued.
+    /// Whether these wait behind others, as publishers that ask for it do while there is no room.
+    fn wait_behind(&self, events: &Events) -> bool {
+        let count = match self.link() {
+            None => events.len(),
+            Some(link) => link.cost().passing_count(events),
+        };
+        self.lock().subscription.wait_behind(count)
+    }
+
+    /// Queues events that came back from [`Subscriber::publish_or_wait`], and waits while there is no room.
+    /// Those who wait come in the order in which they began to. Cancelled, some may be queued, and the others are lost
+    /// and counted as soon as nobody can wait any more.
     pub(crate) async fn publish_waiting(self: &Arc<Self>, events: Events) {
         let standing = self.door.stand();
         let _first = standing.be_first().await;
@@ -233,7 +238,8 @@ impl Subscriber {
     async fn queue_waiting(self: &Arc<Self>, first: &Standing<'_>, events: Events) {
         let mut rest = Some(events);
         while let Some(events) = rest {
-            rest = self.offer(events, Instant::now());
+            let now = Instant::now();
+            rest = self.change_queue(|subscription| subscription.offer_again(events, now));
             if rest.is_some() {
                 first.wait().await;
             }

@@ -210,6 +210,39 @@ async fn nobody_waits_for_a_subscriber_that_leaves() {
 }
 
 #[tokio::test]
+async fn events_whose_publishers_wait_when_the_topic_is_destroyed_are_lost_and_counted() {
+    const QUEUED: usize = 10;
+    const ACCEPTED: usize = OUTSTANDING + QUEUED;
+    let wishes = [("floe.overflow", "block"), ("floe.queueEvents", "10")];
+    let stuck = Stuck::with_qos(&wishes).await;
+    let publish = |count: usize| {
+        let waiting = stuck.publisher.ice_facet(WAITING_FACET);
+        tokio::spawn(async move { publish_many(&waiting, count).await })
+    };
+    let published = async |count: usize| {
+        let are_there = |info: &TopicInfo| info.published == count as i64;
+        stuck.world.info_when("t", are_there).await;
+    };
+    let first = publish(ACCEPTED + 1);
+    published(ACCEPTED + 1).await;
+    let second = publish(1);
+    published(ACCEPTED + 2).await;
+    assert!(!first.is_finished() && !second.is_finished());
+    let topic = stuck.world.manager.retrieve("t").await.unwrap().unwrap();
+    soon(topic.destroy()).await.unwrap();
+    for publishing in [first, second] {
+        soon(publishing).await.unwrap();
+    }
+    let totals = stuck.world.hub.view().totals().expect("it runs");
+    let lost = totals.lost.removed;
+    assert_eq!(
+        (totals.published, lost),
+        (ACCEPTED as i64 + 2, QUEUED as i64 + 2)
+    );
+    assert_eq!(totals.outstanding, OUTSTANDING as i64);
+}
+
+#[tokio::test]
 async fn a_topic_may_have_limits_of_its_own() {
     let world = World::with(|settings| {
         let limits = QueueLimits {

@@ -1,6 +1,9 @@
 //! The rules of subscriptions, one by one; `tests/random.rs` has them in any order.
+//!
+//! - `tests/waiting.rs`: those of publishers that wait for room
 
 mod random;
+mod waiting;
 
 use super::*;
 use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
@@ -396,49 +399,6 @@ fn what_was_accepted_stays_if_the_newest_are_dropped() {
     }
 }
 
-#[test]
-fn who_waits_gets_back_what_has_no_room_and_loses_nothing() {
-    let now = Instant::now();
-    let qos = qos(TWOWAY, RetryCount::Limited(0));
-    let limits = limits(OverflowPolicy::Block);
-    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-    let (_, rest) = subscription.offer(events(0..5), now);
-    assert_eq!(rest, Some(events(3..5)));
-    assert!(!subscription.is_roomy());
-    assert_eq!(take(&mut subscription, 2), [0, 1]);
-    assert!(subscription.is_roomy());
-    assert_eq!(subscription.offer(events(3..5), now).1, None);
-    assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
-    let snapshot = subscription.snapshot();
-    assert_eq!((snapshot.accounts.offered, snapshot.lost()), (5, 0));
-}
-
-#[test]
-fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_event() {
-    let now = Instant::now();
-    let qos = qos(TWOWAY, RetryCount::Limited(0));
-    let full = || {
-        let limits = limits(OverflowPolicy::Block);
-        let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-        subscription.handle_events(events(0..3), now);
-        subscription
-    };
-    let mut failed = full();
-    failed.handle_failed(0, Failure::Hard, now);
-    assert!(failed.is_roomy());
-    assert_eq!(failed.offer(event(3), now).1, None);
-    let mut removed = full();
-    removed.remove();
-    assert_eq!(removed.offer(event(3), now).1, None);
-    let mut draining = full();
-    draining.drain();
-    assert_eq!(draining.offer(event(3), now).1, None);
-    let mut huge = full();
-    assert_eq!(huge.offer(Numbered(vec![(3, 101)]), now).1, None);
-    assert_eq!(huge.snapshot().accounts.lost.overflow, 1);
-}
-
-/// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
 fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>, Vec<u32>)> {
     let mut all = Vec::new();
     while subscription.turn(1) == Turn::Deliver {

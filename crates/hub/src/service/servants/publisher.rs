@@ -45,7 +45,9 @@ pub(super) async fn publish_to_one_waiting(
 ) -> Result<Response, SystemException> {
     check_present(&subscriber)?;
     let events = to_queue(request.event());
-    subscriber.publish_waiting(events).await;
+    if let Some(events) = subscriber.publish_or_wait(events, Instant::now()) {
+        subscriber.publish_waiting(events).await;
+    }
     request.returned_nothing()
 }
 

@@ -1,5 +1,7 @@
 //! The rules of subscriptions, whatever happens in whatever order.
 
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -9,6 +11,7 @@ use super::*;
 enum Step {
     Events { byte_lens: Vec<usize> },
     Offer { byte_lens: Vec<usize> },
+    OfferAgain,
     Turn { bytes_min: usize },
     Take { events_max: usize, bytes_max: usize },
     Delivered { share: u64 },
@@ -31,6 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         30 => byte_lens().prop_map(|byte_lens| Step::Events { byte_lens }),
         10 => byte_lens().prop_map(|byte_lens| Step::Offer { byte_lens }),
+        10 => Just(Step::OfferAgain),
         15 => (1..80_usize).prop_map(|bytes_min| Step::Turn { bytes_min }),
         20 => (1..6_usize, 1..150_usize)
             .prop_map(|(events_max, bytes_max)| Step::Take { events_max, bytes_max }),
@@ -66,6 +70,10 @@ fn numbered_from(first: u32, byte_lens: &[usize]) -> Numbered {
     Numbered((first..).zip(byte_lens.iter().copied()).collect())
 }
 
+fn count(waiting: &VecDeque<Vec<usize>>) -> u64 {
+    waiting.iter().map(|byte_lens| byte_lens.len() as u64).sum()
+}
+
 proptest! {
     #[test]
     fn every_event_is_in_exactly_one_place(
@@ -74,37 +82,59 @@ proptest! {
     ) {
         let mut now = Instant::now();
         let mut published = 0;
+        // Publishers that wait, with the lengths of their events.
+        let mut waiting: VecDeque<Vec<usize>> = VecDeque::new();
         let mut last_taken = None;
         // The bytes at which the delivery must have been woken.
         let mut parked_until: Option<usize> = None;
         for step in steps {
             let mut is_woken = false;
-            let outstanding = subscription.snapshot().outstanding;
+            let Snapshot { accounts: before, outstanding, .. } = subscription.snapshot();
+            // Events of this step that count by now; with the subscription ends what waits.
+            let offered = |subscription: &Subscription<_>, waiting: &VecDeque<Vec<_>>| {
+                let lost = if subscription.is_ending() { count(waiting) } else { 0 };
+                subscription.snapshot().accounts.offered - before.offered - lost
+            };
             match step {
                 Step::Events { byte_lens } => {
                     let was_gone = subscription.state() == State::Gone;
                     let run = numbered_from(published, &byte_lens);
-                    let before = subscription.snapshot().accounts.offered;
                     is_woken = subscription.handle_events(run, now);
-                    let offered = subscription.snapshot().accounts.offered - before;
+                    let offered = offered(&subscription, &waiting);
                     // The rest came after the subscription had ended.
                     let is_whole = offered == byte_lens.len() as u64;
                     prop_assert!(is_whole || subscription.state() == State::Gone);
                     prop_assert!(!was_gone || offered == 0);
                     published += offered as u32;
                 }
-                Step::Offer { byte_lens } => {
+                Step::Offer { byte_lens } if !waiting.is_empty() => {
+                    match subscription.wait_behind(byte_lens.len()) {
+                        true => waiting.push_back(byte_lens),
+                        false => prop_assert!(false, "there are some who wait"),
+                    }
+                }
+                Step::Offer { .. } | Step::OfferAgain => {
+                    let lost_before = subscription.snapshot().accounts.lost;
+                    let (byte_lens, is_again) = match (step, waiting.pop_front()) {
+                        (Step::Offer { byte_lens }, _) => (byte_lens, false),
+                        (_, Some(byte_lens)) => (byte_lens, true),
+                        _ => continue,
+                    };
                     let run = numbered_from(published, &byte_lens);
-                    let before = subscription.snapshot().accounts;
-                    let (woken, rest) = subscription.offer(run, now);
-                    is_woken = woken;
-                    let after = subscription.snapshot().accounts;
-                    let offered = after.offered - before.offered;
+                    let rest;
+                    (is_woken, rest) = match is_again {
+                        true => subscription.offer_again(run, now),
+                        false => subscription.offer(run, now),
+                    };
+                    let offered = offered(&subscription, &waiting);
+                    published += offered as u32;
                     if let Some(rest) = rest {
                         prop_assert_eq!(offered as usize + rest.len(), byte_lens.len());
-                        prop_assert_eq!(before.lost, after.lost, "who waits loses nothing");
+                        let lost = subscription.snapshot().accounts.lost;
+                        let too_long = byte_lens.iter().filter(|len| **len > 100).count() as u64;
+                        prop_assert!(lost.overflow - lost_before.overflow <= too_long);
+                        waiting.push_front(rest.0.into_iter().map(|(_, len)| len).collect());
                     }
-                    published += offered as u32;
                 }
                 Step::Turn { bytes_min } => {
                     parked_until = None;
@@ -127,6 +157,10 @@ proptest! {
                 Step::Wait { seconds } => now += Duration::from_secs(seconds),
                 Step::Drain => is_woken = subscription.drain(),
                 Step::Remove => is_woken = subscription.remove(),
+            }
+            if subscription.is_ending() {
+                published += count(&waiting) as u32;
+                waiting.clear();
             }
             if is_woken {
                 prop_assert!(parked_until.take().is_some(), "woken although it was not parked");

@@ -1,0 +1,95 @@
+//! The rules of publishers that wait for room.
+
+use super::*;
+
+#[test]
+fn who_waits_gets_back_what_has_no_room_and_loses_nothing() {
+    let now = Instant::now();
+    let qos = qos(TWOWAY, RetryCount::Limited(0));
+    let limits = limits(OverflowPolicy::Block);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    let (_, rest) = subscription.offer(events(0..5), now);
+    assert_eq!(rest, Some(events(3..5)));
+    assert!(!subscription.is_roomy());
+    assert_eq!(take(&mut subscription, 2), [0, 1]);
+    assert!(subscription.is_roomy());
+    assert_eq!(subscription.offer_again(events(3..5), now).1, None);
+    assert_eq!(take(&mut subscription, 10), [2, 3, 4]);
+    let snapshot = subscription.snapshot();
+    assert_eq!((snapshot.accounts.offered, snapshot.lost()), (5, 0));
+}
+
+#[test]
+fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_event() {
+    let now = Instant::now();
+    let qos = qos(TWOWAY, RetryCount::Limited(0));
+    let full = || {
+        let limits = limits(OverflowPolicy::Block);
+        let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+        subscription.handle_events(events(0..3), now);
+        subscription
+    };
+    let mut failed = full();
+    failed.handle_failed(0, Failure::Hard, now);
+    assert!(failed.is_roomy());
+    assert_eq!(failed.offer(event(3), now).1, None);
+    let mut removed = full();
+    removed.remove();
+    assert_eq!(removed.offer(event(3), now).1, None);
+    let mut draining = full();
+    draining.drain();
+    assert_eq!(draining.offer(event(3), now).1, None);
+    let mut huge = full();
+    assert_eq!(huge.offer(Numbered(vec![(3, 101)]), now).1, None);
+    assert_eq!(huge.snapshot().accounts.lost.overflow, 1);
+}
+
+/// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
+#[test]
+fn an_event_that_never_fits_is_lost_alone_and_those_behind_it_wait() {
+    let now = Instant::now();
+    let (mut subscription, _) = waited_for();
+    let run = Numbered(vec![(3, 101), (4, 10), (5, 101), (6, 10)]);
+    let (_, rest) = subscription.offer(run, now);
+    let rest = rest.expect("what can fit waits");
+    assert_eq!(numbers(std::slice::from_ref(&rest)), [4, 5, 6]);
+    assert_eq!(take(&mut subscription, 3), [0, 1, 2]);
+    assert_eq!(subscription.offer_again(rest, now).1, None);
+    assert_eq!(take(&mut subscription, 3), [4, 6]);
+    assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
+}
+
+/// A full queue for which publishers wait, and one of them does with two events.
+fn waited_for() -> (Subscription<Numbered>, Numbered) {
+    let qos = qos(TWOWAY, RetryCount::Limited(0));
+    let limits = limits(OverflowPolicy::Block);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    subscription.handle_events(events(0..3), Instant::now());
+    let (_, rest) = subscription.offer(events(3..5), Instant::now());
+    (subscription, rest.expect("there is no room"))
+}
+
+#[test]
+fn events_that_wait_for_room_are_lost_and_counted_with_the_subscription() {
+    let now = Instant::now();
+    let ends: [fn(&mut Subscription<Numbered>) -> bool; 2] =
+        [Subscription::remove, Subscription::drain];
+    for end in ends {
+        let (mut subscription, first) = waited_for();
+        assert!(subscription.wait_behind(4));
+        assert_eq!(subscription.snapshot().accounts.offered, 3);
+        let removed = subscription.snapshot().queued;
+        end(&mut subscription);
+        let after = subscription.snapshot();
+        let removed = removed - after.queued + 2 + 4;
+        assert_eq!(
+            (after.accounts.offered, after.accounts.lost.removed),
+            (9, removed)
+        );
+        // They hear of it later.
+        assert_eq!(subscription.offer_again(first, now), (false, None));
+        assert_eq!(subscription.offer_again(events(5..9), now), (false, None));
+        assert_eq!(subscription.snapshot(), after);
+        assert!(!subscription.wait_behind(1), "nobody waits any more");
+    }
+}
