@@ -175,6 +175,28 @@ impl Events {
         front
     }
 
+    /// The same in memory of their own, if they are less than half of what theirs holds. A few of many that
+    /// came together otherwise keep all of these alive: too much where they wait for long.
+    #[must_use]
+    pub fn detached(self) -> Self {
+        let range = self.end(self.range.start)..self.end(self.range.end);
+        if range.len() >= self.bytes.len() / 2 {
+            return self;
+        }
+        let ends = match &self.ends {
+            Ends::Every(len) => Ends::Every(*len),
+            Ends::Each(ends) => {
+                let ends = &ends[self.range.start as usize..self.range.end as usize];
+                Ends::Each(ends.iter().map(|end| end - range.start as u32).collect())
+            }
+        };
+        Self {
+            bytes: Bytes::copy_from_slice(&self.bytes[range]),
+            ends,
+            range: 0..self.range.len() as u32,
+        }
+    }
+
     /// Each event: its operation, mode, context and parameters, in the protocol's order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = self.end(self.range.start);
@@ -378,6 +400,12 @@ mod tests {
                 assert_eq!(front.iter().collect::<Vec<_>>(), &all[..at]);
                 assert_eq!(back.iter().collect::<Vec<_>>(), &all[at..count]);
                 assert_eq!(back.byte_len_of(1), all[at].len());
+                for part in [&front, &back] {
+                    let own = part.clone().detached();
+                    assert!(own.iter().eq(part.iter()));
+                    assert_eq!(own.byte_len(), part.byte_len());
+                    assert!(own.bytes.len() <= 2 * own.byte_len() + 1);
+                }
                 let each: Vec<_> = back.each().collect();
                 assert_eq!(each[0].as_bytes(), all[at]);
                 let mut list = Vec::new();

@@ -12,7 +12,8 @@ use floe::{
 pub(crate) struct Cost(pub(crate) i32);
 
 impl Cost {
-    /// The parts of a run whose events pass, in their order. A run of which all pass stays whole.
+    /// The parts of a run whose events pass, in their order. A run of which all pass stays whole; of others, those
+    /// that do not pass are not held by those that do.
     pub(crate) fn passing(self, events: &Events) -> impl Iterator<Item = Events> + use<> {
         let mut rest = Some(events.clone());
         std::iter::from_fn(move || self.next_passing(&mut rest))
@@ -37,11 +38,11 @@ impl Cost {
         }
         let count = events.iter().take_while(|event| self.lets_pass(event));
         match count.count() {
-            all if all == events.len() => Some(events),
+            all if all == events.len() => Some(events.detached()),
             count => {
                 let passing = events.split_to(count);
                 *rest = Some(events);
-                Some(passing)
+                Some(passing.detached())
             }
         }
     }
@@ -220,6 +221,24 @@ mod tests {
         assert_eq!(passing(&[&dear, &dear]), [0; 0]);
         assert_eq!(passing(&[&dear, &free, &free, &dear, &free]), [2, 1]);
         assert_eq!(passing(&[&free, &dear]), [1]);
+    }
+
+    #[test]
+    fn an_event_that_passes_does_not_hold_the_memory_of_many_that_do_not() {
+        let cost = |cost: &'static str| event(&[("cost", cost)]);
+        let mut events = vec![cost("9"); 100];
+        let address = |events: &Events| events.iter().next().map(<[u8]>::as_ptr);
+        for (at, expected) in [(0, 1), (50, 2), (99, 3)] {
+            events[at] = cost("1");
+            let whole = run(&events);
+            let passing: Vec<_> = Cost(5).passing(&whole).collect();
+            assert_eq!(passing.len(), expected);
+            let is_shared = |part: &Events| {
+                let mut of_whole = whole.each();
+                of_whole.any(|event| Some(event.as_bytes().as_ptr()) == address(part))
+            };
+            assert!(!passing.iter().any(is_shared));
+        }
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub(crate) trait Run: Clone {
     /// Takes the first `count` events out; some are left.
     fn split_to(&mut self, count: usize) -> Self;
 
+    /// The same without the memory of many others with which they came.
+    fn detached(self) -> Self;
+
     /// Length of all events in bytes.
     fn byte_len(&self) -> usize {
         self.byte_len_of(self.len())
@@ -33,6 +36,10 @@ impl Run for floe::Events {
 
     fn split_to(&mut self, count: usize) -> Self {
         self.split_to(count)
+    }
+
+    fn detached(self) -> Self {
+        self.detached()
     }
 }
 

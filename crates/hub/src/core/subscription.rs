@@ -394,7 +394,8 @@ impl<R: Run> Subscription<R> {
     fn enqueue_one(&mut self, event: R, now: Instant) {
         self.accounts.offered += 1;
         if self.queue.room_for(&event, &self.limits) > 0 {
-            return self.queue.push(event, now);
+            // Most of what it came with may be lost, and a queue of such events would hold many times its limit.
+            return self.queue.push(event.detached(), now);
         }
         match self.limits.overflow {
             OverflowPolicy::DropOldest if self.can_ever_fit(&event) => {

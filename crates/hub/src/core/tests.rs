@@ -383,6 +383,29 @@ fn names(events: &Events) -> Vec<Name> {
     events.iter().map(name).collect()
 }
 
+#[test]
+fn what_is_accepted_of_many_events_does_not_hold_the_memory_of_those_that_are_lost() {
+    let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).expect("no wishes");
+    let limits = QueueLimits {
+        events: 2,
+        overflow: OverflowPolicy::DropNewest,
+        ..QueueLimits::default()
+    };
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    let events = run(0, 0, &[None; 100]);
+    subscription.handle_events(events.clone(), Instant::now());
+    let mut queued = Vec::new();
+    subscription.take(2, usize::MAX, &mut queued);
+    let accepted: Vec<_> = queued.iter().flat_map(names).collect();
+    assert_eq!(accepted, [(0, 0), (0, 1)]);
+    let came = events.each().map(|event| event.as_bytes().as_ptr());
+    let came: Vec<_> = came.collect();
+    let events = queued.iter().flat_map(Events::each);
+    for event in events {
+        assert!(!came.contains(&event.as_bytes().as_ptr()));
+    }
+}
+
 proptest! {
     #[test]
     fn whatever_happens_order_is_kept_and_every_event_is_in_one_place(

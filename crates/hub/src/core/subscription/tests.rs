@@ -25,6 +25,10 @@ impl Run for Numbered {
         let rest = self.0.split_off(count);
         Self(std::mem::replace(&mut self.0, rest))
     }
+
+    fn detached(self) -> Self {
+        self
+    }
 }
 
 fn event(number: u32) -> Numbered {
