@@ -237,9 +237,13 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let number: f64 = number
         .parse()
         .map_err(|_| format!("expected a number and a unit, such as 500ms or 5s, got `{text}`"))?;
-    Duration::try_from_secs_f64(number * seconds)
-        .map_err(|_| format!("expected a shorter time, got `{text}`"))
+    let time = Duration::try_from_secs_f64(number * seconds).ok();
+    time.filter(|time| *time <= TIME_MAX)
+        .ok_or_else(|| format!("expected a time of at most 100 years, got `{text}`"))
 }
+
+/// The longest time that can be said: a clock knows when it is over.
+const TIME_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {
@@ -274,6 +278,7 @@ mod tests {
             "1e400",
             "-1s",
             "99999999999999999999h",
+            "876001h",
         ] {
             assert!(parse_time(text).is_err(), "{text}");
         }

@@ -33,10 +33,11 @@ pub struct HubSettings {
     pub instance_name: String,
     /// Where topics, subscriptions and links are kept. Default: in memory alone.
     pub store: StoreSettings,
-    /// How long events for a batch subscriber are collected. Default 1 s, as in IceStorm.
+    /// How long events for a batch subscriber are collected; `Duration::MAX` is until there are
+    /// [`HubSettings::flush_bytes`], or the queue is half full. Default 1 s, as in IceStorm.
     #[doc(alias = "Flush.Timeout")]
     pub flush_interval: Duration,
-    /// Queued bytes at which a batch leaves before that. Default 256 KiB.
+    /// Queued bytes at which a batch leaves before that; 1 at least. Default 256 KiB.
     pub flush_bytes: usize,
     /// The longest rest between two rounds of deliveries to twoway subscribers, while events of any topic come within
     /// 100 microseconds after each round: those that come meanwhile leave together, and far more come through. Zero for

@@ -107,6 +107,22 @@ async fn events_for_a_batch_subscriber_wait_for_the_flush_interval() {
 }
 
 #[tokio::test]
+async fn a_batch_may_wait_for_ever_until_it_is_long_enough() {
+    let world = World::with(|settings| {
+        settings.flush_interval = Duration::MAX;
+        // Not even nothing is less than an event.
+        settings.flush_bytes = 0;
+    })
+    .await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy.ice_batch_oneway(), &[]).await;
+    publish_many(&publisher(&topic).await, 10).await;
+    assert_eq!(inbox.operations(10).await, numbered(10));
+}
+
+#[tokio::test]
 async fn a_batch_that_is_long_leaves_before_the_interval_is_over() {
     let world = World::with(|settings| {
         settings.flush_interval = Duration::from_secs(3_600);

@@ -1,17 +1,24 @@
 //! Delivery in batches: events wait in the queue until the oldest has waited for an interval, or
 //! until there are many.
 
+use std::time::Duration;
+
 use tokio::time::{Instant, timeout_at};
 
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
+
+/// A longer interval is as good as none that ends, and may be more than the clock can tell.
+const INTERVAL_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// Delivers until the subscription ends.
 pub(super) async fn run(subscriber: &Subscriber, registry: &Registry) {
     while subscriber.wait_for_bytes(1).await {
         // They may change between one batch and the next.
         let settings = registry.live_settings();
-        let (flush_interval, flush_bytes) = (settings.flush_interval, settings.flush_bytes);
+        let flush_interval = settings.flush_interval.min(INTERVAL_MAX);
+        // Nothing is never enough for a batch.
+        let flush_bytes = settings.flush_bytes.max(1);
         drop(settings);
         let deadline = Instant::now() + flush_interval;
         loop {
