@@ -9,6 +9,7 @@ mod metrics;
 mod open_files;
 mod reload;
 
+use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use clap::Args;
 use floe::{Communicator, Signals};
 use floe_hub::{Hub, HubError, StoreSettings};
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use crate::compression::OfferArgument;
 use crate::config::Configuration;
@@ -117,6 +119,8 @@ impl Serve {
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
             let mut reload = Reload::new(self.config.as_deref())?;
+            // Before the hub, which would leave a store behind.
+            let scrapers = self.listen_for_scrapers().await?;
             let hub = match start(&communicator, &configuration).await {
                 Ok(hub) => hub,
                 Err(failure) => {
@@ -124,7 +128,8 @@ impl Serve {
                     return Err(failure);
                 }
             };
-            let metrics = self.serve_metrics(&hub).await?;
+            let metrics = scrapers.map(|scrapers| self.serve_metrics(&hub, scrapers));
+            let metrics = metrics.transpose()?;
             self.tell_ready(&hub, &configuration, output);
             let signal = loop {
                 tokio::select! {
@@ -213,23 +218,30 @@ impl Serve {
         }
     }
 
-    /// Begins to serve metrics, if that was asked for.
-    async fn serve_metrics(&self, hub: &Hub) -> Result<Option<http::Server>, Failure> {
+    /// Listens for those who read metrics, if that was asked for.
+    async fn listen_for_scrapers(&self) -> Result<Option<TcpListener>, Failure> {
         let Some(address) = self.metrics else {
             return Ok(None);
         };
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| not_listening(address, &error));
+        listener.map(Some)
+    }
+
+    /// Begins to serve metrics.
+    fn serve_metrics(&self, hub: &Hub, scrapers: TcpListener) -> Result<http::Server, Failure> {
         let (view, has_subscribers) = (hub.view(), self.metrics_subscribers);
         let page: http::Page = Arc::new(move || metrics::page(&view, has_subscribers));
-        let server = http::Server::start(address, "/metrics", page).await;
+        let server = http::Server::start(scrapers, "/metrics", page);
         let server = server.map_err(|error| {
-            let message = format_args!("--metrics: cannot listen on {address}: {error}");
-            Failure::new(Exit::Failure, message).help("port 0 picks a free port")
+            let message = format_args!("--metrics: cannot serve metrics: {error}");
+            Failure::new(Exit::Failure, message)
         })?;
         log::say(format_args!(
             "metrics are at http://{}/metrics",
             server.address
         ));
-        Ok(Some(server))
+        Ok(server)
     }
 
     fn tell_ready(&self, hub: &Hub, configuration: &Configuration, output: &Output) {
@@ -308,6 +320,11 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
              the address of a host instead of its name"
         )
     })
+}
+
+fn not_listening(address: SocketAddr, error: &io::Error) -> Failure {
+    let message = format_args!("--metrics: cannot listen on {address}: {error}");
+    Failure::new(Exit::Failure, message).help("port 0 picks a free port")
 }
 
 fn not_started(error: &HubError) -> Failure {

@@ -123,6 +123,29 @@ fn a_port_that_is_taken_is_said_so() {
 }
 
 #[test]
+fn a_hub_that_does_not_start_makes_no_directory() {
+    let hub = Hub::start();
+    let taken = hub.manager.split(':').nth(1).expect("it has an endpoint");
+    let port = taken.split(' ').nth(4).expect("it has a port");
+    let data = format!(
+        "{}/never-{}",
+        env!("CARGO_TARGET_TMPDIR"),
+        std::process::id()
+    );
+    let address = format!("127.0.0.1:{port}");
+    let free = "tcp -h 127.0.0.1 -p 0";
+    for arguments in [
+        &["--listen", taken][..],
+        &["--listen", free, "--publish-listen", taken],
+        &["--listen", free, "--metrics", &address],
+    ] {
+        let serve = [&["serve", "--data", &data], arguments].concat();
+        run(&serve).ended(1).said("cannot listen on");
+        assert!(!std::path::Path::new(&data).exists(), "{arguments:?}");
+    }
+}
+
+#[test]
 fn what_is_no_endpoint_is_refused() {
     for endpoint in ["", "tcp -p x", "ssl -h 127.0.0.1 -p 0", "nonsense"] {
         run(&["serve", "--listen", endpoint])

@@ -8,20 +8,16 @@ use tokio::runtime::Handle;
 use super::registry::{Adapters, Registry};
 use super::{servants, status};
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
-use crate::error::HubError;
+use crate::error::{HubError, StoreError};
 use crate::settings::{AdminSettings, HubSettings, StoreSettings};
-use crate::store::{Disk, Memory, Store};
+use crate::store::{Disk, Memory, Store, StoredTopic};
 
 /// A running event service.
 ///
 /// Dropping it ends it at once, and what is queued is lost; [`Hub::shutdown`] delivers it first.
 /// Either way its objects, its port and its store are free afterwards.
 pub struct Hub {
-    adapter: Adapter,
-    /// Where publisher objects are, if not there.
-    publish_adapter: Option<Adapter>,
-    /// Where its administrative object is.
-    admin_adapter: Option<Adapter>,
+    places: Places,
     registry: Arc<Registry>,
 }
 
@@ -30,73 +26,62 @@ impl Hub {
     /// subscriptions are in force.
     ///
     /// # Errors
-    /// [`HubError`] if it cannot listen, or cannot open its store.
+    /// [`HubError`] if it cannot listen, or cannot open its store. It listens nowhere then.
     pub async fn start(
         communicator: &Communicator,
         settings: HubSettings,
     ) -> Result<Self, HubError> {
-        let mut store: Box<dyn Store> = match &settings.store {
-            StoreSettings::Memory => Box::new(Memory),
-            StoreSettings::Disk(directory) => Box::new(Disk::open(directory)?),
-        };
-        let stored = store.load()?;
-        let adapter = communicator.adapter(&settings.listen).await?;
-        publish(&adapter, settings.published_endpoints.as_deref())?;
-        let publish_adapter = match &settings.publish_listen {
-            Some(listen) => Some(communicator.adapter(listen).await?),
-            None => None,
-        };
-        match (&publish_adapter, &settings.publish_published_endpoints) {
-            (Some(adapter), endpoints) => publish(adapter, endpoints.as_deref())?,
-            (None, Some(_)) => return Err(HubError::NothingPublished),
-            (None, None) => {}
-        }
-        let admin_adapter = match &settings.admin {
-            Some(admin) => Some(communicator.adapter(&admin.listen).await?),
-            None => None,
+        // Before the store, which a hub that cannot listen is not to leave behind.
+        let places = Places::open(communicator, &settings).await?;
+        let (store, stored) = match open_store(&settings.store) {
+            Ok(opened) => opened,
+            Err(error) => {
+                places.destroy().await;
+                return Err(error.into());
+            }
         };
         let registry = Registry::open(settings, store, stored, communicator);
         // Dropped if what follows fails.
-        let hub = Self {
-            adapter,
-            publish_adapter,
-            admin_adapter,
-            registry,
-        };
+        let hub = Self { places, registry };
+        let Places {
+            main,
+            publish,
+            admin,
+        } = &hub.places;
         hub.registry.set_adapters(Adapters {
-            main: hub.adapter.clone(),
-            publish: hub.publish_adapter.clone(),
+            main: main.clone(),
+            publish: publish.clone(),
         });
-        servants::register(&hub.adapter, &hub.registry)?;
-        if let Some(adapter) = &hub.publish_adapter {
+        servants::register(main, &hub.registry)?;
+        if let Some(adapter) = publish {
             servants::register_publishers(adapter, &hub.registry)?;
             adapter.activate();
         }
-        if let Some((adapter, settings)) = hub.admin_adapter.as_ref().zip(hub.admin_settings()) {
+        if let Some((adapter, settings)) = admin.as_ref().zip(hub.admin_settings()) {
             servants::register_admin(adapter, &hub.registry, settings)?;
             adapter.activate();
         }
-        hub.adapter.activate();
+        main.activate();
         Ok(hub)
     }
 
     /// Where it really listens, as text: several endpoints are separated by colons.
     pub fn endpoints(&self) -> String {
-        let endpoints = self.adapter.endpoints();
+        let endpoints = self.places.main.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         texts.join(":")
     }
 
     /// Where publisher objects are, as text, if elsewhere than the rest.
     pub fn publish_endpoints(&self) -> Option<String> {
-        let endpoints = self.publish_adapter.as_ref()?.endpoints();
+        let endpoints = self.places.publish.as_ref()?.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         Some(texts.join(":"))
     }
 
     /// The proxy of its administrative object, as text, if it has one; its facet `Metrics` gives metrics.
     pub fn admin(&self) -> Option<String> {
-        let (adapter, settings) = self.admin_adapter.as_ref().zip(self.admin_settings())?;
+        let (adapter, settings) = self.places.admin.as_ref().zip(self.admin_settings())?;
         let identity = Identity::with_category("admin", &settings.instance_name);
         Some(adapter.proxy(identity).to_string())
     }
@@ -127,7 +112,7 @@ impl Hub {
     pub fn topic_manager(&self) -> String {
         let instance = &self.registry.settings().instance_name;
         let identity = Identity::with_category("TopicManager", instance);
-        self.adapter.proxy(identity).to_string()
+        self.places.main.proxy(identity).to_string()
     }
 
     /// Takes no more events, delivers what is queued within the drain timeout, and ends. What could
@@ -139,26 +124,101 @@ impl Hub {
     pub async fn shutdown(self) {
         // First no more events, so that none is acknowledged and then lost.
         let limit = self.registry.live_settings().drain_timeout;
-        let closed = tokio::time::timeout(limit, self.destroy_adapters()).await;
+        let closed = tokio::time::timeout(limit, self.places.destroy()).await;
         self.registry.drain().await;
         if closed.is_err() {
-            self.destroy_adapters().await;
+            self.places.destroy().await;
+        }
+    }
+}
+
+/// Where a hub listens. Dropped, nobody does any more.
+struct Places {
+    main: Adapter,
+    /// Where publisher objects are, if not there.
+    publish: Option<Adapter>,
+    /// Where its administrative object is.
+    admin: Option<Adapter>,
+}
+
+impl Places {
+    /// Listens everywhere, or nowhere.
+    async fn open(communicator: &Communicator, settings: &HubSettings) -> Result<Self, HubError> {
+        let mut places = Self {
+            main: communicator.adapter(&settings.listen).await?,
+            publish: None,
+            admin: None,
+        };
+        match places.open_others(communicator, settings).await {
+            Ok(()) => Ok(places),
+            Err(error) => {
+                places.destroy().await;
+                Err(error)
+            }
         }
     }
 
+    async fn open_others(
+        &mut self,
+        communicator: &Communicator,
+        settings: &HubSettings,
+    ) -> Result<(), HubError> {
+        publish(&self.main, settings.published_endpoints.as_deref())?;
+        if let Some(listen) = &settings.publish_listen {
+            self.publish = Some(communicator.adapter(listen).await?);
+        }
+        match (&self.publish, &settings.publish_published_endpoints) {
+            (Some(adapter), endpoints) => publish(adapter, endpoints.as_deref())?,
+            (None, Some(_)) => return Err(HubError::NothingPublished),
+            (None, None) => {}
+        }
+        if let Some(admin) = &settings.admin {
+            self.admin = Some(communicator.adapter(&admin.listen).await?);
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Adapter> {
+        let others = [&self.publish, &self.admin].into_iter().flatten();
+        std::iter::once(&self.main).chain(others)
+    }
+
     /// All at a time: the peers of one do not wait for those of another.
-    async fn destroy_adapters(&self) {
+    async fn destroy(&self) {
         let destroy = async |adapter: &Option<Adapter>| {
             if let Some(adapter) = adapter {
                 adapter.destroy().await;
             }
         };
         tokio::join!(
-            self.adapter.destroy(),
-            destroy(&self.publish_adapter),
-            destroy(&self.admin_adapter)
+            self.main.destroy(),
+            destroy(&self.publish),
+            destroy(&self.admin)
         );
     }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        let runtime = Handle::try_current();
+        for adapter in self.all() {
+            adapter.deactivate();
+            if let Ok(runtime) = &runtime {
+                let adapter = adapter.clone();
+                runtime.spawn(async move { adapter.destroy().await });
+            }
+        }
+    }
+}
+
+/// The store, and what it keeps.
+fn open_store(settings: &StoreSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
+    let mut store: Box<dyn Store> = match settings {
+        StoreSettings::Memory => Box::new(Memory),
+        StoreSettings::Disk(directory) => Box::new(Disk::open(directory)?),
+    };
+    let stored = store.load()?;
+    Ok((store, stored))
 }
 
 /// A view of a hub, which keeps it from nothing: it sees no more when the hub has ended.
@@ -210,28 +270,20 @@ fn publish(adapter: &Adapter, endpoints: Option<&str>) -> Result<(), HubError> {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        servants::unregister(&self.adapter, &self.registry);
-        self.adapter.deactivate();
-        if let Some(adapter) = &self.publish_adapter {
+        let Places {
+            main,
+            publish,
+            admin,
+        } = &self.places;
+        servants::unregister(main, &self.registry);
+        if let Some(adapter) = publish {
             servants::unregister_publishers(adapter, &self.registry);
-            adapter.deactivate();
         }
-        if let (Some(adapter), Some(settings)) = (&self.admin_adapter, self.admin_settings()) {
+        if let (Some(adapter), Some(settings)) = (admin, self.admin_settings()) {
             adapter.remove_all_facets(&Identity::with_category("admin", &settings.instance_name));
-            adapter.deactivate();
         }
+        self.places.all().for_each(Adapter::deactivate);
         self.registry.end();
-        if let Ok(runtime) = Handle::try_current() {
-            let adapters = [
-                Some(&self.adapter),
-                self.publish_adapter.as_ref(),
-                self.admin_adapter.as_ref(),
-            ];
-            for adapter in adapters.into_iter().flatten() {
-                let adapter = adapter.clone();
-                runtime.spawn(async move { adapter.destroy().await });
-            }
-        }
     }
 }
 

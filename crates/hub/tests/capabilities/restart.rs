@@ -108,6 +108,38 @@ async fn a_directory_serves_one_hub_at_a_time() {
     assert!(error.to_string().contains("hub.redb"), "{error}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_hub_that_does_not_start_leaves_neither_a_socket_nor_a_store() {
+    let (directory, sockets) = (Directory::new(), Directory::new());
+    std::fs::create_dir_all(&sockets.0).unwrap();
+    let socket = sockets.0.join("hub");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("tcp -h 127.0.0.1 -p {}", taken.local_addr().unwrap().port());
+    let mut settings = HubSettings::default();
+    settings.listen = format!("unix -f \"{}\"", socket.display());
+    let communicator = floe::Communicator::new();
+    let start = async |settings: HubSettings| soon(Hub::start(&communicator, settings)).await;
+
+    let mut deaf = settings.clone();
+    deaf.publish_listen = Some(taken);
+    deaf.store = StoreSettings::Disk(directory.0.clone());
+    let error = start(deaf).await.unwrap_err();
+    assert!(matches!(&error, HubError::Adapter(_)), "{error}");
+    assert!(!directory.0.exists() && !socket.exists());
+
+    std::fs::write(&directory.0, "").unwrap();
+    let mut homeless = settings.clone();
+    homeless.store = StoreSettings::Disk(directory.0.clone());
+    let error = start(homeless).await.unwrap_err();
+    std::fs::remove_file(&directory.0).unwrap();
+    assert!(matches!(&error, HubError::Store(_)), "{error}");
+    assert!(!socket.exists());
+
+    settings.store = StoreSettings::Disk(directory.0.clone());
+    start(settings).await.unwrap().shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn those_who_create_a_topic_at_the_same_time_all_get_it() {
     let directory = Directory::new();

@@ -32,16 +32,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Begins to serve `page` at `path`. Must be called inside the runtime.
+    /// Begins to serve `page` at `path` to those who connect to this. Must be called inside the runtime.
     ///
     /// # Errors
-    /// The address cannot be listened on.
-    pub(super) async fn start(
-        address: SocketAddr,
-        path: &'static str,
-        page: Page,
-    ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+    /// The system does not say where it listens.
+    pub(super) fn start(listener: TcpListener, path: &'static str, page: Page) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, path, page));
