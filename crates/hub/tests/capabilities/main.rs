@@ -10,6 +10,7 @@ mod reconnecting;
 mod restart;
 mod shutdown;
 mod subscriptions;
+mod threads;
 mod told_late;
 mod topics;
 mod world;
