@@ -1,7 +1,7 @@
 //! Requests that are events: those to one object that follow each other are handed over together.
 
 use std::any::Any;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -153,10 +153,17 @@ pub(super) fn is_long(event: &[u8]) -> bool {
 
 impl Waiting {
     /// Waits until all events are taken, and appends the replies; how many there are.
-    pub(super) async fn wait(self, replies: &mut Vec<u8>) -> usize {
-        for taking in self.taking {
-            taking.await;
-        }
+    pub(super) async fn wait(mut self, replies: &mut Vec<u8>) -> usize {
+        // All at a time: others may stand behind the last of them where the first has nothing to wait for.
+        poll_fn(|context| {
+            let taking = &mut self.taking;
+            taking.retain_mut(|taking| Pin::new(taking).poll(context).is_pending());
+            match taking.is_empty() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
         append_replies(replies, self.asked.into_iter())
     }
 }
@@ -204,4 +211,37 @@ pub(super) fn reason(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no reason given")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[test]
+    fn events_that_wait_do_not_keep_those_waiting_that_came_behind_them() {
+        let (first, first_waits) = oneshot::channel::<()>();
+        let goes_on = Arc::<AtomicBool>::default();
+        let second_goes_on = goes_on.clone();
+        let taking: [Taking; 2] = [
+            Box::pin(async { drop(first_waits.await) }),
+            Box::pin(async move { second_goes_on.store(true, Ordering::Relaxed) }),
+        ];
+        let waiting = Waiting {
+            taking: taking.map(Guarded).into(),
+            asked: Vec::new(),
+            byte_len: 0,
+        };
+        let mut replies = Vec::new();
+        let mut wait = pin!(waiting.wait(&mut replies));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(wait.as_mut().poll(&mut context).is_pending());
+        assert!(goes_on.load(Ordering::Relaxed));
+        assert!(first.send(()).is_ok());
+        assert!(wait.as_mut().poll(&mut context).is_ready());
+    }
 }
