@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use floe::{Adapter, Communicator, Endpoint, Identity};
-use tokio::runtime::Handle;
+use floe::{Adapter, Communicator, Identity};
 
+use super::places::Places;
 use super::registry::{Adapters, Registry};
 use super::{servants, status};
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
@@ -132,85 +132,6 @@ impl Hub {
     }
 }
 
-/// Where a hub listens. Dropped, nobody does any more.
-struct Places {
-    main: Adapter,
-    /// Where publisher objects are, if not there.
-    publish: Option<Adapter>,
-    /// Where its administrative object is.
-    admin: Option<Adapter>,
-}
-
-impl Places {
-    /// Listens everywhere, or nowhere.
-    async fn open(communicator: &Communicator, settings: &HubSettings) -> Result<Self, HubError> {
-        let mut places = Self {
-            main: communicator.adapter(&settings.listen).await?,
-            publish: None,
-            admin: None,
-        };
-        match places.open_others(communicator, settings).await {
-            Ok(()) => Ok(places),
-            Err(error) => {
-                places.destroy().await;
-                Err(error)
-            }
-        }
-    }
-
-    async fn open_others(
-        &mut self,
-        communicator: &Communicator,
-        settings: &HubSettings,
-    ) -> Result<(), HubError> {
-        publish(&self.main, settings.published_endpoints.as_deref())?;
-        if let Some(listen) = &settings.publish_listen {
-            self.publish = Some(communicator.adapter(listen).await?);
-        }
-        match (&self.publish, &settings.publish_published_endpoints) {
-            (Some(adapter), endpoints) => publish(adapter, endpoints.as_deref())?,
-            (None, Some(_)) => return Err(HubError::NothingPublished),
-            (None, None) => {}
-        }
-        if let Some(admin) = &settings.admin {
-            self.admin = Some(communicator.adapter(&admin.listen).await?);
-        }
-        Ok(())
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Adapter> {
-        let others = [&self.publish, &self.admin].into_iter().flatten();
-        std::iter::once(&self.main).chain(others)
-    }
-
-    /// All at a time: the peers of one do not wait for those of another.
-    async fn destroy(&self) {
-        let destroy = async |adapter: &Option<Adapter>| {
-            if let Some(adapter) = adapter {
-                adapter.destroy().await;
-            }
-        };
-        tokio::join!(
-            self.main.destroy(),
-            destroy(&self.publish),
-            destroy(&self.admin)
-        );
-    }
-}
-
-impl Drop for Places {
-    fn drop(&mut self) {
-        let runtime = Handle::try_current();
-        for adapter in self.all() {
-            adapter.deactivate();
-            if let Ok(runtime) = &runtime {
-                let adapter = adapter.clone();
-                runtime.spawn(async move { adapter.destroy().await });
-            }
-        }
-    }
-}
-
 /// The store, and what it keeps.
 fn open_store(settings: &StoreSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
     let mut store: Box<dyn Store> = match settings {
@@ -247,24 +168,6 @@ impl HubView {
 impl std::fmt::Debug for HubView {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HubView").finish_non_exhaustive()
-    }
-}
-
-/// Puts endpoints into the proxies of an adapter, if there are some.
-fn publish(adapter: &Adapter, endpoints: Option<&str>) -> Result<(), HubError> {
-    let Some(endpoints) = endpoints else {
-        return Ok(());
-    };
-    adapter.publish(endpoints)?;
-    let leads_nowhere = |endpoint: &Endpoint| {
-        endpoint.host().is_some_and(str::is_empty) || endpoint.port() == Some(0)
-    };
-    let published = adapter.published_endpoints();
-    match published.into_iter().find(leads_nowhere) {
-        Some(endpoint) => Err(HubError::Published {
-            endpoint: endpoint.to_string(),
-        }),
-        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The hub at work: servants, and the tasks that deliver.
 //!
-//! - `hub.rs`: a hub as its user sees it
+//! - `hub.rs`: a hub as its user sees it; `places.rs`: where it listens
 //! - `registry.rs`: all topics, and every change to them
 //! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
 //! - `door.rs`: where publishers wait for room in a subscriber's queue
@@ -21,6 +21,7 @@ mod link;
 mod metrics;
 mod one_line;
 mod past_topics;
+mod places;
 mod registry;
 mod servants;
 mod status;

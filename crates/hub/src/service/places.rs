@@ -1,0 +1,108 @@
+//! Where a hub listens.
+
+use floe::{Adapter, Communicator, Endpoint};
+use tokio::runtime::Handle;
+
+use crate::error::HubError;
+use crate::settings::HubSettings;
+
+/// The adapters of a hub. Dropped, they listen no more.
+pub(super) struct Places {
+    /// All objects, or those that are nowhere else.
+    pub(super) main: Adapter,
+    /// Publisher objects, if they have one of their own.
+    pub(super) publish: Option<Adapter>,
+    /// The administrative object, if there is one.
+    pub(super) admin: Option<Adapter>,
+}
+
+impl Places {
+    /// Listens everywhere, or nowhere.
+    pub(super) async fn open(
+        communicator: &Communicator,
+        settings: &HubSettings,
+    ) -> Result<Self, HubError> {
+        let mut places = Self {
+            main: communicator.adapter(&settings.listen).await?,
+            publish: None,
+            admin: None,
+        };
+        match places.open_others(communicator, settings).await {
+            Ok(()) => Ok(places),
+            Err(error) => {
+                places.destroy().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn open_others(
+        &mut self,
+        communicator: &Communicator,
+        settings: &HubSettings,
+    ) -> Result<(), HubError> {
+        publish(&self.main, settings.published_endpoints.as_deref())?;
+        if let Some(listen) = &settings.publish_listen {
+            self.publish = Some(communicator.adapter(listen).await?);
+        }
+        match (&self.publish, &settings.publish_published_endpoints) {
+            (Some(adapter), endpoints) => publish(adapter, endpoints.as_deref())?,
+            (None, Some(_)) => return Err(HubError::NothingPublished),
+            (None, None) => {}
+        }
+        if let Some(admin) = &settings.admin {
+            self.admin = Some(communicator.adapter(&admin.listen).await?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Adapter> {
+        let others = [&self.publish, &self.admin].into_iter().flatten();
+        std::iter::once(&self.main).chain(others)
+    }
+
+    /// All at a time: the peers of one do not wait for those of another.
+    pub(super) async fn destroy(&self) {
+        let destroy = async |adapter: &Option<Adapter>| {
+            if let Some(adapter) = adapter {
+                adapter.destroy().await;
+            }
+        };
+        tokio::join!(
+            self.main.destroy(),
+            destroy(&self.publish),
+            destroy(&self.admin)
+        );
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        let runtime = Handle::try_current();
+        for adapter in self.all() {
+            adapter.deactivate();
+            if let Ok(runtime) = &runtime {
+                let adapter = adapter.clone();
+                runtime.spawn(async move { adapter.destroy().await });
+            }
+        }
+    }
+}
+
+/// Puts endpoints into the proxies of an adapter, if there are some.
+fn publish(adapter: &Adapter, endpoints: Option<&str>) -> Result<(), HubError> {
+    let Some(endpoints) = endpoints else {
+        return Ok(());
+    };
+    adapter.publish(endpoints)?;
+    let leads_nowhere = |endpoint: &Endpoint| {
+        endpoint.host().is_some_and(str::is_empty) || endpoint.port() == Some(0)
+    };
+    let published = adapter.published_endpoints();
+    match published.into_iter().find(leads_nowhere) {
+        Some(endpoint) => Err(HubError::Published {
+            endpoint: endpoint.to_string(),
+        }),
+        None => Ok(()),
+    }
+}
