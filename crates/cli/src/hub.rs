@@ -230,24 +230,37 @@ fn tells_nothing(error: &InvokeError) -> bool {
     )
 }
 
-/// Adds the counts of a topic to those of others; the lag is the longest.
+/// Adds the counts of a topic to those of others; the lag is the longest. Counts are whatever a hub says.
 pub(crate) fn add(total: &mut TopicTotals, topic: &TopicTotals) {
-    total.subscribers += topic.subscribers;
-    total.published += topic.published;
-    total.delivered += topic.delivered;
-    total.lost.overflow += topic.lost.overflow;
-    total.lost.offline += topic.lost.offline;
-    total.lost.failed += topic.lost.failed;
-    total.lost.removed += topic.lost.removed;
-    total.queued += topic.queued;
-    total.queued_bytes += topic.queued_bytes;
-    total.outstanding += topic.outstanding;
+    total.subscribers = total.subscribers.saturating_add(topic.subscribers);
+    let (losses, lost) = (&mut total.lost, &topic.lost);
+    for (sum, count) in [
+        (&mut total.published, topic.published),
+        (&mut total.delivered, topic.delivered),
+        (&mut losses.overflow, lost.overflow),
+        (&mut losses.offline, lost.offline),
+        (&mut losses.failed, lost.failed),
+        (&mut losses.removed, lost.removed),
+        (&mut total.queued, topic.queued),
+        (&mut total.queued_bytes, topic.queued_bytes),
+        (&mut total.outstanding, topic.outstanding),
+    ] {
+        *sum = sum.saturating_add(count);
+    }
     total.lag = total.lag.max(topic.lag);
 }
 
 /// All losses together.
 pub(crate) fn lost(losses: &Losses) -> i64 {
-    losses.overflow + losses.offline + losses.failed + losses.removed
+    let Losses {
+        overflow,
+        offline,
+        failed,
+        removed,
+        ..
+    } = *losses;
+    let all = [overflow, offline, failed, removed];
+    all.into_iter().fold(0, i64::saturating_add)
 }
 
 fn no_topic(name: &str) -> Failure {
@@ -276,7 +289,21 @@ fn manager_text(hub: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::manager_text;
+    use super::*;
+
+    #[test]
+    fn no_count_that_a_hub_may_tell_is_too_much() {
+        let mut topic = TopicTotals {
+            subscribers: i32::MAX,
+            published: i64::MAX,
+            ..TopicTotals::default()
+        };
+        (topic.lost.overflow, topic.lost.removed) = (i64::MAX, 1);
+        let mut total = topic.clone();
+        add(&mut total, &topic);
+        assert_eq!((total.published, total.subscribers), (i64::MAX, i32::MAX));
+        assert_eq!(lost(&total.lost), i64::MAX);
+    }
 
     #[test]
     fn endpoints_are_those_of_the_usual_topic_manager() {

@@ -1,7 +1,7 @@
 //! `floe pub`: publishes typed events.
 //!
 //! - `publish/lines.rs`: where events come from
-//! - `publish/pace.rs`: so many a second
+//! - `publish/pace.rs`: when they leave
 //! - `publish/window.rs`: several requests at a time, in order
 
 mod lines;

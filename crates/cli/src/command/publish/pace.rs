@@ -1,4 +1,4 @@
-//! When the next event is due.
+//! When events leave that shall be so many a second.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 pub(super) struct Pace {
     start: Instant,
     interval: Option<Duration>,
-    count: u32,
+    count: u64,
 }
 
 impl Pace {
-    /// So many events a second; as many as there are without a number.
+    /// So many events a second; as many as possible without a rate.
     pub(super) fn new(rate: Option<f64>) -> Self {
         Self {
             start: Instant::now(),
@@ -22,14 +22,31 @@ impl Pace {
     /// Waits until the next event is due.
     pub(super) async fn wait(&mut self) {
         if let Some(interval) = self.interval {
-            let due = self.start + interval.mul_f64(f64::from(self.count));
+            let due = self.start + all_of(interval, self.count);
             tokio::time::sleep_until(due.into()).await;
-            self.count = self.count.saturating_add(1);
+            self.count += 1;
         }
     }
 
-    /// How long it has lasted.
+    /// Since it began.
     pub(super) fn elapsed(&self) -> Duration {
         self.start.elapsed()
+    }
+}
+
+/// How long so many intervals take.
+fn all_of(interval: Duration, count: u64) -> Duration {
+    interval.mul_f64(count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_holds_however_many_events_there_are() {
+        let count = u64::from(u32::MAX) * 4;
+        let time = all_of(Duration::from_micros(1), count);
+        assert_eq!(time, Duration::from_micros(count));
     }
 }

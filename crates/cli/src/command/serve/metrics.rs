@@ -18,7 +18,7 @@ use super::open_files;
 const TOPIC_MAX: usize = 1000;
 /// Subscribers that have rows of their own. The others are left out.
 const SUBSCRIBER_MAX: usize = 1000;
-/// The topic of the row for all that have none. No hub has a topic without a name.
+/// The topic of the row for all that have none of their own; one without a name counts among them.
 const OTHERS: &str = "";
 
 /// Content type and text of the page.
@@ -83,7 +83,9 @@ fn bound(topics: &mut Vec<TopicTotals>) {
     }
     let mut others = TopicTotals::default();
     OTHERS.clone_into(&mut others.name);
-    for topic in topics.drain(TOPIC_MAX..) {
+    let nameless = topics.iter().position(|topic| topic.name == OTHERS);
+    let nameless = nameless.map(|at| topics.remove(at));
+    for topic in topics.drain(TOPIC_MAX..).chain(nameless) {
         crate::hub::add(&mut others, &topic);
     }
     topics.push(others);
@@ -338,5 +340,18 @@ mod tests {
         let last = topics.last().expect("there are some");
         assert_eq!((topics.len(), last.name.as_str()), (TOPIC_MAX + 1, OTHERS));
         assert_eq!(last.published, 5);
+    }
+
+    #[test]
+    fn a_topic_without_a_name_has_no_row_beside_that_of_others() {
+        let mut topics = vec![TopicTotals::default(); TOPIC_MAX + 1];
+        for (number, topic) in topics.iter_mut().enumerate().skip(1) {
+            (topic.name, topic.published) = (format!("t{number}"), 1);
+        }
+        topics[0].published = 7;
+        bound(&mut topics);
+        let of_others: Vec<_> = topics.iter().filter(|t| t.name == OTHERS).collect();
+        assert_eq!(of_others.len(), 1);
+        assert_eq!(of_others[0].published, 7);
     }
 }
