@@ -109,6 +109,15 @@ any-host = true
 }
 
 #[test]
+fn each_setting_is_known_to_those_who_mistype_it() {
+    for name in ["published-endpoints", "publish-published-endpoints"] {
+        let (_, problems) = read_toml(&format!("{name}x = 1\n"));
+        let expected = format!("unknown setting {name}x: did you mean {name}?");
+        assert_eq!(problems, [(1, expected)]);
+    }
+}
+
+#[test]
 fn all_that_is_wrong_with_a_toml_file_is_told_at_once_with_its_lines() {
     let (_, problems) = read_toml(
         "lisetn = \"x\"\n[queue]\nevents = \"many\"\noverflow = \"drop\"\n\n[delivery]\nsend-timeout = 5\n",
