@@ -38,6 +38,8 @@ pub(crate) struct Subscription<R> {
     /// Whether events wait here until there are enough of them for a batch.
     is_batched: bool,
     failure_count: u32,
+    /// Whether the last thing that was heard of its connection is that it broke.
+    has_broken: bool,
     accounts: Accounts,
     outstanding: u64,
     is_draining: bool,
@@ -86,6 +88,9 @@ pub(crate) enum Failure {
     Hard,
     /// Perhaps it works later.
     Soft,
+    /// The connection broke while events were written that get no answer. Those that follow leave over another one, as
+    /// in IceStorm, so that it is a failure like others only if that one takes none either.
+    Broken,
     /// The hub is shutting down, or has too few descriptors: it says nothing of the subscriber.
     Ours,
 }
@@ -114,6 +119,7 @@ impl<R: Run> Subscription<R> {
             is_twoway: matches!(qos.delivery, Delivery::Twoway { .. } | Delivery::Link),
             is_batched: qos.delivery == Delivery::Batch,
             failure_count: 0,
+            has_broken: false,
             accounts: Accounts::default(),
             outstanding: 0,
             is_draining: false,
@@ -271,6 +277,7 @@ impl<R: Run> Subscription<R> {
     pub(crate) fn handle_delivered(&mut self, count: u64) {
         self.outstanding -= count;
         self.accounts.delivered += count;
+        self.has_broken = false;
         if self.is_twoway {
             self.failure_count = 0;
         }
@@ -283,7 +290,10 @@ impl<R: Run> Subscription<R> {
         if self.state != State::Online || failure == Failure::Ours {
             return;
         }
-        if failure == Failure::Soft && self.retry_count.tolerates(self.failure_count) {
+        if failure == Failure::Broken && !std::mem::replace(&mut self.has_broken, true) {
+            return;
+        }
+        if failure != Failure::Hard && self.retry_count.tolerates(self.failure_count) {
             self.failure_count += 1;
             self.state = State::Offline;
             self.offline_until = now.checked_add(self.discard_interval);

@@ -2,17 +2,23 @@
 
 use std::io;
 
-use floe::{InvokeError, LocalError, SystemException};
+use floe::{InvocationMode, InvokeError, LocalError, SystemException};
 
 use crate::core::Failure;
 
-/// Whether it may work later.
-pub(super) fn failure(error: &InvokeError) -> Failure {
+/// Whether it may work later; `mode` is how the subscriber is sent events.
+///
+/// Source of what a broken connection says: observed, IceStorm 3.7.8, which writes a oneway event that has not left whole
+/// over another connection, and gives up a batch.
+pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> Failure {
     match error {
         _ if is_for_want_of_descriptors(error) => Failure::Ours,
         InvokeError::NotDispatched(LocalError::Shutdown)
         | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
         InvokeError::System(SystemException::ObjectNotExist(_)) => Failure::Hard,
+        InvokeError::PerhapsDispatched(
+            LocalError::ConnectionLost { .. } | LocalError::ClosedByPeer { .. },
+        ) if mode == InvocationMode::Oneway => Failure::Broken,
         _ => Failure::Soft,
     }
 }
@@ -46,6 +52,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn what_the_hub_has_too_little_of_is_not_the_subscribers_fault() {
+        let failure = |error: &InvokeError| failure(error, InvocationMode::Twoway);
         let connect = |source: io::Error| {
             InvokeError::NotDispatched(LocalError::Connect {
                 endpoint: "tcp -p 1".into(),
@@ -62,6 +69,7 @@ mod tests {
 
     #[test]
     fn what_will_not_work_later_either_is_told_from_what_may_and_from_what_we_did() {
+        let failure = |error: &InvokeError| failure(error, InvocationMode::Twoway);
         let not_dispatched = InvokeError::NotDispatched;
         let shutdown = LocalError::Shutdown;
         assert_eq!(failure(&not_dispatched(shutdown.clone())), Failure::Ours);
@@ -79,5 +87,19 @@ mod tests {
         let peer = "h:1".to_owned();
         let closed = LocalError::ClosedByPeer { peer };
         assert_eq!(failure(&not_dispatched(closed)), Failure::Soft);
+    }
+    #[test]
+    fn a_connection_that_breaks_under_oneway_events_says_nothing_of_the_next_one() {
+        let lost = || LocalError::ConnectionLost {
+            peer: "h:1".to_owned(),
+            reason: "reset".to_owned(),
+        };
+        let broken = InvokeError::PerhapsDispatched(lost());
+        assert_eq!(failure(&broken, InvocationMode::Oneway), Failure::Broken);
+        for mode in [InvocationMode::Twoway, InvocationMode::BatchOneway] {
+            assert_eq!(failure(&broken, mode), Failure::Soft, "{mode:?}");
+        }
+        let tried_twice = InvokeError::NotDispatched(lost());
+        assert_eq!(failure(&tried_twice, InvocationMode::Oneway), Failure::Soft);
     }
 }

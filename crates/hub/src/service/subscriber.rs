@@ -13,7 +13,7 @@ use super::door::{Door, Standing};
 use super::failure::{failure, is_for_want_of_descriptors};
 use super::link::Link;
 use super::one_line::OneLine;
-use crate::core::{Delivery, Qos, Snapshot, State, Subscription, Turn};
+use crate::core::{Delivery, Failure, Qos, Snapshot, State, Subscription, Turn};
 use crate::settings::HubSettings;
 
 /// A subscriber of a topic, or a link to another one, shared by publishers and its delivery task.
@@ -358,9 +358,10 @@ impl Subscriber {
     }
 
     fn settle_failed(&self, count: usize, error: InvokeError) {
+        let failure = failure(&error, self.proxy.reference().mode);
         let (before, after, is_leaving) = self.change(|subscription| {
             let before = subscription.state();
-            subscription.handle_failed(count as u64, failure(&error), Instant::now());
+            subscription.handle_failed(count as u64, failure, Instant::now());
             let is_leaving = subscription.is_leaving();
             (false, (before, subscription.state(), is_leaving))
         });
@@ -384,6 +385,9 @@ impl Subscriber {
             }
             State::Failed if before != after => {
                 tracing::warn!("the next event ends the subscription of {name}: {error}");
+            }
+            State::Online if failure == Failure::Broken => {
+                tracing::warn!("lost {count} events for {name}, whose connection broke: {error}");
             }
             _ => tracing::debug!("could not deliver to {name}: {error}"),
         }

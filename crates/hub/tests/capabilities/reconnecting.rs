@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use floe::{OperationMode, Proxy, TypedProxy};
+use floe::{EncodingVersion, OperationMode, Proxy, TypedProxy};
 use floe_hub::contracts::floe::SubscriberInfo;
 use tokio::io::{AsyncReadExt, copy};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
 
-use crate::world::{Inbox, Subscribers, World, nothing, publisher, soon, subscribe};
+use crate::world::{
+    Inbox, Subscribers, World, encapsulation, nothing, publish, publisher, soon, subscribe,
+};
 
 /// Events of a round: eight windows of a twoway subscriber.
 const EVENTS: usize = 40;
@@ -39,6 +42,34 @@ async fn forward(mut near: TcpStream, mut far: TcpStream, allowance: u64) {
     tokio::select! {
         _ = copy(&mut allowed, &mut to_subscriber) => {}
         _ = copy(&mut from_subscriber, &mut to_hub) => {}
+    }
+}
+
+/// The same, but of the first connection nothing is read, and it ends when the sender is dropped.
+async fn relay_after_a_jam(target: u16) -> (u16, Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+    let port = listener.local_addr().expect("an address").port();
+    let (jam, jam_ends) = channel();
+    tokio::spawn(async move {
+        let mut jam_ends = Some(jam_ends);
+        while let Ok((near, _)) = listener.accept().await {
+            let far = TcpStream::connect(("127.0.0.1", target)).await;
+            let far = far.expect("the subscriber lives");
+            match jam_ends.take() {
+                Some(jam_ends) => _ = tokio::spawn(jammed(near, far, jam_ends)),
+                None => _ = tokio::spawn(forward(near, far, u64::MAX)),
+            }
+        }
+    });
+    (port, jam)
+}
+
+async fn jammed(mut near: TcpStream, mut far: TcpStream, jam_ends: Receiver<()>) {
+    let (_unread, mut to_hub) = near.split();
+    let (mut from_subscriber, _to_subscriber) = far.split();
+    tokio::select! {
+        _ = copy(&mut from_subscriber, &mut to_hub) => {}
+        _ = jam_ends => {}
     }
 }
 
@@ -202,4 +233,48 @@ async fn oneway_events_keep_their_order_over_a_broken_connection() {
         let delivered = EVENTS as i64 - lost.failed - lost.offline;
         assert_eq!(info.delivered, delivered, "{context}");
     }
+}
+
+#[tokio::test]
+async fn a_oneway_subscriber_outlives_a_connection_that_breaks_while_it_is_full() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (_, mut inbox) = subscribers.add("s");
+    let port = subscribers.adapter.endpoints()[0].port().expect("tcp");
+    let (port, jam) = relay_after_a_jam(port).await;
+    let topic = world.create("t").await;
+    let subscriber: Proxy = world
+        .client
+        .proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"))
+        .expect("a proxy");
+    subscribe(&topic, &subscriber.ice_oneway(), &[]).await;
+    let publisher = publisher(&topic).await;
+    // More than the system takes of a connection that is not read.
+    let long = encapsulation(EncodingVersion::V1_1, &"x".repeat(100_000));
+    let mut is_full = false;
+    while !is_full {
+        for _ in 0..50 {
+            let sent = publisher.invoke("long", OperationMode::Normal, &long);
+            soon(sent).await.expect("the hub takes it");
+        }
+        let delivered = world.info("t").await.delivered;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let info = world.info("t").await;
+        // What is outstanding waits for room there.
+        is_full = info.delivered == delivered && info.subscribers[0].outstanding > 0;
+    }
+    drop(jam);
+    publish(&publisher, "last").await;
+    let is_done = |it: &SubscriberInfo| it.queued == 0 && it.outstanding == 0;
+    let info = world.info_when("t", |info| info.subscribers.iter().all(is_done));
+    let info = info.await;
+    assert_eq!(info.subscribers.len(), 1, "it is still subscribed");
+    // Those that waited behind what broke.
+    let mut heard = inbox.next().await;
+    while heard.operation != "last" {
+        heard = inbox.next().await;
+    }
+    let lost = &info.lost;
+    assert_eq!(info.published, info.delivered + lost.failed, "{info:?}");
+    assert_eq!(lost.failed, 1, "what was being written: {info:?}");
 }

@@ -318,6 +318,26 @@ fn failures_of_requests_that_were_outstanding_count_once() {
 }
 
 #[test]
+fn a_connection_that_breaks_is_a_failure_only_if_the_next_one_takes_no_events_either() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    let mut deliver = |outcome: Option<Failure>| {
+        subscription.handle_events(event(0), now);
+        take(&mut subscription, 1);
+        match outcome {
+            None => subscription.handle_delivered(1),
+            Some(failure) => subscription.handle_failed(1, failure, now),
+        }
+        subscription.state()
+    };
+    assert_eq!(deliver(Some(Failure::Broken)), State::Online);
+    assert_eq!(deliver(None), State::Online);
+    assert_eq!(deliver(Some(Failure::Broken)), State::Online);
+    assert_eq!(deliver(Some(Failure::Broken)), State::Failed);
+    assert_eq!(subscription.snapshot().accounts.lost.failed, 3);
+}
+
+#[test]
 fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
     let now = Instant::now();
     let subscription = failed(RetryCount::Limited(0), Failure::Ours, now);
