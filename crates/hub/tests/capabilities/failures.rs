@@ -1,14 +1,19 @@
 //! Subscribers that are dead or slow.
 
+use std::future::ready;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::ice_storm::TopicProxy;
-use floe::{EncodingVersion, OperationMode, TypedProxy};
-use floe_hub::contracts::floe::SubscriberState;
+use floe::{
+    DispatchFuture, Dispatcher, EncodingVersion, OperationMode, Request, SystemException,
+    TypedProxy,
+};
+use floe_hub::contracts::floe::{SubscriberInfo, SubscriberState, TopicInfo};
 
 use crate::world::{
-    Log, Subscribers, World, encapsulation, identity, numbered, publish, publish_many, publisher,
-    soon, subscribe,
+    Log, Subscribers, World, encapsulation, identity, nothing, numbered, publish, publish_many,
+    publisher, soon, subscribe,
 };
 
 /// Subscribes an object of a process that ends before the first event.
@@ -223,4 +228,83 @@ async fn an_overflow_is_logged_when_it_begins_and_when_it_ends() {
     let ended = log.lines_with("loses no more");
     assert_eq!(ended.len(), 1, "{ended:?}");
     assert!(ended[0].contains("85 were lost"), "{ended:?}");
+}
+
+/// Fails as often as it is told to for each operation, and says what it hears.
+struct Faulty {
+    failures: usize,
+    heard: Mutex<Vec<String>>,
+}
+
+impl Dispatcher for Faulty {
+    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        let operation = request.operation().to_owned();
+        let count = {
+            let mut heard = self.heard.lock().expect("nobody has panicked");
+            heard.push(operation.clone());
+            heard.iter().filter(|it| **it == operation).count()
+        };
+        Box::pin(ready(
+            match operation.starts_with("fail") && count <= self.failures {
+                true => Err(SystemException::UnknownException("not yet".to_owned())),
+                false => request.returned_nothing(),
+            },
+        ))
+    }
+}
+
+/// What a servant hears that fails so often for an event, when the hub is done with these, and what the hub tells then.
+async fn hear_failing(
+    failures: usize,
+    mode: OperationMode,
+    qos: &[(&str, &str)],
+) -> (Vec<String>, TopicInfo) {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    let subscribers = Subscribers::start().await;
+    let heard = Mutex::default();
+    let servant = Arc::new(Faulty { failures, heard });
+    let proxy = subscribers.adapter.add("f", servant.clone());
+    let proxy = proxy.expect("a new identity");
+    subscribe(&topic, &proxy, qos).await;
+    let publisher = publisher(&topic).await;
+    for operation in ["a", "fail", "b", "c", "fail too", "d"] {
+        let sent = publisher.invoke(operation, mode, &nothing()).await;
+        sent.expect("the hub takes it");
+    }
+    let info = world
+        .info_when("t", |info| {
+            let is_done = |it: &SubscriberInfo| it.queued == 0 && it.outstanding == 0;
+            info.subscribers.iter().all(is_done)
+        })
+        .await;
+    let heard = servant.heard.lock().expect("nobody has panicked").clone();
+    (heard, info)
+}
+
+#[tokio::test]
+async fn an_idempotent_event_at_which_a_servant_failed_comes_once_more() {
+    let ordered: &[(&str, &str)] = &[("reliability", "ordered")];
+    let (heard, info) = hear_failing(1, OperationMode::Idempotent, ordered).await;
+    let expected = ["a", "fail", "fail", "b", "c", "fail too", "fail too", "d"];
+    assert_eq!(heard, expected);
+    assert_eq!((info.delivered, info.lost.failed), (6, 0));
+
+    let (mut heard, info) = hear_failing(1, OperationMode::Idempotent, &[]).await;
+    heard.sort();
+    let mut expected = expected;
+    expected.sort_unstable();
+    assert_eq!(heard, expected);
+    assert_eq!((info.delivered, info.lost.failed), (6, 0));
+}
+
+#[tokio::test]
+async fn one_at_which_it_fails_again_and_one_that_is_not_idempotent_are_failures() {
+    for (failures, mode) in [(2, OperationMode::Idempotent), (1, OperationMode::Normal)] {
+        let ordered: &[(&str, &str)] = &[("reliability", "ordered")];
+        let (heard, info) = hear_failing(failures, mode, ordered).await;
+        assert_eq!(heard[..=failures], ["a", "fail", "fail"][..=failures]);
+        assert_eq!(heard.len(), failures + 1, "{heard:?}");
+        assert_eq!((info.delivered, info.lost.failed), (1, 1));
+    }
 }

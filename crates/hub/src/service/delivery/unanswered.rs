@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use floe::{Event, EventParts, InvokeError, LocalError, Outcome, Proxy, TypedProxy};
+use floe::{
+    Event, EventParts, InvokeError, LocalError, Outcome, Proxy, SystemException, TypedProxy,
+};
 use tokio::time::{Sleep, sleep_until};
 
 use super::answers::{Failed, Load, Place};
@@ -43,6 +45,8 @@ struct Long<'a> {
     event: Event,
     /// Whether it leaves by the connection of what was sent before it, or comes back.
     is_bound: bool,
+    /// Whether it has not been sent before.
+    is_first: bool,
     /// Whether it is in the output of its connection.
     has_left: Arc<AtomicBool>,
     answer: Pin<Box<dyn Future<Output = Answer> + Send + 'a>>,
@@ -213,7 +217,7 @@ impl<'a> Unanswered<'a> {
                     has_line |= long.is_in_line();
                     return true;
                 }
-                Poll::Ready(Err(error)) if long.is_bound => {
+                Poll::Ready(Err(error)) if long.is_bound || long.comes_again_after(&error) => {
                     failed.push((long.number, long.event.clone(), error));
                 }
                 Poll::Ready(answer) => subscriber.settle(1, answer),
@@ -231,6 +235,12 @@ impl<'a> Unanswered<'a> {
         while let Some(first) = self.long.front_mut()
             && let Poll::Ready(answer) = first.answer.as_mut().poll(context)
         {
+            if let Err(error) = &answer
+                && first.comes_again_after(error)
+            {
+                *first = Long::again(self.subscriber, first.number, first.event.clone());
+                continue;
+            }
             self.long.pop_front();
             let error = answer.as_ref().err().cloned();
             self.subscriber.settle(1, answer);
@@ -251,7 +261,7 @@ impl<'a> Unanswered<'a> {
                 self.is_resending = true;
                 let place = self.long.partition_point(|long| long.number < number);
                 self.long
-                    .insert(place, Long::new(self.subscriber, number, event));
+                    .insert(place, Long::again(self.subscriber, number, event));
             } else {
                 self.subscriber.settle::<()>(1, Err(error));
             }
@@ -294,12 +304,20 @@ impl Drop for Unanswered<'_> {
 }
 
 /// Whether an event may be sent again: it surely did not arrive, or it does no harm to arrive twice; and it has not had
-/// its time.
+/// its time. A servant that failed may do better, as one that lost its connection.
+///
+/// Source: observed, IceStorm 3.7.8, to which the subscriber's object, facet and operation are there or not.
 fn may_come_again(error: &InvokeError, event: &Event) -> bool {
     match error {
         error if error.is_timeout() => false,
         InvokeError::NotDispatched(_) => true,
         InvokeError::PerhapsDispatched(_) => is_idempotent(event),
+        InvokeError::System(
+            SystemException::ObjectNotExist(_)
+            | SystemException::FacetNotExist(_)
+            | SystemException::OperationNotExist(_),
+        ) => false,
+        InvokeError::System(_) => is_idempotent(event),
         _ => false,
     }
 }
@@ -312,6 +330,14 @@ impl<'a> Long<'a> {
     /// By whatever connection there is then.
     fn new(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
         Self::over(Cow::Borrowed(subscriber.proxy()), number, event)
+    }
+
+    /// The same once more: the last time.
+    fn again(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
+        Self {
+            is_first: false,
+            ..Self::new(subscriber, number, event)
+        }
     }
 
     /// By the connection of this proxy, and no other.
@@ -329,9 +355,16 @@ impl<'a> Long<'a> {
             number,
             event,
             is_bound: false,
+            is_first: true,
             has_left,
             answer: Box::pin(async move { proxy.forward_noting(&sent, &noted).await }),
         }
+    }
+
+    /// Whether it was answered with a failure, and may do better.
+    fn comes_again_after(&self, error: &InvokeError) -> bool {
+        let is_answer = matches!(error, InvokeError::System(_));
+        self.is_first && is_answer && may_come_again(error, &self.event)
     }
 
     /// Whether it waits for room in its connection, where what was sent later could find it first.
@@ -385,6 +418,7 @@ mod tests {
                 number,
                 event,
                 is_bound: true,
+                is_first: true,
                 has_left: Arc::default(),
                 answer: Box::pin(poll_fn(move |_| {
                     polled.fetch_add(1, Ordering::Relaxed);
