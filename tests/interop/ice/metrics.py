@@ -3,8 +3,8 @@
 Usage: metrics.py MANAGER ADMIN
 
 MANAGER is the proxy of a topic manager, ADMIN that of an administrative object with the facet of the service's
-metrics. The service has the views Each (by id), Sum (by service), Kind (of subscribers, by mode, state and link)
-and Off (disabled). Endpoints are left out of what is said, times too.
+metrics. The service has the views Each (by id), Sum (by service), Kind (of subscribers, by mode, state and link), Asked
+(of subscribers, by what they asked for) and Off (disabled). Endpoints are left out of what is said, times too.
 """
 
 import sys
@@ -94,7 +94,7 @@ def converse(communicator, manager, admin):
     show(admin, "subscribed", "Each")
     publisher = here.getPublisher()
     publish(publisher, admin, 5, 0)
-    for view in ["Each", "Sum", "Kind", "Off"]:
+    for view in ["Each", "Sum", "Kind", "Asked", "Off"]:
         show(admin, "published 5", view)
     first = subscribers[0][0]
     here.unsubscribe(first)

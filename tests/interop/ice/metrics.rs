@@ -13,6 +13,7 @@ IceMX.Metrics.Each.Map.Topic.GroupBy=id
 IceMX.Metrics.Each.Map.Subscriber.GroupBy=id
 IceMX.Metrics.Sum.Map.Topic.GroupBy=service
 IceMX.Metrics.Kind.Map.Subscriber.GroupBy=parent|identity/facet|encoding|mode|link|state
+IceMX.Metrics.Asked.Map.Subscriber.GroupBy=qos.reliability|qos.retryCount
 IceMX.Metrics.Off.Map.Topic.GroupBy=id
 IceMX.Metrics.Off.Disabled=1
 ";

@@ -220,7 +220,9 @@ impl Thing for SubscriberThing {
             _ => {
                 let key = name.strip_prefix("qos.").unwrap_or_default();
                 let wishes = self.subscriber.qos_text();
-                wishes.get(key).cloned().unwrap_or_default()
+                // What was not asked for is told so. Observed: IceStorm 3.7.8.
+                let wish = wishes.get(key).map_or("default", String::as_str);
+                wish.to_owned()
             }
         }
     }
