@@ -29,6 +29,7 @@ fn step() -> impl Strategy<Value = Step> {
     let failure = prop_oneof![
         6 => Just(Failure::Soft),
         1 => Just(Failure::Hard),
+        1 => Just(Failure::Broken),
         1 => Just(Failure::Ours),
     ];
     prop_oneof![
