@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use floe::{Context, DispatchFuture, Dispatcher, Request};
+use floe::{Context, Current, DispatchFuture, Dispatcher, InvokeError, Request};
 use floe_dynamic::{Contract, LookupError, Operation};
+use floe_hub::contracts::floe::{LossListener, Losses};
 use serde_json::{Map, Value as Json, json};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -21,31 +22,42 @@ pub(crate) struct Arrived {
     context: Context,
 }
 
+/// What comes: an event, or the word that so many were lost before the next.
+#[derive(Debug)]
+enum Arrival {
+    Event(Arrived),
+    Lost(i64),
+}
+
 /// Puts every request into a queue, whatever its operation.
 #[derive(Debug)]
 pub(crate) struct Servant {
-    events: mpsc::UnboundedSender<Arrived>,
+    events: mpsc::UnboundedSender<Arrival>,
     /// A permit for each event that may wait.
     room: Arc<Semaphore>,
 }
 
+/// Puts what the hub says of lost events among the events.
+#[derive(Debug)]
+pub(crate) struct Gaps(Servant);
+
 /// The events that a servant gets, in the order in which they came.
 #[derive(Debug)]
 pub(crate) struct Events {
-    events: mpsc::UnboundedReceiver<Arrived>,
+    events: mpsc::UnboundedReceiver<Arrival>,
     room: Arc<Semaphore>,
 }
 
 impl Events {
     /// The next event, if it is there.
-    fn next_at_once(&mut self) -> Option<Arrived> {
+    fn next_at_once(&mut self) -> Option<Arrival> {
         let event = self.events.try_recv().ok();
         self.room.add_permits(usize::from(event.is_some()));
         event
     }
 
     /// Blocks until there is an event; none if there will be none any more.
-    fn blocking_next(&mut self) -> Option<Arrived> {
+    fn blocking_next(&mut self) -> Option<Arrival> {
         let event = self.events.blocking_recv();
         self.room.add_permits(usize::from(event.is_some()));
         event
@@ -77,6 +89,23 @@ pub(crate) fn channel() -> (Servant, Events) {
 /// Events that may wait to be printed, besides those whose dispatch has begun.
 const QUEUE_LEN: usize = 1024;
 
+impl Servant {
+    /// A facet that is told of lost events.
+    pub(crate) fn gaps(&self) -> Gaps {
+        let (events, room) = (self.events.clone(), self.room.clone());
+        Gaps(Self { events, room })
+    }
+
+    async fn put(&self, arrival: Arrival) {
+        // Queued before it may have to wait: those that wait go on in any order. Neither fails unless nobody listens any
+        // more.
+        let _ = self.events.send(arrival);
+        if let Ok(permit) = self.room.acquire().await {
+            permit.forget();
+        }
+    }
+}
+
 impl Dispatcher for Servant {
     fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
@@ -85,14 +114,22 @@ impl Dispatcher for Servant {
                 parameters: request.parameters(),
                 context: request.current().context(),
             };
-            // Queued before it may have to wait: those that wait go on in any order. Neither fails
-            // unless nobody listens any more.
-            let _ = self.events.send(event);
-            if let Ok(permit) = self.room.acquire().await {
-                permit.forget();
-            }
+            self.put(Arrival::Event(event)).await;
             request.returned_nothing()
         })
+    }
+}
+
+impl LossListener for Gaps {
+    async fn lost(
+        &self,
+        _topic: String,
+        count: i64,
+        _total: Losses,
+        _current: &Current,
+    ) -> Result<(), InvokeError> {
+        self.0.put(Arrival::Lost(count)).await;
+        Ok(())
     }
 }
 
@@ -211,15 +248,23 @@ impl Printer {
                 true => events.next_at_once(),
                 false => None,
             };
-            let event = match ready {
-                Some(event) => event,
+            let arrival = match ready {
+                Some(arrival) => arrival,
                 None => {
                     // Nothing more is there, or it is enough: people see it now.
                     self.write(&output, &mut lines, read)?;
                     match events.blocking_next() {
-                        Some(event) => event,
+                        Some(arrival) => arrival,
                         None => return Ok(()),
                     }
+                }
+            };
+            let event = match arrival {
+                Arrival::Event(event) => event,
+                Arrival::Lost(count) => {
+                    lines.extend_from_slice(json!({"lost": count}).to_string().as_bytes());
+                    lines.push(b'\n');
+                    continue;
                 }
             };
             let json = self.reader.read(&event);
@@ -277,7 +322,10 @@ mod tests {
         let own = adapter.add("subscriber", servant).unwrap();
         adapter.activate();
         let reading = tokio::task::spawn_blocking(move || {
-            let mut next = || events.blocking_next().expect("an event").parameters;
+            let mut next = || match events.blocking_next() {
+                Some(Arrival::Event(event)) => event.parameters,
+                other => panic!("expected an event, got {other:?}"),
+            };
             (0..COUNT).all(|number| {
                 if number % 1000 == 0 {
                     std::thread::sleep(std::time::Duration::from_millis(2));

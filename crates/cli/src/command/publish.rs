@@ -177,6 +177,9 @@ impl Publish {
                     (Some(event), _) => Event::clone(event),
                     (None, line) => {
                         let line = self.filled(line?, number);
+                        if fixed.is_none() && lines::is_gap(&line.json) {
+                            continue;
+                        }
                         operations.event(line, fixed.as_ref(), encoding)?
                     }
                 };

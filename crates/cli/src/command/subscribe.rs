@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::{TopicProxy, TopicSubscribeAndGetPublisherError};
 use floe::{Communicator, Identity, Proxy, TypedProxy};
+use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -51,6 +52,10 @@ pub(crate) struct Subscribe {
     /// Adds an entry to the quality of service; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
     qos: Vec<(String, String)>,
+
+    /// Shows where events were lost, at a Floe hub: a line {"lost": COUNT} in front of the next event
+    #[arg(long)]
+    gaps: bool,
 
     /// Ends after this time, such as 500ms, 5s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -105,6 +110,11 @@ impl Subscribe {
         let adapter = adapter.map_err(|error| peer::not_listening(&error).when("--listen"))?;
         let (servant, events) = event::channel();
         let identity = unique_identity();
+        if self.gaps {
+            let listener = LossListenerDispatcher::new(servant.gaps());
+            let added = adapter.add_facet(&identity, LOST_FACET, listener);
+            added.map_err(|error| Failure::new(Exit::Failure, error))?;
+        }
         let subscriber = adapter.add(&identity, servant);
         let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
         adapter.activate();
@@ -123,6 +133,7 @@ impl Subscribe {
         };
         let farewell = tokio::time::timeout(FAREWELL_PATIENCE, farewell).await;
         adapter.remove(&identity, "");
+        adapter.remove(&identity, LOST_FACET);
         // What has arrived is still printed, unless nobody reads it.
         if !printed.is_terminated() {
             let _ = tokio::time::timeout(PRINT_PATIENCE, &mut printed).await;
@@ -149,6 +160,9 @@ impl Subscribe {
 
     async fn subscribe(&self, topic: &TopicProxy, subscriber: &Proxy) -> Result<(), Failure> {
         let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
+        if self.gaps {
+            qos.insert("floe.lostFacet".to_owned(), LOST_FACET.to_owned());
+        }
         let subscriber = match self.mode {
             Mode::Twoway => subscriber.ice_twoway(),
             Mode::Ordered => {
@@ -250,6 +264,9 @@ fn unique_identity() -> Identity {
     let random = || RandomState::new().hash_one(std::process::id());
     Identity::with_category(format!("{:016x}{:016x}", random(), random()), "floe-sub")
 }
+
+/// The facet at which a subscriber is told of events that it lost.
+const LOST_FACET: &str = "lost";
 
 /// How long the hub may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);

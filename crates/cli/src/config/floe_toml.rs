@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use floe::{Heartbeats, IdleCheck};
+use floe::{ClientCertificates, Heartbeats, IdleCheck};
 use floe_hub::{OverflowPolicy, QueueLimits, StoreSettings};
 use toml::de::{DeTable, DeValue};
 
@@ -90,6 +90,10 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         ["tls", "ca"] => configuration.tls.set_ca(entry.texts(PEM)?),
         ["tls", "cert"] => configuration.tls.set_cert(entry.text(PEM)?),
         ["tls", "key"] => configuration.tls.set_key(entry.text(PEM)?),
+        ["tls", "client-certificates"] => {
+            let asked = entry.one_of(&CLIENT_CERTIFICATES)?;
+            configuration.tls.set_client_certificates(asked);
+        }
         ["tls", "any-host"] => configuration.tls.set_any_host(entry.boolean()?),
         _ => return Err(unknown(entry)),
     }
@@ -145,8 +149,14 @@ const IDLE_CHECKS: [(&str, IdleCheck); 3] = [
     ("always", IdleCheck::Always),
 ];
 
+const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
+    ("required", ClientCertificates::Required),
+    ("verified", ClientCertificates::Verified),
+    ("not-asked", ClientCertificates::NotAsked),
+];
+
 /// All settings, for those who mistype one.
-const NAMES: [&str; 32] = [
+const NAMES: [&str; 33] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -176,6 +186,7 @@ const NAMES: [&str; 32] = [
     "tls.ca",
     "tls.cert",
     "tls.key",
+    "tls.client-certificates",
     "tls.any-host",
     "admin.listen",
     "admin.instance",

@@ -126,8 +126,9 @@ impl Ice {
 }
 
 /// Properties that let less pass. Without them, more would.
-const RESTRICTIONS: [&str; 3] = [
+const RESTRICTIONS: [&str; 4] = [
     "IceSSL.TrustOnly",
+    "IceSSL.CertVerifier",
     "IceSSL.Revocation",
     "IceSSL.CertificateRevocation",
 ];

@@ -70,6 +70,7 @@ inactivity-timeout = "5m"
 ca = "ca.pem"
 cert = "own.pem"
 key = "own.key"
+client-certificates = "verified"
 any-host = true
 "#,
     );
@@ -105,7 +106,13 @@ any-host = true
     let inactivity = settings.incoming.inactivity_timeout;
     assert_eq!(inactivity, Some(Duration::from_secs(300)));
     assert_eq!(configuration.log.as_deref(), Some("info"));
-    assert_ne!(configuration.tls, TlsArguments::default());
+    let mut tls = TlsArguments::default();
+    tls.set_ca(vec!["ca.pem".to_owned()]);
+    tls.set_cert("own.pem".to_owned());
+    tls.set_key("own.key".to_owned());
+    tls.set_client_certificates(ClientCertificates::Verified);
+    tls.set_any_host(true);
+    assert_eq!(configuration.tls, tls);
 }
 
 #[test]

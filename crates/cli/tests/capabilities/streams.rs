@@ -139,3 +139,59 @@ fn publishers_that_ask_for_it_wait_for_a_queue_that_blocks_and_others_lose_event
         .ended(0);
     assert_eq!(lost(), before);
 }
+
+#[test]
+fn a_gap_stands_where_events_were_lost_and_is_not_published_again() {
+    let hub = Hub::start();
+    let slice = contract("gaps.ice");
+    let subscriber = hub.running(&[
+        "sub",
+        "t",
+        "--create",
+        "--slice",
+        &slice,
+        "--gaps",
+        "--qos",
+        "floe.queueEvents=5",
+        "--qos",
+        "floe.outstanding=1",
+        "-o",
+        "jsonl",
+    ]);
+    subscriber.talk("subscribed");
+    subscriber.stop();
+    let event = r#"{"n": "{{n}}", "text": ""}"#;
+    let publish = [
+        "pub",
+        "t",
+        "at",
+        event,
+        "--template",
+        "-n",
+        "100",
+        "--slice",
+        &slice,
+    ];
+    hub.run(&publish).ended(0);
+    subscriber.signal("CONT");
+    let mut lines = String::new();
+    let mut expected = 1;
+    while expected <= 100 {
+        let line = subscriber.line();
+        lines.push_str(&line);
+        lines.push('\n');
+        let json: Json = serde_json::from_str(&line).expect("a line is JSON");
+        match json.get("lost") {
+            Some(count) => expected += count.as_i64().expect("a count"),
+            None => {
+                assert_eq!(json["parameters"]["n"], expected, "{lines}");
+                expected += 1;
+            }
+        }
+    }
+    assert!(lines.contains("{\"lost\":"), "{lines}");
+    let events = lines.lines().filter(|line| !line.contains("lost")).count();
+    let file = slice_file("gaps.jsonl", &lines);
+    let ran = hub.run(&["pub", "t", "--file", &file, "--slice", &slice]);
+    assert_eq!(ran.ended(0).json()["published"], events);
+}

@@ -105,6 +105,12 @@ impl Text {
     }
 }
 
+/// Whether a line says where `floe sub --gaps` lost events: there is nothing to publish.
+pub(super) fn is_gap(json: &Json) -> bool {
+    let object = json.as_object();
+    object.is_some_and(|object| object.len() == 1 && object.contains_key("lost"))
+}
+
 /// Microseconds since 1970.
 pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
