@@ -2,10 +2,12 @@
 //!
 //! - `topic/link.rs`: links between topics
 //! - `topic/rates.rs`: two looks at a topic, and what happened between them
+//! - `topic/unsubscribe.rs`: `floe topic unsubscribe`
 //! - `topic/watch.rs`: `floe topic watch`
 
 mod link;
 mod rates;
+mod unsubscribe;
 mod watch;
 
 use std::time::Duration;
@@ -37,6 +39,7 @@ pub(crate) enum Topic {
     Subscribers(Subscribers),
     Link(link::Link),
     Unlink(link::Unlink),
+    Unsubscribe(unsubscribe::Unsubscribe),
     Watch(watch::Watch),
 }
 
@@ -52,6 +55,7 @@ impl Topic {
                 Self::Subscribers(subscribers) => subscribers.run(&communicator, output).await,
                 Self::Link(link) => link.run(&communicator).await,
                 Self::Unlink(unlink) => unlink.run(&communicator).await,
+                Self::Unsubscribe(unsubscribe) => unsubscribe.run(&communicator).await,
                 Self::Watch(watch) => watch.run(&communicator, output).await,
             }
             .map(|()| Exit::Success)
@@ -66,7 +70,8 @@ impl Topic {
             | Self::Remove(Remove { access, .. })
             | Self::Subscribers(Subscribers { access, .. })
             | Self::Link(link::Link { access, .. })
-            | Self::Unlink(link::Unlink { access, .. }) => access,
+            | Self::Unlink(link::Unlink { access, .. })
+            | Self::Unsubscribe(unsubscribe::Unsubscribe { access, .. }) => access,
             Self::Watch(watch) => watch.access(),
         }
     }

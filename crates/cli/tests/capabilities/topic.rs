@@ -192,3 +192,31 @@ fn a_hub_that_answers_that_it_failed_is_not_said_to_be_silent() {
         .said("the hub failed: ")
         .said("expected a key of at most 511 bytes");
 }
+
+#[test]
+fn a_subscriber_that_is_gone_for_good_is_unsubscribed_by_its_identity() {
+    let hub = Hub::start();
+    for topic in ["t", "other"] {
+        hub.run(&["topic", "create", topic]).ended(0);
+    }
+    hub.run(&["topic", "link", "t", "other"]).ended(0);
+    let storm = slice_file("unsubscribe-storm.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = hub.manager.replace("TopicManager", "topic.t");
+    let subscriber =
+        r#"{"qos": {"retryCount": "-1"}, "subscriber": "cat/gone:tcp -h 127.0.0.1 -p 1"}"#;
+    let subscribe = "subscribeAndGetPublisher";
+    run(&["call", &topic, subscribe, subscriber, "--slice", &storm]).ended(0);
+    hub.run(&["topic", "unsubscribe", "t", "cat/other"])
+        .ended(4)
+        .said("`floe topic subscribers t` shows who does");
+    hub.run(&["topic", "unsubscribe", "t", "IceStorm/topic.other"])
+        .ended(2)
+        .said("`floe topic unlink t other` removes it");
+    hub.run(&["topic", "unsubscribe", "t", "cat/gone"])
+        .ended(0)
+        .said("ended the subscription of `cat/gone` to topic `t`");
+    let left = hub
+        .run(&["topic", "subscribers", "t", "-o", "raw"])
+        .ended(0);
+    assert!(!left.stdout.contains("cat/gone"), "{left:?}");
+}

@@ -1,0 +1,78 @@
+//! `floe topic unsubscribe`: ends subscriptions of others.
+
+use clap::Args;
+use floe::contracts::ice_storm::TopicProxy;
+use floe::{Communicator, Identity, Proxy, TypedProxy};
+
+use super::Access;
+use crate::exit::Failure;
+use crate::output;
+
+/// Ends subscriptions of a topic; exit code 4 if there is none
+///
+/// For subscribers that are gone and did not unsubscribe, and that the hub keeps because they asked for it
+/// (`retryCount`). The subscriber is not told.
+#[derive(Debug, Args)]
+pub(crate) struct Unsubscribe {
+    /// The topic
+    name: String,
+
+    /// Identities of subscribers, as `floe topic subscribers` shows them
+    #[arg(required = true)]
+    identities: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) access: Access,
+}
+
+impl Unsubscribe {
+    pub(super) async fn run(&self, communicator: &Communicator) -> Result<(), Failure> {
+        let wanted = self.identities.iter().map(|text| parse(text));
+        let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
+        let hub = &self.access.hub;
+        let topic = hub.topic(communicator, &self.name).await?;
+        for identity in &wanted {
+            let subscriber = self.subscriber(&topic, identity).await?;
+            let unsubscribed = topic.unsubscribe(Some(&subscriber)).await;
+            unsubscribed.map_err(|error| hub.unanswered(error.into()))?;
+            let name = &self.name;
+            output::talk(format_args!(
+                "ended the subscription of `{identity}` to topic `{name}`"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A proxy with this identity, which is that of a subscriber: nothing else of it counts.
+    async fn subscriber(&self, topic: &TopicProxy, identity: &Identity) -> Result<Proxy, Failure> {
+        let (name, hub) = (&self.name, &self.access.hub);
+        let links = topic.get_link_info_seq().await;
+        let links = links.map_err(|error| hub.unanswered(error.into()))?;
+        let is_link = |link: &TopicProxy| link.as_proxy().reference().identity == *identity;
+        let link = links
+            .iter()
+            .find(|link| link.the_topic.as_ref().is_some_and(is_link));
+        if let Some(link) = link {
+            let message =
+                format_args!("`{identity}` is a link of topic `{name}`, and no subscriber");
+            let help = format_args!("`floe topic unlink {name} {}` removes it", link.name);
+            return Err(Failure::usage(message).help(help));
+        }
+        let subscribers = topic.get_subscribers().await;
+        let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
+        if !subscribers.contains(identity) {
+            let message = format_args!("`{identity}` does not subscribe to topic `{name}`");
+            return Err(Failure::not_found(message).help(format_args!(
+                "`floe topic subscribers {name}` shows who does"
+            )));
+        }
+        Ok(topic.as_proxy().ice_identity(identity.clone()))
+    }
+}
+
+fn parse(text: &str) -> Result<Identity, Failure> {
+    text.parse().map_err(|error| {
+        Failure::usage(format_args!("`{text}` is no identity: {error}"))
+            .help("an identity is written name, or category/name")
+    })
+}
