@@ -119,6 +119,23 @@ fn watch_writes_a_line_for_each_look_with_the_hub_as_a_whole() {
 }
 
 #[test]
+fn watch_looks_on_while_the_hub_is_restarted() {
+    let hub = Hub::start();
+    let watch = hub.running(&["topic", "watch", "--interval", "20ms", "-o", "jsonl"]);
+    watch.line();
+    let endpoint = hub.manager.split_once(':').expect("it has one").1;
+    let listen = endpoint.split(" -t ").next().expect("there is a first");
+    let listen = listen.to_owned();
+    hub.process.signal("KILL");
+    watch.talk("looks on until the hub is back: ");
+    let serve = ["serve", "--transient", "--listen", &listen];
+    let again = Running::start(&serve);
+    again.line();
+    run(&["topic", "create", "new", "--hub", &listen]).ended(0);
+    while !watch.line().contains("\"name\":\"new\"") {}
+}
+
+#[test]
 fn what_is_told_of_all_topics_does_not_forget_those_that_are_gone() {
     let (hub, address) = hub_with_metrics(&[]);
     let file = void("gone.ice");

@@ -19,7 +19,8 @@ use crate::peer::parse_time;
 /// Watches topics: rates, queues, lags and losses of each, and of the hub as a whole
 ///
 /// On a terminal it is a table that is drawn again, in a pipe a line of JSON for each look, until
-/// Ctrl-C or --count looks. Rates are those since the look before.
+/// Ctrl-C or --count looks. Rates are those since the look before. Without --count it looks on while the
+/// hub is restarted.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
     /// The topics; all without any
@@ -72,9 +73,20 @@ impl Watch {
             ));
         }
         let mut left = self.count.unwrap_or(u64::MAX);
+        let mut is_away = false;
         while left > 0 {
             tokio::time::sleep(self.interval.max(INTERVAL_MIN)).await;
-            let now = self.look(communicator).await?;
+            let now = match self.look(communicator).await {
+                Err(failure) if self.count.is_none() => {
+                    if !is_away {
+                        output::talk(format_args!("looks on until the hub is back: {failure}"));
+                    }
+                    is_away = true;
+                    continue;
+                }
+                look => look?,
+            };
+            is_away = false;
             self.show(&before, &now, output)?;
             before = now;
             left -= 1;
