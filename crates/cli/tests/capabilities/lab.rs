@@ -217,7 +217,8 @@ fn a_peer_that_was_asked_for_and_fails_is_told_by_the_exit_code_too() {
     let chosen = ["--contenders", "floor,zeromq", "-o", "table"];
     let ran = machine.measure(&chosen).ended(1).said(FAILED);
     assert!(ran.stdout.contains("twoway  floor"), "{ran:?}");
-    assert!(ran.stdout.ends_with(FAILED), "{ran:?}");
+    // Behind it there may be notes, such as of a machine that was busy.
+    assert!(ran.stdout.contains(FAILED), "{ran:?}");
     assert!(!ran.stderr.contains("error"), "{ran:?}");
     machine
         .measure(&["--contenders", "zeromq"])
