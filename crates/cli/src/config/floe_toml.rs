@@ -192,6 +192,9 @@ const NAMES: [&str; 33] = [
     "admin.instance",
 ];
 
+/// What the command can be told and a file cannot.
+const OPTIONS: [&str; 4] = ["metrics", "metrics-subscribers", "threads", "offer"];
+
 /// Whether settings are in a table of this name.
 fn is_table(name: &str) -> bool {
     NAMES.iter().any(|known| {
@@ -204,6 +207,9 @@ fn unknown(entry: &Entry) -> Problem {
     let name = entry.name();
     let is_of = |table: &str| entry.path.first().is_some_and(|first| first == table);
     let help = match nearest(&name, &NAMES) {
+        _ if OPTIONS.contains(&name.as_str()) => {
+            format!("it is an option of the command: floe serve --{name}")
+        }
         _ if is_of("metrics") => {
             "expected metrics.VIEW.group, .topics, .subscribers, .retained or .enabled".to_owned()
         }

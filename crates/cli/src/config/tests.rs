@@ -417,4 +417,34 @@ fn what_is_a_table_or_too_long_is_told() {
     let table = "unknown setting queue: it is a table: write [queue] in a line of its own, and its settings below";
     let long = "delivery.polling: expected at most 100us, got \"1s\"";
     assert_eq!(problems, [(1, table.to_owned()), (3, long.to_owned())]);
+    let (_, problems) = read_toml("metrics = \"127.0.0.1:9464\"\n");
+    let option = "unknown setting metrics: it is an option of the command: floe serve --metrics";
+    assert_eq!(problems, [(1, option.to_owned())]);
+}
+
+#[test]
+fn the_settings_of_the_guide_make_sense() {
+    let guide = include_str!("../../../../docs/guides/operating.md");
+    let (_, behind) = guide.split_once("```text\n").expect("it has a block");
+    let (text, _) = behind.split_once("```").expect("it ends");
+    let (configuration, problems) = read_toml(text);
+    assert_eq!(problems, []);
+    let (hub, default) = (&configuration.hub, HubSettings::default());
+    let queues = |hub: &HubSettings| (hub.queue_limits, hub.discard_interval, hub.drain_timeout);
+    assert_eq!(queues(hub), queues(&default), "they are the defaults");
+    let delivery = |hub: &HubSettings| {
+        let waits = (hub.flush_interval, hub.rest_max, hub.polling);
+        (waits, hub.flush_bytes, hub.send_timeout)
+    };
+    assert_eq!(delivery(hub), delivery(&default), "they are the defaults");
+    let (own, default) = (&configuration.communicator, Settings::default());
+    assert_eq!(own.incoming, default.incoming, "they are the defaults");
+    let limits = |all: &Settings| {
+        (
+            all.connection_limit,
+            all.handshake_limit,
+            all.message_size_max,
+        )
+    };
+    assert_eq!(limits(own), limits(&default), "they are the defaults");
 }
