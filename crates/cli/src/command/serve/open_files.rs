@@ -24,19 +24,40 @@ pub(super) fn raise_limit() {
 #[cfg(not(unix))]
 pub(super) fn raise_limit() {}
 
-/// Descriptors that this process has open, and may have; none where the system does not tell.
+/// Descriptors that this process has open, and may have; none where the system does not tell, or not at once.
 pub(super) fn count() -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit};
-        // One of them is that of this folder.
-        let open = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64 - 1;
         let max = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        Some((open, max))
+        Some((open_count()?, max))
     }
     #[cfg(not(unix))]
     None
 }
+
+/// Events wait meanwhile: tens of thousands of descriptors are not counted one by one.
+#[cfg(unix)]
+fn open_count() -> Option<u64> {
+    const FOLDER: &str = "/proc/self/fd";
+    let len = std::fs::metadata(FOLDER).ok()?.len();
+    if len > 0 {
+        // Linux tells since 6.2.
+        return Some(len);
+    }
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let room = status
+        .lines()
+        .find_map(|line| line.strip_prefix("FDSize:"))?;
+    let is_short = room.trim().parse::<u64>().ok()? <= COUNTED_MAX;
+    // One of them is that of the folder.
+    let counted = || Some(std::fs::read_dir(FOLDER).ok()?.count() as u64 - 1);
+    is_short.then(counted).flatten()
+}
+
+/// How many descriptors are counted one by one: a microsecond each.
+#[cfg(unix)]
+const COUNTED_MAX: u64 = 4096;
 
 #[cfg(unix)]
 fn shown(limit: Option<u64>) -> String {
