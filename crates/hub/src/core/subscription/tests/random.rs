@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 
 use super::*;
 
@@ -71,113 +72,164 @@ fn numbered_from(first: u32, byte_lens: &[usize]) -> Numbered {
     Numbered((first..).zip(byte_lens.iter().copied()).collect())
 }
 
-fn count(waiting: &VecDeque<Vec<usize>>) -> u64 {
-    waiting.iter().map(|byte_lens| byte_lens.len() as u64).sum()
+/// A subscription, and what is to be seen of it.
+struct Seen {
+    subscription: Subscription<Numbered>,
+    now: Instant,
+    /// Events that it counts, those that were lost while they waited for room included.
+    published: u32,
+    /// Publishers that wait, with the lengths of their events.
+    waiting: VecDeque<Vec<usize>>,
+    last_taken: Option<u32>,
+    /// The bytes at which the delivery must have been woken.
+    parked_until: Option<usize>,
+}
+
+type Checked<T = ()> = Result<T, TestCaseError>;
+/// [`Subscription::offer`], or what is done with events that have waited.
+type Offer = fn(&mut Subscription<Numbered>, Numbered, Instant) -> (bool, Option<Numbered>);
+
+impl Seen {
+    /// Does this; whether the delivery is woken.
+    fn take(&mut self, step: Step) -> Checked<bool> {
+        let outstanding = self.subscription.snapshot().outstanding;
+        let subscription = &mut self.subscription;
+        match step {
+            Step::Events { byte_lens } => return self.publish(&byte_lens),
+            Step::Offer { byte_lens } if self.waiting.is_empty() => {
+                return self.offer(&byte_lens, Subscription::offer);
+            }
+            Step::Offer { byte_lens } => {
+                prop_assert!(subscription.wait_behind(byte_lens.len()), "as the first");
+                self.waiting.push_back(byte_lens);
+            }
+            Step::OfferAgain => {
+                if let Some(byte_lens) = self.waiting.pop_front() {
+                    return self.offer(&byte_lens, Subscription::offer_again);
+                }
+            }
+            Step::Turn { bytes_min } => {
+                let is_parked = subscription.turn(bytes_min) == Turn::Park;
+                self.parked_until = is_parked.then_some(bytes_min);
+            }
+            Step::Take {
+                events_max,
+                bytes_max,
+            } => {
+                let mut taken = Vec::new();
+                subscription.take(events_max, bytes_max, &mut taken);
+                for number in numbers(&taken) {
+                    prop_assert!(self.last_taken.is_none_or(|last| last < number));
+                    self.last_taken = Some(number);
+                }
+            }
+            Step::Delivered { share } => subscription.handle_delivered(share.min(outstanding)),
+            Step::Failed { share, failure } => {
+                subscription.handle_failed(share.min(outstanding), failure, self.now);
+            }
+            Step::Wait { seconds } => self.now += Duration::from_secs(seconds),
+            Step::Drain => return Ok(subscription.drain()),
+            Step::Remove => return Ok(subscription.remove()),
+        }
+        Ok(false)
+    }
+
+    fn publish(&mut self, byte_lens: &[usize]) -> Checked<bool> {
+        let was_gone = self.subscription.state() == State::Gone;
+        let before = self.subscription.snapshot().accounts;
+        let run = numbered_from(self.published, byte_lens);
+        let is_woken = self.subscription.handle_events(run, self.now);
+        let offered = self.offered_since(&before);
+        // The rest came after the subscription had ended.
+        let is_whole = offered == byte_lens.len();
+        prop_assert!(is_whole || self.subscription.state() == State::Gone);
+        prop_assert!(!was_gone || offered == 0);
+        self.published += offered as u32;
+        Ok(is_woken)
+    }
+
+    fn offer(&mut self, byte_lens: &[usize], offer: Offer) -> Checked<bool> {
+        let before = self.subscription.snapshot().accounts;
+        let run = numbered_from(self.published, byte_lens);
+        let (is_woken, rest) = offer(&mut self.subscription, run, self.now);
+        let offered = self.offered_since(&before);
+        self.published += offered as u32;
+        if let Some(rest) = rest {
+            prop_assert_eq!(offered + rest.len(), byte_lens.len());
+            let lost = self.subscription.snapshot().accounts.lost.overflow - before.lost.overflow;
+            let too_long = byte_lens.iter().filter(|byte_len| **byte_len > 100);
+            prop_assert!(lost as usize <= too_long.count(), "what fits waits");
+            let rest = rest.0.into_iter().map(|(_, byte_len)| byte_len);
+            self.waiting.push_front(rest.collect());
+        }
+        Ok(is_woken)
+    }
+
+    /// Events of this step that count by now, without those that waited and are lost with the subscription.
+    fn offered_since(&self, before: &Accounts) -> usize {
+        let offered = self.subscription.snapshot().accounts.offered - before.offered;
+        match self.subscription.is_ending() {
+            true => offered as usize - self.waiting_count(),
+            false => offered as usize,
+        }
+    }
+
+    fn waiting_count(&self) -> usize {
+        self.waiting.iter().map(Vec::len).sum()
+    }
+
+    /// Checks what holds after a step.
+    fn check(&mut self, is_woken: bool) -> Checked {
+        if self.subscription.is_ending() {
+            self.published += self.waiting_count() as u32;
+            self.waiting.clear();
+        }
+        if is_woken {
+            let was_parked = self.parked_until.take().is_some();
+            prop_assert!(was_parked, "woken although it was not parked");
+        }
+        let Snapshot {
+            state,
+            accounts,
+            queued,
+            queued_bytes,
+            outstanding,
+            oldest,
+        } = self.subscription.snapshot();
+        prop_assert_eq!(oldest.is_some(), queued > 0);
+        let lost = accounts.lost;
+        let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
+        let elsewhere = lost + queued + outstanding;
+        prop_assert_eq!(accounts.offered, accounts.delivered + elsewhere);
+        prop_assert_eq!(accounts.offered, u64::from(self.published));
+        prop_assert!(queued <= 3 && queued_bytes <= 100);
+        prop_assert!(state == State::Online || queued == 0);
+        let is_due = |bytes: usize| queued_bytes >= bytes as u64;
+        let must_be_awake = self.parked_until.is_some_and(is_due);
+        prop_assert!(!must_be_awake, "parked although there is enough to do");
+        let must_end = state == State::Gone && self.parked_until.is_some();
+        prop_assert!(!must_end, "parked although the subscription has ended");
+        Ok(())
+    }
 }
 
 proptest! {
     #[test]
     fn every_event_is_in_exactly_one_place(
-        mut subscription in any_subscription(),
+        subscription in any_subscription(),
         steps in prop::collection::vec(step(), 1..200),
     ) {
-        let mut now = Instant::now();
-        let mut published = 0;
-        // Publishers that wait, with the lengths of their events.
-        let mut waiting: VecDeque<Vec<usize>> = VecDeque::new();
-        let mut last_taken = None;
-        // The bytes at which the delivery must have been woken.
-        let mut parked_until: Option<usize> = None;
+        let mut seen = Seen {
+            subscription,
+            now: Instant::now(),
+            published: 0,
+            waiting: VecDeque::new(),
+            last_taken: None,
+            parked_until: None,
+        };
         for step in steps {
-            let mut is_woken = false;
-            let Snapshot { accounts: before, outstanding, .. } = subscription.snapshot();
-            // Events of this step that count by now; with the subscription ends what waits.
-            let offered = |subscription: &Subscription<_>, waiting: &VecDeque<Vec<_>>| {
-                let lost = if subscription.is_ending() { count(waiting) } else { 0 };
-                subscription.snapshot().accounts.offered - before.offered - lost
-            };
-            match step {
-                Step::Events { byte_lens } => {
-                    let was_gone = subscription.state() == State::Gone;
-                    let run = numbered_from(published, &byte_lens);
-                    is_woken = subscription.handle_events(run, now);
-                    let offered = offered(&subscription, &waiting);
-                    // The rest came after the subscription had ended.
-                    let is_whole = offered == byte_lens.len() as u64;
-                    prop_assert!(is_whole || subscription.state() == State::Gone);
-                    prop_assert!(!was_gone || offered == 0);
-                    published += offered as u32;
-                }
-                Step::Offer { byte_lens } if !waiting.is_empty() => {
-                    match subscription.wait_behind(byte_lens.len()) {
-                        true => waiting.push_back(byte_lens),
-                        false => prop_assert!(false, "there are some who wait"),
-                    }
-                }
-                Step::Offer { .. } | Step::OfferAgain => {
-                    let lost_before = subscription.snapshot().accounts.lost;
-                    let (byte_lens, is_again) = match (step, waiting.pop_front()) {
-                        (Step::Offer { byte_lens }, _) => (byte_lens, false),
-                        (_, Some(byte_lens)) => (byte_lens, true),
-                        _ => continue,
-                    };
-                    let run = numbered_from(published, &byte_lens);
-                    let rest;
-                    (is_woken, rest) = match is_again {
-                        true => subscription.offer_again(run, now),
-                        false => subscription.offer(run, now),
-                    };
-                    let offered = offered(&subscription, &waiting);
-                    published += offered as u32;
-                    if let Some(rest) = rest {
-                        prop_assert_eq!(offered as usize + rest.len(), byte_lens.len());
-                        let lost = subscription.snapshot().accounts.lost;
-                        let too_long = byte_lens.iter().filter(|len| **len > 100).count() as u64;
-                        prop_assert!(lost.overflow - lost_before.overflow <= too_long);
-                        waiting.push_front(rest.0.into_iter().map(|(_, len)| len).collect());
-                    }
-                }
-                Step::Turn { bytes_min } => {
-                    parked_until = None;
-                    if subscription.turn(bytes_min) == Turn::Park {
-                        parked_until = Some(bytes_min);
-                    }
-                }
-                Step::Take { events_max, bytes_max } => {
-                    let mut taken = Vec::new();
-                    subscription.take(events_max, bytes_max, &mut taken);
-                    for number in numbers(&taken) {
-                        prop_assert!(last_taken.is_none_or(|last| last < number));
-                        last_taken = Some(number);
-                    }
-                }
-                Step::Delivered { share } => subscription.handle_delivered(share.min(outstanding)),
-                Step::Failed { share, failure } => {
-                    subscription.handle_failed(share.min(outstanding), failure, now);
-                }
-                Step::Wait { seconds } => now += Duration::from_secs(seconds),
-                Step::Drain => is_woken = subscription.drain(),
-                Step::Remove => is_woken = subscription.remove(),
-            }
-            if subscription.is_ending() {
-                published += count(&waiting) as u32;
-                waiting.clear();
-            }
-            if is_woken {
-                prop_assert!(parked_until.take().is_some(), "woken although it was not parked");
-            }
-            let Snapshot { state, accounts, queued, queued_bytes, outstanding, oldest } = subscription.snapshot();
-            prop_assert_eq!(oldest.is_some(), queued > 0);
-            let lost = accounts.lost;
-            let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
-            prop_assert_eq!(accounts.offered, accounts.delivered + lost + queued + outstanding);
-            prop_assert_eq!(accounts.offered, u64::from(published));
-            prop_assert!(queued <= 3 && queued_bytes <= 100);
-            prop_assert!(state == State::Online || queued == 0);
-            let must_be_awake = parked_until.is_some_and(|bytes| queued_bytes >= bytes as u64);
-            prop_assert!(!must_be_awake, "parked although there is enough to do");
-            let must_end = state == State::Gone && parked_until.is_some();
-            prop_assert!(!must_end, "parked although the subscription has ended");
+            let is_woken = seen.take(step)?;
+            seen.check(is_woken)?;
         }
     }
 }
