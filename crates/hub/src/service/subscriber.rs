@@ -125,11 +125,10 @@ impl Subscriber {
     /// Holds to other settings from now on. The send timeout is that of when it subscribed.
     pub(super) fn reconfigure(&self, settings: &HubSettings) {
         let limits = self.qos.limits_within(settings.limits_of(&self.topic));
-        let mut shared = self.lock();
-        shared
-            .subscription
-            .reconfigure(limits, settings.discard_interval);
-        drop(shared);
+        self.change(|subscription| {
+            subscription.reconfigure(limits, settings.discard_interval);
+            (false, ())
+        });
         // Whoever waits for room looks again: there may be more, or it is not waited for any longer.
         self.door.ring();
     }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use floe::{Current, InvokeError, Proxy, TypedProxy};
 use floe_hub::contracts::floe::{LossListener, LossListenerDispatcher, Losses, TopicInfo};
-use floe_hub::{OverflowPolicy, QueueLimits, WAITING_FACET};
+use floe_hub::{HubSettings, OverflowPolicy, QueueLimits, WAITING_FACET};
 use tokio::sync::mpsc;
 
 use crate::world::{
-    Inbox, Subscribers, World, numbered, publish, publish_many, publisher, qos, soon, subscribe,
+    Inbox, Log, Subscribers, World, numbered, publish, publish_many, publisher, qos, soon,
+    subscribe,
 };
 
 /// A hub, a topic, and a subscriber that does not answer yet.
@@ -240,6 +241,22 @@ async fn events_whose_publishers_wait_when_the_topic_is_destroyed_are_lost_and_c
         (ACCEPTED as i64 + 2, QUEUED as i64 + 2)
     );
     assert_eq!(totals.outstanding, OUTSTANDING as i64);
+}
+
+#[tokio::test]
+async fn a_queue_that_is_made_longer_is_told_of_when_it_is() {
+    let log = Log::start();
+    let stuck = Stuck::with_qos(&[("floe.overflow", "drop-newest")]).await;
+    let reconfigure = async |events: usize| {
+        let mut settings = HubSettings::default();
+        settings.queue_limits.events = events;
+        stuck.world.hub.reconfigure(settings).await;
+    };
+    reconfigure(10).await;
+    publish_many(&stuck.publisher, OUTSTANDING + 20).await;
+    assert_eq!(log.lines_with("loses the newest events").len(), 1);
+    reconfigure(1000).await;
+    assert_eq!(log.lines_with("loses no more events").len(), 1);
 }
 
 #[tokio::test]
