@@ -106,6 +106,9 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let file = self.config.as_deref();
+        // Before it is read: a change that comes meanwhile is seen.
+        let read = file.and_then(reload::stamp);
         let mut configuration = self.configuration()?;
         if let Some(level) = &configuration.log {
             log::set_level(level);
@@ -118,7 +121,7 @@ impl Serve {
             let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
-            let mut reload = Reload::new(self.config.as_deref())?;
+            let mut reload = Reload::new(file, read)?;
             // Before the hub, which would leave a store behind.
             let scrapers = self.listen_for_scrapers().await?;
             let hub = match start(&communicator, &configuration).await {

@@ -24,27 +24,26 @@ pub(super) struct Reload {
 }
 
 /// What changes when a file does: its time and its length.
-type Stamp = (SystemTime, u64);
+pub(super) type Stamp = (SystemTime, u64);
 
 /// How often the file is looked at. It is read when it looks the same twice: who writes is done then.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Reload {
-    /// Begins to watch; what the file says now counts as read. Must be called inside the runtime.
+    /// Begins to watch a file that was read when this was its stamp, or later. Must be called inside the runtime.
     ///
     /// # Errors
     /// The system does not hand signals out.
-    pub(super) fn new(file: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn new(file: Option<&Path>, read: Option<Stamp>) -> Result<Self, Failure> {
         let hangup = match file.is_none() && is_hangup_ignored() {
             true => None,
             false => Some(Hangup::new()?),
         };
-        let stamp = file.and_then(stamp);
         Ok(Self {
             file: file.map(Path::to_owned),
             hangup,
-            applied: stamp,
-            seen: stamp,
+            applied: read,
+            seen: read,
         })
     }
 
@@ -130,7 +129,7 @@ impl Hangup {
 }
 
 /// None while there is no file, as while an editor puts another in its place.
-fn stamp(file: &Path) -> Option<Stamp> {
+pub(super) fn stamp(file: &Path) -> Option<Stamp> {
     let metadata = std::fs::metadata(file).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
@@ -173,5 +172,23 @@ fn in_file(name: &'static str) -> String {
         "store" => "data".to_owned(),
         "instance_name" => "instance".to_owned(),
         other => other.replace('_', "-"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_changes_before_it_is_watched_is_read_again() {
+        let name = format!("floe-reload-{}.toml", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, "").expect("a file");
+        let read = stamp(&file);
+        std::fs::write(&file, "log = \"info\"").expect("the same file");
+        let mut reload = Reload::new(Some(&file), read).expect("there are signals");
+        let reason = tokio::time::timeout(Duration::from_secs(30), reload.next());
+        assert_eq!(reason.await, Ok("a change of the file"));
+        std::fs::remove_file(&file).expect("it is there");
     }
 }
