@@ -59,6 +59,8 @@ struct Member {
     subscriber: Arc<Subscriber>,
     /// What the topic had been given before.
     given_before: u64,
+    /// The same when the subscription was ended by others.
+    given_at_end: Option<u64>,
     /// None of a link.
     ear: Option<Ear>,
 }
@@ -153,6 +155,7 @@ impl Stage {
         let Some(at) = self.names[name].take() else {
             return Ok(());
         };
+        self.note_end(at, None);
         prop_assert!(self.registry.destroy(&self.topics[at].topic).is_ok());
         Ok(())
     }
@@ -198,18 +201,32 @@ impl Stage {
             topic,
             subscriber: known.find(identity).expect("it was added"),
             given_before: given(known),
+            given_at_end: None,
             ear,
         });
     }
 
     fn unsubscribe(&mut self, name: usize, ear: usize) -> Checked {
         if let Some(at) = self.names[name] {
+            self.note_end(at, Some(&ear_identity(ear)));
             let topic = &self.topics[at].topic;
             let left = self.registry.unsubscribe(topic, &[ear_identity(ear)]);
             prop_assert!(left.is_ok());
             prop_assert!(topic.find(&ear_identity(ear)).is_none());
         }
         Ok(())
+    }
+
+    /// Subscriptions to a topic are about to end, all or one.
+    fn note_end(&mut self, topic: usize, identity: Option<&Identity>) {
+        let known = &self.topics[topic].topic;
+        for member in &mut self.members {
+            let subscriber = &member.subscriber;
+            let is_meant = identity.is_none_or(|identity| subscriber.identity() == identity);
+            if is_meant && known.has(subscriber) && !subscriber.is_gone() {
+                member.given_at_end = Some(given(known));
+            }
+        }
     }
 
     fn link(&mut self, from: usize, to: usize) -> Checked {
@@ -367,11 +384,12 @@ impl Stage {
             let now = member.subscriber.snapshot();
             let known = &self.topics[member.topic];
             let is_present = known.topic.has(&member.subscriber) && now.state != State::Gone;
-            if is_present && member.ear.is_some() {
-                prop_assert_eq!(
-                    now.accounts.offered,
-                    given(&known.topic) - member.given_before
-                );
+            let given = match is_present {
+                true => Some(given(&known.topic)),
+                false => member.given_at_end,
+            };
+            if let (Some(given), Some(_)) = (given, &member.ear) {
+                prop_assert_eq!(now.accounts.offered, given - member.given_before);
             }
             if let Some(ear) = &member.ear {
                 self.check_ear(ear, known, now.accounts)?;
