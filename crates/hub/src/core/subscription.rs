@@ -169,6 +169,17 @@ impl<R: Run> Subscription<R> {
         }
     }
 
+    /// Whether so many events that came for this subscriber alone are lost because it has failed: unlike those of its
+    /// topic they do not end the subscription. Observed: IceStorm 3.7.8.
+    pub(crate) fn loses_own(&mut self, count: u64) -> bool {
+        let has_failed = self.state == State::Failed;
+        if has_failed {
+            self.accounts.offered += count;
+            self.accounts.lost.removed += count;
+        }
+        has_failed
+    }
+
     /// Events were published by somebody who waits until there is room for them: those for which
     /// there is none come back, to be offered again. True if the delivery must be woken.
     pub(crate) fn offer(&mut self, mut run: R, now: Instant) -> (bool, Option<R>) {

@@ -210,11 +210,22 @@ impl Subscriber {
 
     /// Whether these wait behind others, as publishers that ask for it do while there is no room.
     fn wait_behind(&self, events: &Events) -> bool {
-        let count = match self.link() {
+        let count = self.passing_count(events);
+        self.lock().subscription.wait_behind(count)
+    }
+
+    /// Whether these, which came for this subscriber alone, are lost because it has failed.
+    pub(crate) fn loses_own(&self, events: &Events) -> bool {
+        let count = self.passing_count(events);
+        self.lock().subscription.loses_own(count as u64)
+    }
+
+    /// All events, or those that pass a link.
+    fn passing_count(&self, events: &Events) -> usize {
+        match self.link() {
             None => events.len(),
             Some(link) => link.cost().passing_count(events),
-        };
-        self.lock().subscription.wait_behind(count)
+        }
     }
 
     /// Queues events that came back from [`Subscriber::publish_or_wait`], and waits while there is no room.

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{
-    DispatchFuture, Dispatcher, EncodingVersion, OperationMode, Request, SystemException,
-    TypedProxy,
+    DispatchFuture, Dispatcher, EncodingVersion, InvokeError, OperationMode, Request,
+    SystemException, TypedProxy,
 };
+use floe_hub::WAITING_FACET;
 use floe_hub::contracts::floe::{SubscriberInfo, SubscriberState, TopicInfo};
 
 use crate::world::{
@@ -41,6 +42,34 @@ async fn a_dead_subscriber_is_removed_with_the_event_after_the_first_failure() {
         (info.published, info.lost.failed, info.lost.removed),
         (2, 1, 1)
     );
+}
+
+#[tokio::test]
+async fn what_comes_for_a_dead_subscriber_alone_does_not_end_its_subscription() {
+    let world = World::start().await;
+    let topic = world.create("t").await;
+    let subscribers = Subscribers::start().await;
+    let own = subscribe(&topic, &subscribers.add("dead").0, &[]).await;
+    subscribers.stop().await;
+    publish(&own, "e").await;
+    world.info_when("t", |i| i.lost.failed == 1).await;
+    let waiting = own.ice_facet(WAITING_FACET);
+    for publisher in [&own, &waiting, &own] {
+        publish(publisher, "e").await;
+    }
+    assert_eq!(topic.get_subscribers().await.unwrap(), [identity("dead")]);
+    assert_eq!(world.info("t").await.lost.removed, 3);
+
+    publish(&publisher(&topic).await, "e").await;
+    world.info_when("t", |i| i.subscribers.is_empty()).await;
+    let nothing = nothing();
+    let sent = own.invoke("e", OperationMode::Normal, &nothing);
+    let error = soon(sent).await.unwrap_err();
+    let is_gone = matches!(
+        error,
+        InvokeError::System(SystemException::ObjectNotExist(_))
+    );
+    assert!(is_gone, "{error}");
 }
 
 #[tokio::test]

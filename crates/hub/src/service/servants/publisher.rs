@@ -34,7 +34,10 @@ pub(super) fn publish_to_one(
     subscriber: &Arc<Subscriber>,
 ) -> Result<Response, SystemException> {
     check_present(subscriber)?;
-    subscriber.publish(to_queue(request.event()), Instant::now());
+    let events = to_queue(request.event());
+    if !subscriber.loses_own(&events) {
+        subscriber.publish(events, Instant::now());
+    }
     request.returned_nothing()
 }
 
@@ -45,6 +48,9 @@ pub(super) async fn publish_to_one_waiting(
 ) -> Result<Response, SystemException> {
     check_present(&subscriber)?;
     let events = to_queue(request.event());
+    if subscriber.loses_own(&events) {
+        return request.returned_nothing();
+    }
     if let Some(events) = subscriber.publish_or_wait(events, Instant::now()) {
         subscriber.publish_waiting(events).await;
     }
