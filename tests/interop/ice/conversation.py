@@ -61,6 +61,17 @@ class Recorder(Ice.Blobject):
             print(f"{name} got {event}", flush=True)
 
 
+class Faulty(Recorder):
+    """One that fails at the first of each operation with `fail` in its name."""
+
+    def ice_invoke(self, parameters, current):
+        is_first = all(event[0] != current.operation for event in self.events)
+        answer = super().ice_invoke(parameters, current)
+        if "fail" in current.operation and is_first:
+            raise Ice.UnknownException("it fails")
+        return answer
+
+
 class Conversation:
     def __init__(self, communicator, manager):
         self.communicator = communicator
@@ -157,6 +168,29 @@ class Conversation:
         ask("unsubscribe", lambda: topic.unsubscribe(batch))
         leaving.tell("leaving", 1)
 
+    def ask_failures(self):
+        topic = self.manager.create("failures")
+        publisher = topic.getPublisher()
+        weak = Faulty()
+        proxy = self.adapter.add(weak, Ice.stringToIdentity("weak"))
+        to_weak = topic.subscribeAndGetPublisher({"reliability": "ordered"}, proxy)
+        for operation in ["fail", "behind"]:
+            publisher.ice_invoke(operation, Ice.OperationMode.Idempotent, NOTHING)
+        weak.tell("weak", 3)
+        ask("subscribers", topic.getSubscribers)
+        publisher.ice_invoke("fail for good", Ice.OperationMode.Normal, NOTHING)
+        # It has failed a second later, and goes with the next event that is not for it alone.
+        time.sleep(1)
+        for _ in range(2):
+            ask("publish to one that has failed", lambda: to_weak.ice_invoke("own", Ice.OperationMode.Normal, NOTHING))
+        ask("subscribers", topic.getSubscribers)
+        ask("subscribe again", lambda: topic.subscribeAndGetPublisher({}, proxy))
+        publisher.ice_invoke("last", Ice.OperationMode.Normal, NOTHING)
+        ask("subscribers", topic.getSubscribers)
+        ask("publish to one that is gone", to_weak.ice_ping)
+        weak.tell("weak", 4)
+        topic.destroy()
+
     def ask_links(self, topic):
         other, third = self.manager.create("b"), self.manager.create("c")
         ask("link", lambda: topic.link(other, 5))
@@ -237,6 +271,7 @@ def main():
         topic = conversation.manager.retrieve("a")
         conversation.ask_topic(topic)
         conversation.ask_delivery(topic)
+        conversation.ask_failures()
         conversation.ask_links(topic)
         conversation.ask_destruction(topic)
         print("done", flush=True)
