@@ -274,3 +274,19 @@ fn a_hub_without_descriptors_ends_no_subscription() {
     let online = subscribers.iter().filter(|own| own["state"] == "online");
     assert!(online.count() > 0, "{info}");
 }
+
+#[test]
+fn an_event_longer_than_the_queue_is_told_as_such() {
+    let hub = Hub::with(&["--transient", "--queue-bytes", "100"]);
+    let slice = slice_file(
+        "long.ice",
+        "module M { interface I { void f(string text); } }",
+    );
+    let subscriber = hub.running(&["sub", "t", "--create", "--slice", &slice]);
+    subscriber.talk("subscribed");
+    let event = format!(r#"{{"text": "{}"}}"#, "x".repeat(500));
+    hub.run(&["pub", "t", "f", &event, "--slice", &slice])
+        .ended(0);
+    let line = hub.process.talked(" of topic \"t\" loses an event of ");
+    assert!(line.contains("its queue has room for 100 bytes"), "{line}");
+}

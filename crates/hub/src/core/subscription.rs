@@ -79,6 +79,13 @@ pub(crate) enum OverflowNotice {
     },
     /// The queue is full, and the subscription has ended for that.
     Disconnected,
+    /// An event was lost that is longer than all that may wait, in bytes. Told of each.
+    TooLong {
+        /// How long it is.
+        len: usize,
+        /// How long the events may be together that wait.
+        max: usize,
+    },
 }
 
 /// How a delivery failed.
@@ -429,7 +436,13 @@ impl<R: Run> Subscription<R> {
                 self.notice = Some(OverflowNotice::Disconnected);
             }
             _ => {
-                self.begin_overflow();
+                match self.can_ever_fit(&event) {
+                    true => self.begin_overflow(),
+                    false => {
+                        let (len, max) = (event.byte_len(), self.limits.bytes);
+                        self.notice = Some(OverflowNotice::TooLong { len, max });
+                    }
+                }
                 self.accounts.lost.overflow += 1;
                 self.queue.note_lost(1);
             }

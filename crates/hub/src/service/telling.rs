@@ -36,6 +36,10 @@ impl Subscriber {
             OverflowNotice::Ended { lost } => tracing::warn!(
                 "{name} loses no more events: its queue was full, and {lost} were lost"
             ),
+            OverflowNotice::TooLong { len, max } => tracing::warn!(
+                "{name} loses an event of {len} bytes: its queue has room for {max} bytes: raise queue.bytes, or its \
+                 floe.queueBytes"
+            ),
             OverflowNotice::Disconnected => {
                 tracing::warn!("the subscription of {name} ends: its queue is full")
             }

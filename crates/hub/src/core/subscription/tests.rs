@@ -183,6 +183,23 @@ fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
 }
 
 #[test]
+fn an_event_that_no_queue_has_room_for_is_told_as_such() {
+    let now = Instant::now();
+    for overflow in [OverflowPolicy::DropOldest, OverflowPolicy::DropNewest] {
+        let qos = qos(TWOWAY, RetryCount::Unlimited);
+        let mut subscription = Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL);
+        subscription.handle_events(Numbered(vec![(0, 101)]), now);
+        let too_long = OverflowNotice::TooLong { len: 101, max: 100 };
+        assert_eq!(subscription.poll_notice(), Some(too_long));
+        assert_eq!(subscription.snapshot().accounts.lost.overflow, 1);
+        // The queue is not full.
+        subscription.handle_events(event(1), now);
+        assert_eq!(subscription.poll_notice(), None);
+        assert_eq!(take(&mut subscription, 10), [1]);
+    }
+}
+
+#[test]
 fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let now = Instant::now();
     let qos = qos(Delivery::Oneway, RetryCount::Unlimited);
