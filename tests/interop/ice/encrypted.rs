@@ -1,6 +1,7 @@
 //! Events to Ice subscribers over ssl, with certificates on both sides.
 
 use std::fs;
+use std::process::Command;
 
 use floe_tests::certificates::Certificates;
 use floe_tests::hub::Hub;
@@ -72,4 +73,46 @@ fn a_subscriber_with_the_certificate_of_another_host_gets_nothing_and_is_logged(
     assert!(log.contains("certificate"), "{log}");
     subscriber.close_input();
     assert_eq!(subscriber.succeed(), ["received 0"]);
+}
+
+#[test]
+fn the_property_file_of_an_encrypted_icestorm_lets_in_whom_it_let_in() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let certificates = Certificates::make();
+    let folder = certificates.folder().display();
+    let file = workspace::target_dir().join("moved.config");
+    // Nothing is said of who must show a certificate: in Ice, everybody.
+    let text = format!(
+        "Ice.Default.Protocol=ssl\nIceStorm.Transient=1\n\
+         IceStorm.TopicManager.Endpoints=default -h 127.0.0.1 -p 0\n\
+         IceStorm.Publish.Endpoints=default -h 127.0.0.1 -p 0\n\
+         IceSSL.DefaultDir={folder}\nIceSSL.CAs=ca.pem\nIceSSL.CertFile=server.p12\nIceSSL.Password=floe\n"
+    );
+    fs::write(&file, text).expect("the target folder can be written");
+    let mut serve = Command::new(workspace::program("floe"));
+    serve.args(["serve", "--config"]).arg(&file);
+    let mut hub = Peer::start("floe serve", &mut serve);
+    let manager = hub.ready();
+    assert!(manager.contains(":ssl -h 127.0.0.1 "), "{manager}");
+    let (count, option) = (
+        COUNT.to_string(),
+        config("moved-client.config", &certificates, "client"),
+    );
+    for language in Language::ALL {
+        let topic = format!("moved {language:?}");
+        let arguments = [&manager, &topic, "twoway", &count, &option];
+        let mut subscriber = subscriber(&ice, language, arguments);
+        subscriber.ready();
+        let mut publisher = ice.peer("publisher", language);
+        let publisher = Peer::start("the Ice publisher", publisher.args(arguments));
+        publisher.succeed();
+        assert_got_all(subscriber, COUNT, &topic);
+    }
+    let mut stranger = Command::new(workspace::program("floe"));
+    stranger.args(["topic", "list", "--hub", &manager, "--tls-ca"]);
+    let refused = stranger.arg(certificates.path("ca.pem")).output();
+    let refused = refused.expect("the command is there");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("certificate"), "{said}");
 }
