@@ -39,8 +39,8 @@ pub(crate) struct TlsArguments {
     client_certificates: Option<ClientCertificates>,
 }
 
-/// What the arguments said, for all communicators of this process.
-static TLS: OnceLock<Tls> = OnceLock::new();
+/// What the arguments said, and what the files hold that they name, for all communicators of this process.
+static SAID: OnceLock<(TlsArguments, Option<Tls>)> = OnceLock::new();
 
 impl TlsArguments {
     /// Loads what the arguments name.
@@ -48,10 +48,26 @@ impl TlsArguments {
     /// # Errors
     /// Files that cannot be used, and a key without its certificate.
     pub(crate) fn load(self) -> Result<(), Failure> {
-        if let Some(tls) = self.tls()? {
-            TLS.get_or_init(|| tls);
-        }
+        let tls = self.clone().tls()?;
+        SAID.get_or_init(|| (self, tls));
         Ok(())
+    }
+
+    /// These, and before them what others say, each by itself: who adds a certificate still trusts the same
+    /// CAs, and asks clients for the same. A certificate, its key and its password go together.
+    #[must_use]
+    pub(crate) fn behind(mut self, others: Self) -> Self {
+        if !others.tls_ca.is_empty() {
+            self.tls_ca = others.tls_ca;
+        }
+        if others.tls_cert.is_some() || others.tls_key.is_some() {
+            self.tls_cert = others.tls_cert;
+            self.tls_key = others.tls_key;
+            self.password = others.password;
+        }
+        self.tls_any_host |= others.tls_any_host;
+        self.client_certificates = others.client_certificates.or(self.client_certificates);
+        self
     }
 
     /// Takes certificates of CAs from these files.
@@ -125,5 +141,39 @@ impl TlsArguments {
 
 /// Certificates and trust, if the arguments said anything.
 pub(crate) fn loaded() -> Option<Tls> {
-    TLS.get().cloned()
+    SAID.get().and_then(|(_, tls)| tls.clone())
+}
+
+/// What the arguments said.
+pub(crate) fn said() -> TlsArguments {
+    let said = SAID.get();
+    said.map(|(arguments, _)| arguments.clone())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_command_line_says_goes_before_the_file_each_by_itself() {
+        let mut file = TlsArguments::default();
+        file.set_ca(vec!["ca.pem".to_owned()]);
+        file.set_cert("own.p12".to_owned());
+        file.set_password("secret".to_owned());
+        file.set_client_certificates(ClientCertificates::Required);
+        assert_eq!(file.clone().behind(TlsArguments::default()), file);
+        let mut line = TlsArguments::default();
+        line.set_cert("new.pem".to_owned());
+        line.set_key("new.key".to_owned());
+        let mut expected = line.clone();
+        expected.set_ca(vec!["ca.pem".to_owned()]);
+        expected.set_client_certificates(ClientCertificates::Required);
+        assert_eq!(file.clone().behind(line), expected);
+        let mut line = TlsArguments::default();
+        line.set_ca(vec!["other.pem".to_owned()]);
+        let mut expected = file.clone();
+        expected.set_ca(vec!["other.pem".to_owned()]);
+        assert_eq!(file.behind(line), expected);
+    }
 }

@@ -29,6 +29,7 @@ use crate::log;
 use crate::output::{self, Format, Output};
 use crate::peer;
 use crate::size::{self, Size};
+use crate::tls;
 use reload::Reload;
 
 /// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
@@ -184,10 +185,8 @@ impl Serve {
         } else if self.transient {
             hub.store = StoreSettings::Memory;
         }
-        // Certificates of the command line are loaded already, and go before those of the file.
-        if configuration.communicator.tls.is_none() {
-            configuration.communicator.tls = configuration.tls.clone().tls()?;
-        }
+        configuration.tls = configuration.tls.behind(tls::said());
+        configuration.communicator.tls = configuration.tls.clone().tls()?;
         Ok(configuration)
     }
 

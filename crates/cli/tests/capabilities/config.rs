@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::certificates::Certificates;
 use crate::command::{floe, run, slice_file};
 use crate::hub::{Hub, Running};
 
@@ -34,6 +35,29 @@ fn a_hub_is_as_its_file_says_and_the_command_line_goes_before_it() {
     hub.run(&["topic", "create", "t"]).ended(0);
     let other = Running::start(&["serve", "--config", &file, "--instance-name", "Other"]);
     assert!(other.line().starts_with("ready Other/TopicManager "));
+}
+
+#[test]
+fn a_certificate_on_the_command_line_changes_nothing_of_whom_a_file_lets_in() {
+    let certificates = Certificates::make();
+    let (ca, own) = (&certificates.ca, certificates.server_alone());
+    let toml = format!("[tls]\nca = {ca:?}\n");
+    let storm = format!(
+        "S.TopicManager.Endpoints=ssl -h 127.0.0.1 -p 0\nS.Transient=1\nIceSSL.CAs={ca}\nIceSSL.VerifyPeer=2\n"
+    );
+    for (name, text) in [("lets-in.toml", toml), ("lets-in.cfg", storm)] {
+        let file = slice_file(name, &text);
+        let listen = ["--transient", "--listen", "ssl -h 127.0.0.1 -p 0"];
+        let serve = [&["serve", "--config", &file], &listen[..], &own].concat();
+        let hub = Running::start(&serve);
+        let line = hub.line();
+        let manager = line.strip_prefix("ready ").expect("it is ready");
+        let list = ["topic", "list", "--hub", manager];
+        run(&[&list[..], &certificates.mutual()].concat()).ended(0);
+        run(&[&list[..], &certificates.ca_alone()].concat())
+            .ended(1)
+            .said("it requires a certificate from us");
+    }
 }
 
 #[test]
