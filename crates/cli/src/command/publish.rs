@@ -99,8 +99,10 @@ pub(crate) struct Publish {
     batch: bool,
 
     /// Waits while the queue of a subscriber is full whose policy is `block`, which otherwise loses
-    /// events; at a Floe hub alone. --timeout bounds the wait for each event
-    #[arg(long)]
+    /// events; at a Floe hub alone. --timeout bounds the wait for each event; one that waits still is
+    /// delivered later all the same, and twice if it is published again
+    // Without an answer nobody would learn that the other side has no such queues.
+    #[arg(long, conflicts_with_all = ["oneway", "batch"])]
     wait: bool,
 
     /// Adds an entry to the context of each event; may be repeated

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::command::{run_with_input, slice_file};
+use crate::command::{run, run_with_input, slice_file};
 use crate::hub::{Hub, Running};
 
 fn contract(name: &str) -> String {
@@ -138,6 +138,17 @@ fn publishers_that_ask_for_it_wait_for_a_queue_that_blocks_and_others_lose_event
     hub.run(&[&publish[..], &["--wait", "--timeout", "30s"]].concat())
         .ended(0);
     assert_eq!(lost(), before);
+}
+
+#[test]
+fn nobody_waits_for_a_queue_without_waiting_for_an_answer() {
+    let slice = contract("waits-unanswered.ice");
+    for kind in ["--oneway", "--batch"] {
+        run(&["pub", "t", "stopped", "--slice", &slice, "--wait", kind])
+            .ended(2)
+            .said("'--wait' cannot be used with")
+            .said(kind);
+    }
 }
 
 #[test]
