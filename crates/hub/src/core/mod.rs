@@ -3,6 +3,7 @@
 //! - `subscription.rs`: one subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: events that wait, bounded in number and bytes
 //! - `limits.rs`: how much may wait, and what happens to the rest
+//! - `overflow.rs`: when people are told that a queue is full
 //! - `accounts.rs`: what became of events
 //! - `snapshot.rs`: both at one moment
 //! - `qos.rs`: what a subscriber asks for
@@ -15,6 +16,7 @@ mod limits;
 mod link;
 mod metrics;
 mod names;
+mod overflow;
 mod qos;
 mod queue;
 mod snapshot;
@@ -29,9 +31,10 @@ pub(crate) use names::{
     ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
 };
+pub(crate) use overflow::OverflowNotice;
 pub(crate) use qos::{Delivery, Qos, QosError};
 pub(crate) use snapshot::{Snapshot, State};
-pub(crate) use subscription::{Failure, OverflowNotice, Subscription, Turn};
+pub(crate) use subscription::{Failure, Subscription, Turn};
 
 #[cfg(test)]
 mod tests;

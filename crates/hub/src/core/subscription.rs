@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
 use super::limits::{OverflowPolicy, QueueLimits};
+use super::overflow::{Overflow, OverflowNotice};
 use super::qos::{Delivery, Qos, RetryCount};
 use super::queue::{Queue, Run};
 use super::snapshot::{Snapshot, State};
@@ -38,7 +39,8 @@ pub(crate) struct Subscription<R> {
     /// Whether events wait here until there are enough of them for a batch.
     is_batched: bool,
     failure_count: u32,
-    /// Whether the last thing that was heard of its connection is that it broke.
+    /// Whether the last thing that was heard of its connection is that it broke; after an interval offline it has
+    /// another one.
     has_broken: bool,
     accounts: Accounts,
     outstanding: u64,
@@ -46,46 +48,12 @@ pub(crate) struct Subscription<R> {
     /// Whether it is gone once the queue is empty.
     is_leaving: bool,
     overflow: Overflow,
-    notice: Option<OverflowNotice>,
     /// Whether the subscriber wants to know of events that it lost before the next.
     notices_gaps: bool,
     /// Events whose publishers wait for room: they are not counted before there is some, or never will be.
     waiting: u64,
     /// Queued bytes at which the delivery wants to be woken; it is not parked if there is none.
     wake_at: Option<usize>,
-}
-
-/// Whether events are being lost because the queue is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Overflow {
-    No,
-    /// Since this many events had been lost. It lasts until the queue is half empty, so that a
-    /// subscriber that is always a little too slow is told of once.
-    Since(u64),
-}
-
-/// What is worth telling people of a full queue, once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OverflowNotice {
-    /// The queue is full: from now on events are lost, by this policy.
-    Began {
-        /// Which.
-        policy: OverflowPolicy,
-    },
-    /// There is room again, after so many events were lost.
-    Ended {
-        /// How many.
-        lost: u64,
-    },
-    /// The queue is full, and the subscription has ended for that.
-    Disconnected,
-    /// An event was lost that is longer than all that may wait, in bytes. Told of each.
-    TooLong {
-        /// How long it is.
-        len: usize,
-        /// How long the events may be together that wait.
-        max: usize,
-    },
 }
 
 /// How a delivery failed.
@@ -131,8 +99,7 @@ impl<R: Run> Subscription<R> {
             outstanding: 0,
             is_draining: false,
             is_leaving: false,
-            overflow: Overflow::No,
-            notice: None,
+            overflow: Overflow::default(),
             notices_gaps: qos.lost_facet.is_some(),
             waiting: 0,
             wake_at: None,
@@ -288,7 +255,7 @@ impl<R: Run> Subscription<R> {
 
     /// What is worth telling people since the last call.
     pub(crate) fn poll_notice(&mut self) -> Option<OverflowNotice> {
-        self.notice.take()
+        self.overflow.poll_notice()
     }
 
     /// Events reached the subscriber.
@@ -314,6 +281,7 @@ impl<R: Run> Subscription<R> {
         if failure != Failure::Hard && self.retry_count.tolerates(self.failure_count) {
             self.failure_count += 1;
             self.state = State::Offline;
+            self.has_broken = false;
             self.offline_until = now.checked_add(self.discard_interval);
             self.accounts.lost.offline += self.queue.clear() as u64;
             self.end_overflow_if_roomy();
@@ -433,15 +401,12 @@ impl<R: Run> Subscription<R> {
                 self.accounts.lost.overflow += 1;
                 self.accounts.lost.removed += self.queue.clear() as u64;
                 self.end();
-                self.notice = Some(OverflowNotice::Disconnected);
+                self.overflow.disconnect();
             }
             _ => {
-                match self.can_ever_fit(&event) {
-                    true => self.begin_overflow(),
-                    false => {
-                        let (len, max) = (event.byte_len(), self.limits.bytes);
-                        self.notice = Some(OverflowNotice::TooLong { len, max });
-                    }
+                match event.byte_len() > self.limits.bytes {
+                    true => self.overflow.note_too_long(event.byte_len(), &self.limits),
+                    false => self.begin_overflow(),
                 }
                 self.accounts.lost.overflow += 1;
                 self.queue.note_lost(1);
@@ -463,21 +428,13 @@ impl<R: Run> Subscription<R> {
     }
 
     fn begin_overflow(&mut self) {
-        if self.overflow == Overflow::No {
-            self.overflow = Overflow::Since(self.accounts.lost.overflow);
-            let policy = self.limits.overflow;
-            self.notice = Some(OverflowNotice::Began { policy });
-        }
+        let lost = self.accounts.lost.overflow;
+        self.overflow.begin(self.limits.overflow, lost);
     }
 
     fn end_overflow_if_roomy(&mut self) {
-        let Overflow::Since(before) = self.overflow else {
-            return;
-        };
-        if self.queue.is_half_empty(&self.limits) {
-            self.overflow = Overflow::No;
-            let lost = self.accounts.lost.overflow - before;
-            self.notice = Some(OverflowNotice::Ended { lost });
+        if self.overflow.lasts() && self.queue.is_half_empty(&self.limits) {
+            self.overflow.end(self.accounts.lost.overflow);
         }
     }
 

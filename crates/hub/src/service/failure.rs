@@ -88,6 +88,7 @@ mod tests {
         let closed = LocalError::ClosedByPeer { peer };
         assert_eq!(failure(&not_dispatched(closed)), Failure::Soft);
     }
+
     #[test]
     fn a_connection_that_breaks_under_oneway_events_says_nothing_of_the_next_one() {
         let lost = || LocalError::ConnectionLost {

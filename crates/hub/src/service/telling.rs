@@ -37,8 +37,8 @@ impl Subscriber {
                 "{name} loses no more events: its queue was full, and {lost} were lost"
             ),
             OverflowNotice::TooLong { len, max } => tracing::warn!(
-                "{name} loses an event of {len} bytes: its queue has room for {max} bytes: raise queue.bytes, or its \
-                 floe.queueBytes"
+                "{name} loses an event of {len} bytes: its queue has room for {max} bytes: raise the bytes of \
+                 the hub's queues (`floe serve --queue-bytes`), and its own floe.queueBytes if it asks for less"
             ),
             OverflowNotice::Disconnected => {
                 tracing::warn!("the subscription of {name} ends: its queue is full")

@@ -1,7 +1,9 @@
 //! The rules of subscriptions, one by one; `tests/random.rs` has them in any order.
 //!
+//! - `tests/overflow.rs`: what people are told of a full queue
 //! - `tests/waiting.rs`: those of publishers that wait for room
 
+mod overflow;
 mod random;
 mod waiting;
 
@@ -41,9 +43,6 @@ fn events(numbers: std::ops::Range<u32>) -> Numbered {
 
 const TWOWAY: Delivery = Delivery::Twoway {
     outstanding_max: TWOWAY_OUTSTANDING_MAX,
-};
-const BEGAN: OverflowNotice = OverflowNotice::Began {
-    policy: OverflowPolicy::DropOldest,
 };
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -144,59 +143,6 @@ fn an_event_that_never_fits_leaves_the_others_alone() {
     subscription.handle_events(huge, now);
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 1);
     assert_eq!(take(&mut subscription, 10), [0]);
-}
-
-#[test]
-fn an_overflow_is_told_of_when_it_begins_and_when_there_is_room_again() {
-    let now = Instant::now();
-    let mut subscription = subscription(RetryCount::Limited(0));
-    for number in 0..3 {
-        subscription.handle_events(event(number), now);
-        assert_eq!(subscription.poll_notice(), None);
-    }
-    subscription.handle_events(event(3), now);
-    assert_eq!(subscription.poll_notice(), Some(BEGAN));
-    // It is a little too slow: there is never much room.
-    for number in 4..8 {
-        assert_eq!(take(&mut subscription, 1).len(), 1);
-        subscription.handle_events(event(number), now);
-        subscription.handle_events(event(number), now);
-        assert_eq!(subscription.poll_notice(), None);
-    }
-    take(&mut subscription, 2);
-    let ended = OverflowNotice::Ended { lost: 5 };
-    assert_eq!(subscription.poll_notice(), Some(ended));
-    assert_eq!(subscription.poll_notice(), None);
-}
-
-#[test]
-fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
-    let now = Instant::now();
-    let mut subscription = subscription(RetryCount::Limited(1));
-    for number in 0..4 {
-        subscription.handle_events(event(number), now);
-    }
-    assert_eq!(subscription.poll_notice(), Some(BEGAN));
-    subscription.handle_failed(0, Failure::Soft, now);
-    let ended = OverflowNotice::Ended { lost: 1 };
-    assert_eq!(subscription.poll_notice(), Some(ended));
-}
-
-#[test]
-fn an_event_that_no_queue_has_room_for_is_told_as_such() {
-    let now = Instant::now();
-    for overflow in [OverflowPolicy::DropOldest, OverflowPolicy::DropNewest] {
-        let qos = qos(TWOWAY, RetryCount::Unlimited);
-        let mut subscription = Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL);
-        subscription.handle_events(Numbered(vec![(0, 101)]), now);
-        let too_long = OverflowNotice::TooLong { len: 101, max: 100 };
-        assert_eq!(subscription.poll_notice(), Some(too_long));
-        assert_eq!(subscription.snapshot().accounts.lost.overflow, 1);
-        // The queue is not full.
-        subscription.handle_events(event(1), now);
-        assert_eq!(subscription.poll_notice(), None);
-        assert_eq!(take(&mut subscription, 10), [1]);
-    }
 }
 
 #[test]
@@ -355,6 +301,19 @@ fn a_connection_that_breaks_is_a_failure_only_if_the_next_one_takes_no_events_ei
 }
 
 #[test]
+fn a_connection_after_an_interval_offline_may_break_as_the_first_did() {
+    let now = Instant::now();
+    let mut subscription = failed(RetryCount::Limited(1), Failure::Broken, now);
+    subscription.handle_failed(0, Failure::Soft, now);
+    assert_eq!(subscription.state(), State::Offline);
+    let later = now + DISCARD_INTERVAL;
+    subscription.handle_events(event(2), later);
+    assert_eq!(take(&mut subscription, 10), [2]);
+    subscription.handle_failed(1, Failure::Broken, later);
+    assert_eq!(subscription.state(), State::Online);
+}
+
+#[test]
 fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
     let now = Instant::now();
     let subscription = failed(RetryCount::Limited(0), Failure::Ours, now);
@@ -440,6 +399,7 @@ fn what_was_accepted_stays_if_the_newest_are_dropped() {
     }
 }
 
+/// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
 fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>, Vec<u32>)> {
     let mut all = Vec::new();
     while subscription.turn(1) == Turn::Deliver {

@@ -44,7 +44,6 @@ fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_ev
     assert_eq!(huge.snapshot().accounts.lost.overflow, 1);
 }
 
-/// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
 #[test]
 fn an_event_that_never_fits_is_lost_alone_and_those_behind_it_wait() {
     let now = Instant::now();
