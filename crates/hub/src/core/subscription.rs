@@ -189,9 +189,10 @@ impl<R: Run> Subscription<R> {
         self.offer(run, now)
     }
 
-    /// The publisher of so many events waits behind others; false if nobody waits, and they are to be published.
+    /// The publisher of so many events waits behind others, also behind those that began to under a policy that is no
+    /// longer in force; false if nobody waits, and they are to be published.
     pub(crate) fn wait_behind(&mut self, count: usize) -> bool {
-        let is_waiting = self.is_waited_for() && !self.is_ending();
+        let is_waiting = (self.is_waited_for() || self.waiting > 0) && !self.is_ending();
         self.waiting += if is_waiting { count as u64 } else { 0 };
         is_waiting
     }

@@ -69,6 +69,22 @@ fn waited_for() -> (Subscription<Numbered>, Numbered) {
 }
 
 #[test]
+fn nobody_overtakes_those_who_wait_when_nobody_is_to_wait_any_more() {
+    let now = Instant::now();
+    let (mut subscription, first) = waited_for();
+    subscription.reconfigure(limits(OverflowPolicy::DropOldest), DISCARD_INTERVAL);
+    assert!(subscription.wait_behind(1));
+    assert_eq!(subscription.offer_again(first, now).1, None);
+    assert!(subscription.wait_behind(1), "the second still waits");
+    assert_eq!(subscription.offer_again(event(5), now).1, None);
+    assert_eq!(subscription.offer_again(event(6), now).1, None);
+    assert!(!subscription.wait_behind(1));
+    assert_eq!(take(&mut subscription, 10), [4, 5, 6]);
+    let accounts = subscription.snapshot().accounts;
+    assert_eq!((accounts.offered, accounts.lost.overflow), (7, 4));
+}
+
+#[test]
 fn events_that_wait_for_room_are_lost_and_counted_with_the_subscription() {
     let now = Instant::now();
     let ends: [fn(&mut Subscription<Numbered>) -> bool; 2] =
