@@ -63,6 +63,8 @@ pub(crate) struct Failure {
     is_unreachable: bool,
     /// The other side has answered that it failed.
     is_answer: bool,
+    /// There is no connection, or it broke, or nothing came over it in time.
+    is_of_connection: bool,
 }
 
 impl Failure {
@@ -75,6 +77,7 @@ impl Failure {
             help: None,
             is_unreachable: false,
             is_answer: false,
+            is_of_connection: false,
         }
     }
 
@@ -124,6 +127,12 @@ impl Failure {
         self.is_answer
     }
 
+    /// Whether it may pass without anybody changing what was asked: there is no connection, or it broke, or nothing came
+    /// over it in time.
+    pub(crate) fn is_of_connection(&self) -> bool {
+        self.is_of_connection
+    }
+
     /// Says on standard error what went wrong.
     pub(crate) fn report(&self) {
         if self.message.is_empty() {
@@ -154,6 +163,8 @@ impl From<InvokeError> for Failure {
         failure.is_unreachable = is_unreachable(&error);
         failure.is_answer = matches!(error, InvokeError::System(_));
         let tls_help = tls_help(&failure.message).filter(|_| !failure.is_answer);
+        failure.is_of_connection =
+            is_of_connection(&error) && (tls_help.is_none() || is_cut_off(&error));
         match &error {
             _ if needs_certificates(&error) => {
                 failure.exit = Exit::Usage;
@@ -247,6 +258,26 @@ fn is_unreachable(error: &InvokeError) -> bool {
     }
 }
 
+fn is_of_connection(error: &InvokeError) -> bool {
+    match error {
+        InvokeError::NotDispatched(error) | InvokeError::PerhapsDispatched(error) => matches!(
+            error,
+            LocalError::Connect { .. }
+                | LocalError::ConnectTimeout { .. }
+                | LocalError::ConnectionLost { .. }
+                | LocalError::ClosedByPeer { .. }
+                | LocalError::Timeout { .. }
+        ),
+        _ => false,
+    }
+}
+
+/// Whether the other side ended while it was being connected to.
+fn is_cut_off(error: &InvokeError) -> bool {
+    matches!(error, InvokeError::NotDispatched(LocalError::Connect { source, .. })
+        if source.kind() == io::ErrorKind::UnexpectedEof)
+}
+
 fn is_refused(error: &LocalError) -> bool {
     match error {
         LocalError::Connect { source, .. } => source.kind() == io::ErrorKind::ConnectionRefused,
@@ -324,6 +355,28 @@ mod tests {
             failure.help.as_deref(),
             Some("--tls-any-host takes it all the same")
         );
+    }
+
+    #[test]
+    fn what_is_of_the_connection_may_pass_and_a_refusal_does_not() {
+        let of_tls = |kind| {
+            InvokeError::NotDispatched(LocalError::Connect {
+                endpoint: "ssl -p 1".into(),
+                source: Arc::new(io::Error::new(kind, "in the middle of the TLS handshake")),
+            })
+        };
+        let lost = InvokeError::PerhapsDispatched(LocalError::ConnectionLost {
+            peer: "tcp -p 1".into(),
+            reason: "reset".into(),
+        });
+        let refused = connect(io::ErrorKind::ConnectionRefused);
+        for error in [lost, refused, of_tls(io::ErrorKind::UnexpectedEof)] {
+            assert!(Failure::from(error.clone()).is_of_connection(), "{error}");
+        }
+        let missing = SystemException::ObjectNotExist(RequestFailed::default());
+        for error in [missing.into(), of_tls(io::ErrorKind::InvalidData)] {
+            assert!(!Failure::from(error.clone()).is_of_connection(), "{error}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::Value as Json;
 
 use crate::command::{floe, run, slice_file};
+use crate::echo::Echo;
 use crate::hub::{Hub, Running};
 
 fn void(name: &str) -> String {
@@ -133,6 +134,38 @@ fn watch_looks_on_while_the_hub_is_restarted() {
     again.line();
     run(&["topic", "create", "new", "--hub", &listen]).ended(0);
     while !watch.line().contains("\"name\":\"new\"") {}
+}
+
+#[test]
+fn watch_says_why_a_hub_is_away_and_ends_where_another_service_is() {
+    let hub = Hub::start();
+    let watch = [
+        "topic",
+        "watch",
+        "--interval",
+        "20ms",
+        "--timeout",
+        "300ms",
+        "-o",
+        "jsonl",
+    ];
+    let watch = hub.running(&watch);
+    watch.line();
+    let endpoint = hub.manager.split_once(':').expect("it has one").1;
+    let listen = endpoint.split(" -t ").next().expect("there is a first");
+    let (_, port) = listen.split_once(" -p ").expect("it has a port");
+    hub.process.signal("KILL");
+    watch.talk("looks on until the hub is back: no hub: cannot connect");
+    // It takes connections, and never says a word.
+    let deaf = TcpListener::bind(format!("127.0.0.1:{port}")).expect("the port is free again");
+    watch.talk("looks on until the hub is back: the hub did not answer: ");
+    drop(deaf);
+    watch.talk("looks on until the hub is back: no hub: cannot connect");
+    let _echo = Echo::on(listen, &[]);
+    watch
+        .end()
+        .ended(4)
+        .said("the hub does not tell how it is doing");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::peer::parse_time;
 ///
 /// On a terminal it is a table that is drawn again, in a pipe a line of JSON for each look, until
 /// Ctrl-C or --count looks. Rates are those since the look before. Without --count it looks on while the
-/// hub is restarted.
+/// hub is restarted; it ends if something answers in the hub's place that is none.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
     /// The topics; all without any
@@ -73,20 +73,22 @@ impl Watch {
             ));
         }
         let mut left = self.count.unwrap_or(u64::MAX);
-        let mut is_away = false;
+        // Why the hub is away, as it was told last.
+        let mut away = None;
         while left > 0 {
             tokio::time::sleep(self.interval.max(INTERVAL_MIN)).await;
             let now = match self.look(communicator).await {
-                Err(failure) if self.count.is_none() => {
-                    if !is_away {
+                Err(failure) if self.count.is_none() && failure.is_of_connection() => {
+                    let reason = Some(failure.to_string());
+                    if reason != away {
                         output::talk(format_args!("looks on until the hub is back: {failure}"));
                     }
-                    is_away = true;
+                    away = reason;
                     continue;
                 }
                 look => look?,
             };
-            is_away = false;
+            away = None;
             self.show(&before, &now, output)?;
             before = now;
             left -= 1;
