@@ -1,5 +1,6 @@
 //! Certificates and trust for `ssl` and `wss` endpoints.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -32,11 +33,21 @@ pub(crate) struct TlsArguments {
 
     /// The password of a .p12 file, where a file of settings says it.
     #[arg(skip)]
-    password: Option<String>,
+    password: Option<Password>,
 
     /// Whether clients show certificates, where a file of settings says it.
     #[arg(skip)]
     client_certificates: Option<ClientCertificates>,
+}
+
+/// A password, which no log shows.
+#[derive(Clone, PartialEq, Eq)]
+struct Password(String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(_)")
+    }
 }
 
 /// What the arguments said, and what the files hold that they name, for all communicators of this process.
@@ -92,7 +103,7 @@ impl TlsArguments {
 
     /// Takes this for the password of a `.p12` file.
     pub(crate) fn set_password(&mut self, password: String) {
-        self.password = Some(password);
+        self.password = Some(Password(password));
     }
 
     /// Whether clients show certificates.
@@ -128,7 +139,8 @@ impl TlsArguments {
             let suffix = certificate.extension().unwrap_or_default();
             if key.is_none() && (suffix == "p12" || suffix == "pfx") {
                 let of_environment = || std::env::var("FLOE_TLS_PASSWORD").ok();
-                let password = self.password.or_else(of_environment).unwrap_or_default();
+                let password = self.password.map(|Password(text)| text);
+                let password = password.or_else(of_environment).unwrap_or_default();
                 return TlsIdentity::pkcs12(certificate, password);
             }
             TlsIdentity::pem(certificate.clone(), key.unwrap_or(certificate))
@@ -154,6 +166,15 @@ pub(crate) fn said() -> TlsArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let mut file = TlsArguments::default();
+        file.set_password("secret".to_owned());
+        let shown = format!("{file:?}");
+        assert!(!shown.contains("secret"), "{shown}");
+        assert!(shown.contains("Password(_)"), "{shown}");
+    }
 
     #[test]
     fn what_the_command_line_says_goes_before_the_file_each_by_itself() {

@@ -67,13 +67,10 @@ impl Ice {
                     ));
                 }
             }
-            name if RESTRICTIONS.iter().any(|one| name.starts_with(one)) => {
-                return Err(property.note(
-                    "a Floe hub cannot be told whom to refuse in this way: remove the line to do without, or let only those \
-                     certificates pass that a CA of your own has signed",
-                ));
-            }
             name => {
+                if let Some(refusal) = refusal(name) {
+                    return Err(property.note(refusal));
+                }
                 let warning = property.note(format_args!("ignored: {}", ignored_because(name)));
                 configuration.warnings.push(warning);
             }
@@ -125,13 +122,33 @@ impl Ice {
     }
 }
 
-/// Properties that let less pass. Without them, more would.
-const RESTRICTIONS: [&str; 4] = [
-    "IceSSL.TrustOnly",
-    "IceSSL.CertVerifier",
-    "IceSSL.Revocation",
-    "IceSSL.CertificateRevocation",
+/// Why a property is refused that lets less pass: without it, more would.
+fn refusal(name: &str) -> Option<&'static str> {
+    let refusals = RESTRICTIONS.iter();
+    let mut matching = refusals.filter(|(prefix, _)| name.starts_with(prefix));
+    matching.next().map(|(_, refusal)| *refusal)
+}
+
+const RESTRICTIONS: [(&str, &str); 7] = [
+    ("IceSSL.TrustOnly", WHOM),
+    ("IceSSL.CertVerifier", WHOM),
+    ("IceSSL.Revocation", WHOM),
+    ("IceSSL.CertificateRevocation", WHOM),
+    (
+        "IceSSL.VerifyDepthMax",
+        "a Floe hub cannot be told how long a chain of certificates may be: remove the line to do without, or name in \
+         IceSSL.CAs only a CA that signs no other",
+    ),
+    ("IceSSL.Ciphers", HOW),
+    // Also ProtocolVersionMin and ProtocolVersionMax.
+    ("IceSSL.Protocol", HOW),
 ];
+
+const WHOM: &str = "a Floe hub cannot be told whom to refuse in this way: remove the line to do without, or let only those \
+                    certificates pass that a CA of your own has signed";
+
+const HOW: &str = "a Floe hub speaks TLS 1.2 and 1.3 with modern ciphers, and cannot be told to do with less: remove the \
+                   line to let it";
 
 fn protocol(property: &Property) -> Result<String, Problem> {
     match property.value.as_str() {

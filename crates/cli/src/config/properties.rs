@@ -320,10 +320,16 @@ fn properties(text: &str) -> (Vec<Property>, Vec<Problem>) {
             (_, Some(value)) if !name.is_empty() => {
                 properties.push(Property { name, value, line });
             }
-            _ => problems.push(Problem::new(
+            ("", Some(_)) => problems.push(Problem::new(
                 line,
-                format_args!("expected NAME=VALUE, got {:?}", text.trim()),
+                "expected NAME=VALUE, got no name in front of `=`",
             )),
+            // What follows may be a password.
+            _ => {
+                let word = text.split_whitespace().next().unwrap_or_default();
+                let message = format_args!("expected NAME=VALUE, got {word:?} and no `=`");
+                problems.push(Problem::new(line, message));
+            }
         }
     }
     (properties, problems)

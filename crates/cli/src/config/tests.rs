@@ -386,6 +386,32 @@ IceSSL.VerifyPeer=3
     let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [2, 3, 4], "{problems:?}");
     assert!(problems[0].1.contains("remove the line to do without"));
+    for name in [
+        "VerifyDepthMax=2",
+        "Ciphers=NONE ECDHE",
+        "Protocols=tls1_2",
+        "ProtocolVersionMin=tls1_3",
+        "ProtocolVersionMax=tls1_2",
+    ] {
+        let file = format!("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.{name}\n");
+        let (configuration, problems) = read_properties(&file);
+        assert!(configuration.warnings.is_empty(), "{name}");
+        assert_eq!(problems.len(), 1, "{name}");
+        assert!(
+            problems[0].1.contains("cannot be told"),
+            "{name}: {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn a_line_without_a_value_does_not_show_what_may_be_a_password() {
+    let (_, problems) = read_properties(
+        "S.TopicManager.Endpoints=ssl -p 1\n IceSSL.Password secret # ours\n=secret\n",
+    );
+    let without = "expected NAME=VALUE, got \"IceSSL.Password\" and no `=`".to_owned();
+    let nameless = "expected NAME=VALUE, got no name in front of `=`".to_owned();
+    assert_eq!(problems, [(2, without), (3, nameless)]);
 }
 
 #[test]
