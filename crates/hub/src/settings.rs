@@ -53,7 +53,7 @@ pub struct HubSettings {
     pub queue_limits: QueueLimits,
     /// The same for the subscribers of single topics, by the topic's name. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
-    /// How long the delivery of an event may take; `None` waits for ever. Default 60 s.
+    /// How long the delivery of an event may take, and again if it is sent once more; `None` waits for ever. Default 60 s.
     #[doc(alias = "Send.Timeout")]
     pub send_timeout: Option<Duration>,
     /// How long events are discarded after a failure that is tolerated (`retryCount`). Default 60 s;

@@ -47,6 +47,8 @@ struct Long<'a> {
     is_bound: bool,
     /// Whether it has not been sent before.
     is_first: bool,
+    /// Whether it has been polled, so that it may have arrived.
+    has_begun: bool,
     /// Whether it is in the output of its connection.
     has_left: Arc<AtomicBool>,
     answer: Pin<Box<dyn Future<Output = Answer> + Send + 'a>>,
@@ -201,18 +203,22 @@ impl<'a> Unanswered<'a> {
         }
     }
 
-    /// Polls all but what comes again, and of what waits for room the first; whether something has lost the connection
-    /// that it was bound to.
+    /// Polls all but what waits for its turn to leave or to come again, and of what waits for room the first; whether
+    /// something has lost the connection that it was bound to, or comes again.
     fn poll_long(&mut self, context: &mut Context<'_>) -> bool {
         let (subscriber, is_resending) = (self.subscriber, self.is_resending);
+        let first = self.long.front().map(|long| long.number);
         let mut failed = Vec::new();
         // Room is found by whoever looks first.
         let mut has_line = false;
         self.long.retain_mut(|long| {
-            if is_resending && !long.is_bound || has_line && long.is_in_line() {
+            // The first is seen to by `resend`; others may be under way where each takes a connection of its own.
+            let has_turn = long.has_begun && Some(long.number) != first;
+            let must_wait = is_resending && !long.is_bound && !has_turn;
+            if must_wait || has_line && long.is_in_line() {
                 return true;
             }
-            match long.answer.as_mut().poll(context) {
+            match long.poll(context) {
                 Poll::Pending => {
                     has_line |= long.is_in_line();
                     return true;
@@ -229,11 +235,12 @@ impl<'a> Unanswered<'a> {
         has_lost
     }
 
-    /// Sends one event after the other. Where one fails so that the subscription is offline or at its end, the others
-    /// fail with it: each of them could take as long to find out that nobody answers.
+    /// Sends one event after the other. Where one fails so that the subscription is offline or at its end, those fail
+    /// with it that would have followed: each of them could take as long to find out that nobody answers. What is under
+    /// way may arrive, and is waited for.
     fn resend(&mut self, context: &mut Context<'_>) {
         while let Some(first) = self.long.front_mut()
-            && let Poll::Ready(answer) = first.answer.as_mut().poll(context)
+            && let Poll::Ready(answer) = first.poll(context)
         {
             if let Err(error) = &answer
                 && first.comes_again_after(error)
@@ -247,7 +254,9 @@ impl<'a> Unanswered<'a> {
             if let Some(error) = error
                 && !self.subscriber.is_online()
             {
-                let count = self.long.drain(..).count();
+                let count = self.long.len();
+                self.long.retain(|long| long.has_begun);
+                let count = count - self.long.len();
                 self.subscriber.settle::<()>(count, Err(error));
             }
         }
@@ -303,8 +312,8 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Whether an event may be sent again: it surely did not arrive, or it does no harm to arrive twice; and it has not had
-/// its time. A servant that failed may do better, as one that lost its connection.
+/// Whether an event may be sent again: it surely did not arrive, or it does no harm to arrive twice; and it did not end for
+/// want of time, of which it has as much again. A servant that failed may do better, as one that lost its connection.
 ///
 /// Source: observed, IceStorm 3.7.8, to which the subscriber's object, facet and operation are there or not.
 fn may_come_again(error: &InvokeError, event: &Event) -> bool {
@@ -332,7 +341,7 @@ impl<'a> Long<'a> {
         Self::over(Cow::Borrowed(subscriber.proxy()), number, event)
     }
 
-    /// The same once more: the last time.
+    /// The same once more: the last time, with as long to be answered as the first.
     fn again(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
         Self {
             is_first: false,
@@ -356,9 +365,15 @@ impl<'a> Long<'a> {
             event,
             is_bound: false,
             is_first: true,
+            has_begun: false,
             has_left,
             answer: Box::pin(async move { proxy.forward_noting(&sent, &noted).await }),
         }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+        self.has_begun = true;
+        self.answer.as_mut().poll(context)
     }
 
     /// Whether it was answered with a failure, and may do better.
@@ -374,119 +389,4 @@ impl<'a> Long<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::future::poll_fn;
-    use std::sync::atomic::AtomicUsize;
-    use std::task::Waker;
-
-    use floe::EventsBuilder;
-
-    use super::*;
-
-    fn events(count: usize) -> Vec<Event> {
-        let mut builder = EventsBuilder::default();
-        for _ in 0..count {
-            let write = |bytes: &mut Vec<u8>| {
-                bytes.extend(b"\x02op\x00\x00\x06\x00\x00\x00\x01\x01");
-                Ok(())
-            };
-            builder.push_with(write).unwrap();
-        }
-        let mut events = Vec::new();
-        builder.finish().unwrap().append_to(&mut events);
-        events
-    }
-
-    #[test]
-    fn events_without_a_connection_wait_for_each_other_unless_they_need_none() {
-        let subscriber = Subscriber::to_nobody(&Arc::default());
-        for is_here in [false, true] {
-            let mut unanswered = Unanswered::new(&subscriber);
-            unanswered.set_here(is_here);
-            unanswered.send_later(&mut events(2));
-            assert_eq!(unanswered.is_resending(), !is_here);
-        }
-    }
-
-    #[test]
-    fn what_waits_for_room_is_overtaken_by_nothing() {
-        let subscriber = Subscriber::to_nobody(&Arc::default());
-        let mut unanswered = Unanswered::new(&subscriber);
-        let polled = [(); 2].map(|()| Arc::<AtomicUsize>::default());
-        for (number, (polled, event)) in (0..).zip(polled.iter().cloned().zip(events(2))) {
-            unanswered.long.push_back(Long {
-                number,
-                event,
-                is_bound: true,
-                is_first: true,
-                has_left: Arc::default(),
-                answer: Box::pin(poll_fn(move |_| {
-                    polled.fetch_add(1, Ordering::Relaxed);
-                    Poll::Pending
-                })),
-            });
-        }
-        let poll = |unanswered: &mut Unanswered<'_>| {
-            assert!(!unanswered.poll_long(&mut Context::from_waker(Waker::noop())));
-            let counts = polled.each_ref().map(|count| count.load(Ordering::Relaxed));
-            (counts, unanswered.place().is_some())
-        };
-        assert_eq!(poll(&mut unanswered), ([1, 0], false));
-        unanswered.long[0].has_left.store(true, Ordering::Relaxed);
-        assert_eq!(poll(&mut unanswered), ([2, 1], false));
-        unanswered.long[1].has_left.store(true, Ordering::Relaxed);
-        assert_eq!(poll(&mut unanswered), ([3, 2], true));
-    }
-
-    #[tokio::test]
-    async fn what_comes_again_to_nobody_fails_together() {
-        let subscriber = Subscriber::to_nobody(&Arc::default());
-        let mut unanswered = Unanswered::new(&subscriber);
-        for event in events(3) {
-            subscriber.publish(event.into(), Instant::now());
-        }
-        let mut taken = Vec::new();
-        assert_eq!(subscriber.take(3, usize::MAX, &mut taken).await, 3);
-        subscriber.lock().answers().take_numbers(3);
-        let lost = || InvokeError::NotDispatched(LocalError::Shutdown);
-        let failed = (0..).zip(events(3));
-        unanswered.see_to(
-            failed
-                .map(|(number, event)| (number, event, lost()))
-                .collect(),
-        );
-        // Only the first finds out that nobody listens.
-        let rest = unanswered.long.range_mut(1..);
-        rest.for_each(|long| long.answer = Box::pin(poll_fn(|_| panic!("it is not tried"))));
-        poll_fn(|context| match unanswered.poll(context).count {
-            0 => Poll::Ready(()),
-            _ => Poll::Pending,
-        })
-        .await;
-        let snapshot = subscriber.snapshot();
-        assert_eq!(
-            (snapshot.accounts.lost.failed, snapshot.outstanding),
-            (3, 0)
-        );
-        assert!(!unanswered.is_resending());
-    }
-
-    #[test]
-    fn what_comes_again_leaves_before_what_came_after_it() {
-        let subscriber = Subscriber::to_nobody(&Arc::default());
-        let mut unanswered = Unanswered::new(&subscriber);
-        // Two left at once; the others had no room.
-        subscriber.lock().answers().take_numbers(2);
-        unanswered.send_later(&mut events(2));
-        let lost = || InvokeError::NotDispatched(LocalError::Shutdown);
-        let failed = [1, 0].into_iter().zip(events(2));
-        unanswered.see_to(
-            failed
-                .map(|(number, event)| (number, event, lost()))
-                .collect(),
-        );
-        let numbers: Vec<_> = unanswered.long.iter().map(|long| long.number).collect();
-        assert_eq!(numbers, [0, 1, 2, 3]);
-        assert!(unanswered.is_resending());
-    }
-}
+mod tests;
