@@ -8,8 +8,8 @@
 //! - `log.rs`: log lines, as many as were asked for
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
-//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`: arguments that
-//!   several subcommands share
+//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`:
+//!   arguments that several subcommands share
 
 mod command;
 mod compression;
@@ -21,6 +21,7 @@ mod event;
 mod exit;
 mod hub;
 mod json_input;
+mod locator;
 mod log;
 mod output;
 mod payload;
@@ -36,6 +37,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::command::Command;
 use crate::exit::{EXIT_CODES, Exit};
+use crate::locator::LocatorArgument;
 use crate::log::LogFormat;
 use crate::output::{Format, Output};
 use crate::tls::TlsArguments;
@@ -61,6 +63,9 @@ struct Arguments {
     log_format: Option<LogFormat>,
 
     #[command(flatten)]
+    locator: LocatorArgument,
+
+    #[command(flatten)]
     tls: TlsArguments,
 
     #[command(subcommand)]
@@ -77,6 +82,7 @@ fn main() -> ExitCode {
     };
     log::start(arguments.verbose, arguments.log_format);
     let output = Output::new(arguments.output);
+    arguments.locator.set();
     let ran = arguments
         .tls
         .load()

@@ -10,7 +10,7 @@ use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, Targe
 use tokio::runtime::{Builder, Runtime};
 
 use crate::exit::{Exit, Failure};
-use crate::tls;
+use crate::{locator, tls};
 
 /// How long to wait for a peer.
 #[derive(Debug, Clone, Copy, Args)]
@@ -130,6 +130,7 @@ pub(crate) fn settings(timeout: Option<Duration>) -> Settings {
     }
     settings.close_timeout = Duration::from_secs(1);
     settings.tls = tls::loaded();
+    settings.locator = locator::named();
     settings
 }
 
@@ -154,11 +155,11 @@ fn check_endpoints(proxy: &Proxy, text: &str) -> Result<(), Failure> {
     let reference = proxy.reference();
     let has_no_port = |endpoint: &Endpoint| endpoint.port() == Some(0);
     match (&reference.target, reference.endpoints()) {
-        (Target::WellKnown, _) => Err(Failure::usage(format_args!(
+        (Target::WellKnown, _) if locator::named().is_none() => Err(Failure::usage(format_args!(
             "`{text}` has no usable endpoint"
         ))
         .help(format_args!(
-            "write `{}:tcp -h HOST -p PORT`",
+            "write `{}:tcp -h HOST -p PORT`, or name a locator with --locator",
             reference.identity
         ))),
         (_, endpoints) if !endpoints.is_empty() && endpoints.iter().all(has_no_port) => {

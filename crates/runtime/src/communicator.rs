@@ -18,6 +18,7 @@ use crate::complaints::Complaints;
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
 use crate::deadline;
+use crate::directory::Directory;
 use crate::error::{AdapterError, InvokeError};
 use crate::heartbeat::Heartbeat;
 use crate::implicit::ImplicitContext;
@@ -281,6 +282,7 @@ pub(crate) struct Core {
     /// Threads that read connections, now.
     thread_count: Arc<AtomicUsize>,
     pool: Pool,
+    directory: Directory,
     tracker: TaskTracker,
     is_shut_down: watch::Sender<bool>,
     adapters: Mutex<Vec<Arc<AdapterCore>>>,
@@ -313,6 +315,7 @@ impl Core {
             is_blocking,
             thread_count: Arc::default(),
             pool: Pool::default(),
+            directory: Directory::default(),
             tracker: TaskTracker::new(),
             is_shut_down: watch::Sender::new(false),
             adapters: Mutex::default(),
@@ -342,6 +345,10 @@ impl Core {
 
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {

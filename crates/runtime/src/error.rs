@@ -154,6 +154,24 @@ pub enum LocalError {
         /// What was looked for.
         wanted: &'static str,
     },
+    /// The locator does not know where the object or the adapter of a proxy is.
+    NotRegistered {
+        /// The proxy.
+        proxy: String,
+        /// What was asked for: an object or an adapter, with its name.
+        what: String,
+        /// Where it was asked for.
+        locator: String,
+    },
+    /// The locator could not be asked where the object of a proxy is.
+    Locator {
+        /// The proxy.
+        proxy: String,
+        /// Where it was asked for.
+        locator: String,
+        /// Why there was no answer.
+        source: Box<InvokeError>,
+    },
     /// The proxy belongs to no communicator: it was decoded outside of one.
     Unbound,
     /// The operation returns something, but the proxy is not twoway.
@@ -221,6 +239,23 @@ impl fmt::Display for LocalError {
             Self::NoEndpoint { proxy, wanted } => {
                 write!(f, "proxy \"{proxy}\" has no usable endpoint: expected {wanted}")
             }
+            Self::NotRegistered {
+                proxy,
+                what,
+                locator,
+            } => write!(
+                f,
+                "nobody knows where \"{proxy}\" is: {what} is not registered at the locator \"{locator}\"; does \
+                 its server run, and is it registered there?"
+            ),
+            Self::Locator {
+                proxy,
+                locator,
+                source,
+            } => write!(
+                f,
+                "cannot ask the locator \"{locator}\" where \"{proxy}\" is: {source}"
+            ),
             Self::Unbound => f.write_str(
                 "the proxy belongs to no communicator: make it with `Communicator::proxy`, or decode it \
                  where one is known",

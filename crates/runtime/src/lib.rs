@@ -42,6 +42,7 @@ mod complaints;
 mod connection;
 pub mod contracts;
 mod deadline;
+mod directory;
 mod error;
 mod event;
 mod heartbeat;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use floe_wire::compression::{Compression, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
+use floe_wire::reference::Reference;
 
 use crate::liveness::Liveness;
 use crate::pipeline::Interceptors;
@@ -86,6 +87,14 @@ pub struct Settings {
     /// they come last.
     #[doc(alias = "Ice.Default.PreferSecure")]
     pub prefer_secure: bool,
+    /// Who knows where the objects of proxies without endpoints are: the proxy of an `Ice::Locator`, with endpoints.
+    /// Default none: such proxies cannot be used.
+    #[doc(alias = "Ice.Default.Locator")]
+    pub locator: Option<Reference>,
+    /// How long what the locator said is good, unless a proxy has its own time; zero asks for each
+    /// connection that is needed. `None`, the default as in Ice, is until a connection there fails.
+    #[doc(alias = "Ice.Default.LocatorCacheTimeout")]
+    pub locator_cache_timeout: Option<Duration>,
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
     #[cfg(feature = "tls")]
     #[doc(alias = "IceSSL")]
@@ -147,6 +156,8 @@ impl Default for Settings {
             unix_socket_mode: None,
             endpoint_selection: EndpointSelection::Random,
             prefer_secure: false,
+            locator: None,
+            locator_cache_timeout: None,
             #[cfg(feature = "tls")]
             tls: None,
             compress_override: None,

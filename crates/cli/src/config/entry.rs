@@ -76,6 +76,15 @@ impl Entry {
         joined.map(|endpoints| endpoints.join(":"))
     }
 
+    /// A text that means something else.
+    pub(super) fn parsed<T>(
+        &self,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, Problem> {
+        let parsed = parse(&self.text("a text")?);
+        parsed.map_err(|wrong| Problem::new(self.line, format_args!("{}: {wrong}", self.name())))
+    }
+
     /// A text that is not empty.
     pub(super) fn text(&self, what: &str) -> Result<String, Problem> {
         match &self.value {

@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::admin::Admin;
 use super::entry::{Entry, Problem, Value, nearest};
 use super::{Configuration, LEVELS};
+use crate::locator;
 
 /// The settings, and all that is wrong with the text.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
@@ -87,6 +88,12 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         ["liveness", "inactivity-timeout"] => {
             incoming.inactivity_timeout = entry.time_or("never")?;
         }
+        ["locator"] => {
+            let named = entry.parsed(locator::parse)?;
+            // That of the command line goes before it.
+            communicator.locator.get_or_insert(named);
+        }
+        ["locator-cache-timeout"] => communicator.locator_cache_timeout = entry.time_or("never")?,
         ["tls", "ca"] => configuration.tls.set_ca(entry.texts(PEM)?),
         ["tls", "cert"] => configuration.tls.set_cert(entry.text(PEM)?),
         ["tls", "key"] => configuration.tls.set_key(entry.text(PEM)?),
@@ -156,7 +163,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 33] = [
+const NAMES: [&str; 35] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -164,6 +171,8 @@ const NAMES: [&str; 33] = [
     "instance",
     "data",
     "drain-timeout",
+    "locator",
+    "locator-cache-timeout",
     "log",
     "delivery.flush-interval",
     "delivery.flush-bytes",

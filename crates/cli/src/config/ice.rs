@@ -4,12 +4,14 @@
 //! Source: Ice manual, "Ice Default and Override Properties", "IceSSL Properties".
 
 use std::path::Path;
+use std::time::Duration;
 
 use floe::ClientCertificates;
 
 use super::Configuration;
 use super::entry::Problem;
 use super::properties::Property;
+use crate::locator;
 
 /// What some of them say together.
 #[derive(Default)]
@@ -36,6 +38,18 @@ impl Ice {
         match property.name.as_str() {
             "Ice.Default.Host" => self.host = value(),
             "Ice.Default.Protocol" => self.protocol = Some(protocol(property)?),
+            "Ice.Default.Locator" if property.value.is_empty() => {}
+            "Ice.Default.Locator" => {
+                let named =
+                    locator::parse(&property.value).map_err(|wrong| property.note(wrong))?;
+                // That of the command line goes before it.
+                configuration.communicator.locator.get_or_insert(named);
+            }
+            "Ice.Default.LocatorCacheTimeout" => {
+                let seconds = property.number(-1, "-1 or more seconds")?;
+                configuration.communicator.locator_cache_timeout =
+                    u64::try_from(seconds).ok().map(Duration::from_secs);
+            }
             "Ice.IPv6" => self.is_ipv4_alone = property.number(0, "0 or 1")? == 0,
             "Ice.MessageSizeMax" => {
                 let kilobytes = property.number(0, "kilobytes")?;

@@ -92,9 +92,12 @@ impl Configuration {
                 settings.message_size_max,
             )
         };
+        let locators =
+            |settings: &Settings| (settings.locator.clone(), settings.locator_cache_timeout);
         let (own, others) = (&self.communicator, &other.communicator);
         let differences = [
             ("connections", connections(own) != connections(others)),
+            ("locator", locators(own) != locators(others)),
             ("liveness", own.incoming != others.incoming),
             ("tls", self.tls != other.tls),
         ];

@@ -183,7 +183,5 @@ fn why_an_object_is_not_there_is_told_for_each_endpoint() {
     show(&format!("x -s:{own}"), &[])
         .ended(2)
         .said("no endpoint");
-    show("x@Adapter", &[])
-        .ended(2)
-        .said("locators are not yet supported");
+    show("x@Adapter", &[]).ended(2).said("a locator to ask");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use floe::InvocationMode;
 
@@ -16,9 +17,7 @@ pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
 /// How events are delivered to a subscriber.
 ///
-/// Keys of ours begin with `floe.`; unknown keys are ignored, as by IceStorm. `locatorCacheTimeout`
-/// is checked but changes nothing: it concerns proxies without endpoints, which are out of reach, for
-/// the runtime asks no locator.
+/// Keys of ours begin with `floe.`; unknown keys are ignored, as by IceStorm.
 ///
 /// Source: Ice manual, "IceStorm Quality of Service"; observed: IceStorm 3.7.8.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +29,9 @@ pub(crate) struct Qos {
     /// Whether the connection used last is used again, without a look at the other endpoints of
     /// the proxy; as the proxy does if none.
     pub(crate) is_connection_cached: Option<bool>,
+    /// How long what a locator says of a proxy without endpoints is good, for ever if that is none; as the proxy does if it
+    /// does not say.
+    pub(crate) locator_cache_timeout: Option<Option<Duration>>,
     /// What is to happen when the queue is full; the hub's policy if none.
     pub(crate) overflow: Option<OverflowPolicy>,
     /// Events that may wait, if fewer than the hub allows.
@@ -98,12 +100,7 @@ impl Qos {
             other => return Err(QosError::Bad(format!("invalid reliability: {other}"))),
         };
         let timeout = number(qos, "locatorCacheTimeout", "locator cache timeout")?;
-        // -1 stands for no limit.
-        if let Some(timeout @ ..-1) = timeout {
-            return Err(QosError::IllegalArgument(format!(
-                "invalid locatorCacheTimeout: expected -1 or more seconds, got {timeout}"
-            )));
-        }
+        let timeout = timeout.map(cache_timeout).transpose()?;
         let cached = number(qos, "connectionCached", "connection cached setting")?;
         if is_ordered && mode != InvocationMode::Twoway {
             let reason = "ordered reliability requires a twoway proxy";
@@ -112,6 +109,7 @@ impl Qos {
         let outstanding = ours(qos, "floe.outstanding", limit)?;
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),
+            locator_cache_timeout: timeout,
             delivery: Delivery::of(mode, is_ordered, outstanding),
             retry_count: RetryCount::parse(text("retryCount")),
             overflow: ours(qos, "floe.overflow", str::parse)?,
@@ -127,6 +125,7 @@ impl Qos {
             delivery: Delivery::Link,
             retry_count: RetryCount::Unlimited,
             is_connection_cached: None,
+            locator_cache_timeout: None,
             overflow: None,
             events_max: None,
             bytes_max: None,
@@ -187,6 +186,17 @@ impl RetryCount {
             Self::Limited(count) => failure_count < count,
             Self::Unlimited => true,
         }
+    }
+}
+
+/// So many seconds; -1 stands for no limit.
+fn cache_timeout(seconds: i32) -> Result<Option<Duration>, QosError> {
+    match u64::try_from(seconds) {
+        Ok(seconds) => Ok(Some(Duration::from_secs(seconds))),
+        Err(_) if seconds == -1 => Ok(None),
+        Err(_) => Err(QosError::IllegalArgument(format!(
+            "invalid locatorCacheTimeout: expected -1 or more seconds, got {seconds}"
+        ))),
     }
 }
 
@@ -307,7 +317,12 @@ mod tests {
 
     #[test]
     fn a_locator_cache_timeout_below_no_limit_is_an_illegal_argument() {
-        assert!(twoway(&[("locatorCacheTimeout", "-1")]).is_ok());
+        let timeout = |text| twoway(&[("locatorCacheTimeout", text)]).unwrap();
+        let seconds = |count| Some(Some(Duration::from_secs(count)));
+        assert_eq!(timeout("-1").locator_cache_timeout, Some(None));
+        assert_eq!(timeout("0").locator_cache_timeout, seconds(0));
+        assert_eq!(timeout("7").locator_cache_timeout, seconds(7));
+        assert_eq!(twoway(&[]).unwrap().locator_cache_timeout, None);
         let error = twoway(&[("locatorCacheTimeout", "-5")]).unwrap_err();
         assert!(
             matches!(&error, QosError::IllegalArgument(reason) if reason.contains("got -5")),

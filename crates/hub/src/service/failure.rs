@@ -15,7 +15,8 @@ pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> Failure {
         _ if is_for_want_of_descriptors(error) => Failure::Ours,
         InvokeError::NotDispatched(LocalError::Shutdown)
         | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
-        InvokeError::System(SystemException::ObjectNotExist(_)) => Failure::Hard,
+        InvokeError::System(SystemException::ObjectNotExist(_))
+        | InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => Failure::Hard,
         InvokeError::PerhapsDispatched(
             LocalError::ConnectionLost { .. } | LocalError::ClosedByPeer { .. },
         ) if mode == InvocationMode::Oneway => Failure::Broken,

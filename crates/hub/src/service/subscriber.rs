@@ -90,6 +90,9 @@ impl Subscriber {
         if let Some(is_cached) = qos.is_connection_cached {
             proxy = proxy.ice_connection_cached(is_cached);
         }
+        if let Some(timeout) = qos.locator_cache_timeout {
+            proxy = proxy.ice_locator_cache_timeout(timeout);
+        }
         Self {
             topic: topic.clone(),
             proxy,

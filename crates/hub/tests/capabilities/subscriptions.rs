@@ -158,8 +158,8 @@ async fn a_subscriber_that_cannot_be_reached_fails_with_its_first_event() {
     let topic = world.create("t").await;
     let publisher = publisher(&topic).await;
     for (text, why) in [
-        ("s", "locators are not yet supported"),
-        ("s @ adapter", "locators are not yet supported"),
+        ("s", "expected endpoints, or a locator to ask"),
+        ("s @ adapter", "expected endpoints, or a locator to ask"),
         (
             "s -s:tcp -h 127.0.0.1 -p 1",
             "expected an ssl or wss endpoint",

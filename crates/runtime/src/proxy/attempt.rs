@@ -155,6 +155,17 @@ impl Proxy {
                 }
             }
         };
+        if !self.is_located() {
+            return self.attempt(terms, is_sent, run).await;
+        }
+        let deadline = terms.deadline.or_else(|| terms.limit.map(deadline::after));
+        let terms = &Terms { deadline, ..*terms };
+        let reply = self.attempt(terms, is_sent, run).await?;
+        if !terms.is_retried || !reply.is_of_missing_object() {
+            return Ok(reply);
+        }
+        // It may have moved to another server.
+        self.look_elsewhere();
         self.attempt(terms, is_sent, run).await
     }
 

@@ -10,6 +10,7 @@
 //! - `heads.rs`: how requests begin, encoded once
 //! - `attempt.rs`: one invocation, with its deadline and its retry
 //! - `route.rs`: which connection it takes
+//! - `locating.rs`: where its object is, if a locator must say it
 //! - `collocated.rs`: calls that skip the wire
 //! - `options.rs`: what a proxy holds that never travels
 //! - `typed.rs`: what all typed proxies have in common
@@ -25,6 +26,7 @@ mod forwarding;
 mod heads;
 mod invoke;
 mod lanes;
+mod locating;
 mod options;
 mod route;
 mod typed;

@@ -28,6 +28,8 @@ pub(super) struct Options {
     pub(super) is_connection_cached: bool,
     pub(super) selection: EndpointSelection,
     pub(super) prefer_secure: bool,
+    /// How long what a locator said is good for this proxy.
+    pub(super) locator_cache_timeout: Option<Duration>,
     pub(super) compress: Compress,
 }
 
@@ -51,6 +53,7 @@ impl Options {
             is_connection_cached: true,
             selection: settings.endpoint_selection,
             prefer_secure: settings.prefer_secure,
+            locator_cache_timeout: settings.locator_cache_timeout,
             compress: Compress::default(),
         }
     }

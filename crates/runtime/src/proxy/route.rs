@@ -9,6 +9,7 @@ use floe_wire::reference::Endpoint;
 
 use super::Proxy;
 use super::options::Options;
+use crate::communicator::Communicator;
 use crate::connection::Connection;
 use crate::error::{InvokeError, LocalError};
 use crate::settings::EndpointSelection;
@@ -40,8 +41,11 @@ impl Proxy {
     /// # Errors
     /// [`InvokeError::NotDispatched`] that says what was expected.
     pub fn check_endpoints(&self) -> Result<(), InvokeError> {
-        let usable = self.usable_endpoints();
-        usable.map(drop).map_err(InvokeError::NotDispatched)
+        let usable = match self.is_located() {
+            true => self.check_locator(),
+            false => self.usable_of(self.reference().endpoints()).map(drop),
+        };
+        usable.map_err(InvokeError::NotDispatched)
     }
 
     /// The connection used last, or one that is open to any of the endpoints, or a new one to the
@@ -67,6 +71,12 @@ impl Proxy {
         Ok(connection)
     }
 
+    /// The next invocation looks for a connection anew, where the locator says then.
+    pub(super) fn look_elsewhere(&self) {
+        self.forget_location();
+        *self.lock_connection() = Weak::new();
+    }
+
     /// Lets another proxy to the same place begin with this one's connection.
     pub(super) fn share_connection(&self, other: &Self) {
         let connection = self.lock_connection().clone();
@@ -88,7 +98,27 @@ impl Proxy {
         if communicator.core().is_shut_down() {
             return Err(LocalError::Shutdown);
         }
-        let endpoints = self.usable_endpoints()?;
+        if !self.is_located() {
+            let endpoints = self.reference().endpoints();
+            return self.connect_to_any(endpoints, communicator).await;
+        }
+        let located = self.locate(communicator).await?;
+        let connected = self.connect_to_any(&located.endpoints, communicator).await;
+        if connected.is_ok() || !located.is_remembered {
+            return connected;
+        }
+        // It may have moved since.
+        self.forget_location();
+        let located = self.locate(communicator).await?;
+        self.connect_to_any(&located.endpoints, communicator).await
+    }
+
+    async fn connect_to_any(
+        &self,
+        endpoints: &[Endpoint],
+        communicator: &Communicator,
+    ) -> Result<Arc<Connection>, LocalError> {
+        let endpoints = self.usable_of(endpoints)?;
         let pool = communicator.core().pool();
         let id = &self.inner.options.connection_id;
         if self.inner.options.is_connection_cached
@@ -108,8 +138,8 @@ impl Proxy {
         Err(last)
     }
 
-    /// The endpoints that fit the mode of the proxy, in the order in which to try them.
-    fn usable_endpoints(&self) -> Result<Vec<&Endpoint>, LocalError> {
+    /// Those that fit the mode of the proxy, in the order in which to try them.
+    fn usable_of<'a>(&self, endpoints: &'a [Endpoint]) -> Result<Vec<&'a Endpoint>, LocalError> {
         let reference = self.reference();
         if reference.protocol.major != ProtocolVersion::V1_0.major
             || reference.encoding.for_sending().is_none()
@@ -122,17 +152,14 @@ impl Proxy {
                 && (endpoint.is_secure() || !reference.secure)
                 && transport::can_connect(endpoint)
         };
-        let mut endpoints: Vec<_> = reference.endpoints().iter().filter(is_usable).collect();
+        let mut endpoints: Vec<_> = endpoints.iter().filter(is_usable).collect();
         if endpoints.is_empty() {
-            return Err(
-                self.no_endpoint(match (reference.endpoints(), wants_datagrams) {
-                    ([], _) => "endpoints (locators are not yet supported)",
-                    (_, true) if reference.secure => "no `-s` for datagrams, which nobody encrypts",
-                    (_, true) => "a udp endpoint, for datagrams",
-                    (_, false) if reference.secure => "an ssl or wss endpoint, for it says `-s`",
-                    (_, false) => "tcp, ssl, ws, wss, or a unix endpoint of this host",
-                }),
-            );
+            return Err(self.no_endpoint(match wants_datagrams {
+                true if reference.secure => "no `-s` for datagrams, which nobody encrypts",
+                true => "a udp endpoint, for datagrams",
+                false if reference.secure => "an ssl or wss endpoint, for it says `-s`",
+                false => "tcp, ssl, ws, wss, or a unix endpoint of this host",
+            }));
         }
         let Options {
             selection,

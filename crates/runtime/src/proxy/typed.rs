@@ -145,6 +145,15 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.is_connection_cached = is_cached))
     }
 
+    /// The same object. What the locator says of it is good for so long; zero asks for each connection that is
+    /// needed, and `None` keeps it until a connection there fails. Proxies with endpoints ask no locator.
+    #[must_use]
+    #[doc(alias = "ice_locatorCacheTimeout")]
+    fn ice_locator_cache_timeout(&self, timeout: Option<Duration>) -> Self {
+        let proxy = self.as_proxy();
+        Self::from_proxy(proxy.with_options(|options| options.locator_cache_timeout = timeout))
+    }
+
     /// The same object, with or without the wire where it lives in the same communicator.
     #[must_use]
     #[doc(alias = "ice_collocationOptimized")]

@@ -24,6 +24,7 @@ mod hostile;
 mod intercepting;
 mod invoking;
 mod joining;
+mod located;
 mod locating;
 mod long_limits;
 mod oneway;

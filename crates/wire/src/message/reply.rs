@@ -14,6 +14,7 @@ use crate::encoding::{
 
 const STATUS_OK: u8 = 0;
 const STATUS_USER_EXCEPTION: u8 = 1;
+const STATUS_OBJECT_NOT_EXIST: u8 = 2;
 
 /// How an invocation ended at the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +115,11 @@ impl IncomingReply {
             self.bytes[HEADER_LEN + 4],
             STATUS_OK | STATUS_USER_EXCEPTION
         )
+    }
+
+    /// Whether there is no such object where the request came.
+    pub fn is_of_missing_object(&self) -> bool {
+        self.bytes[HEADER_LEN + 4] == STATUS_OBJECT_NOT_EXIST
     }
 
     /// The request that it answers.

@@ -63,6 +63,7 @@ fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
     Qos {
         delivery,
         is_connection_cached: None,
+        locator_cache_timeout: None,
         retry_count,
         overflow: None,
         events_max: None,
