@@ -13,6 +13,7 @@ const INTEROP: &[&str] = &[
     "libzeroc-icestorm3.7",
     "zeroc-glacier2",
     "zeroc-ice-utils",
+    "zeroc-icegrid",
     "zeroc-ice-compilers",
     "g++",
 ];

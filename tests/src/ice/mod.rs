@@ -3,8 +3,10 @@
 //! The peers' sources and their contract are in `tests/interop/ice/`; each says there how it is used.
 
 mod build;
+mod grid;
 mod storm;
 
+pub use grid::IceGrid;
 pub use storm::IceStorm;
 
 use std::path::{Path, PathBuf};
@@ -80,7 +82,13 @@ impl Ice {
     /// # Errors
     /// Says what is missing.
     pub fn find() -> Result<Self, String> {
-        for tool in ["g++", "slice2cpp", "icebox", "icestormadmin"] {
+        for tool in [
+            "g++",
+            "slice2cpp",
+            "icebox",
+            "icestormadmin",
+            "icegridregistry",
+        ] {
             if !runs(Command::new(tool).arg("--version")) {
                 return Err(format!(
                     "`{tool}` does not run; cargo xtask install says what to install"
@@ -246,6 +254,14 @@ impl Ice {
     /// If it does not become ready.
     pub fn start_storm_with(&self, properties: &str) -> IceStorm {
         IceStorm::start(properties)
+    }
+
+    /// Starts a real registry of IceGrid that knows nothing.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_grid(&self) -> IceGrid {
+        IceGrid::start()
     }
 }
 

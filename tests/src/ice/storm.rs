@@ -75,17 +75,17 @@ impl Drop for IceStorm {
     }
 }
 
-fn new_database() -> PathBuf {
+pub(super) fn new_database() -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("interop/icestorm-{}-{number}", process::id());
+    let name = format!("interop/service-{}-{number}", process::id());
     let path = workspace::target_dir().join(name);
     fs::create_dir_all(&path).expect("the target folder can be written");
     path
 }
 
 /// Finds the endpoint in the network trace: the line below the one that names the adapter.
-fn traced_endpoint<'a>(trace: &'a str, adapter: &str) -> Option<&'a str> {
+pub(super) fn traced_endpoint<'a>(trace: &'a str, adapter: &str) -> Option<&'a str> {
     let mut lines = trace.lines();
     let heading = format!("published endpoints for object adapter `{adapter}':");
     lines.find(|line| line.ends_with(&heading))?;

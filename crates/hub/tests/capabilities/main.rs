@@ -5,6 +5,7 @@ mod delivery;
 mod failures;
 mod info;
 mod links;
+mod located;
 mod policies;
 mod reconnecting;
 mod restart;

@@ -157,6 +157,39 @@ async fn ice_clients_find_floe_objects_through_a_floe_locator() {
     communicator.shutdown().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_floe_client_finds_ice_objects_through_a_real_icegrid() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let grid = ice.start_grid();
+    let mut settings = Settings::default();
+    settings.locator = Some(grid.locator().parse().expect("a proxy"));
+    let communicator = Communicator::with_settings(settings);
+    for language in Language::ALL {
+        let id = format!("Server-{language:?}");
+        let options = [
+            format!("--Ice.Default.Locator={}", grid.locator()),
+            format!("--Server.AdapterId={id}"),
+        ];
+        // It moves in between: to another port.
+        for _ in 0..2 {
+            let (server, proxy) = start(&ice, language, TCP, &options);
+            assert!(proxy.ends_with(&format!("@ {id}")), "{proxy}");
+            let probe: ProbeProxy = communicator.proxy(&proxy).expect("a proxy");
+            let data = vec![7; 100];
+            assert_eq!(probe.echo(&data).await.expect("an answer"), data);
+            end(server);
+        }
+        let gone: ProbeProxy = communicator.proxy(&format!("probe @ {id}-not")).unwrap();
+        let error = gone.echo(&[]).await.expect_err("nobody has registered it");
+        let is_unknown = matches!(
+            &error,
+            InvokeError::NotDispatched(floe::LocalError::NotRegistered { .. })
+        );
+        assert!(is_unknown, "{error}");
+    }
+    communicator.shutdown().await;
+}
+
 /// Knows one adapter, `known`, and one object, `probe`.
 struct Directory(Proxy);
 
