@@ -474,3 +474,39 @@ fn the_settings_of_the_guide_make_sense() {
     };
     assert_eq!(limits(own), limits(&default), "they are the defaults");
 }
+
+#[test]
+fn a_locator_is_named_in_either_file() {
+    let (of_toml, problems) =
+        read_toml("locator = \"IceGrid/Locator:tcp -h a -p 1\"\nlocator-cache-timeout = \"5s\"\n");
+    assert_eq!(problems, []);
+    let (of_properties, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp -p 1
+Ice.Default.Locator=IceGrid/Locator:tcp -h a -p 1
+Ice.Default.LocatorCacheTimeout=5
+",
+    );
+    assert_eq!(problems, []);
+    for configuration in [&of_toml, &of_properties] {
+        let settings = &configuration.communicator;
+        let locator = settings.locator.as_ref().map(ToString::to_string);
+        let expected = "IceGrid/Locator -t -e 1.1:tcp -h a -p 1 -t 60000";
+        assert_eq!(locator.as_deref(), Some(expected));
+        let five = Some(Duration::from_secs(5));
+        assert_eq!(settings.locator_cache_timeout, five);
+    }
+    let (another, _) = read_toml("locator = \"IceGrid/Locator:tcp -h b -p 1\"\n");
+    assert_eq!(of_toml.fixed_differences(&another), ["locator"]);
+
+    let (_, problems) = read_toml("locator = \"IceGrid/Locator\"\n");
+    assert!(
+        problems[0]
+            .1
+            .contains("locator: expected the proxy of a locator with its endpoints")
+    );
+    let (_, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp -p 1\nIce.Default.Locator=x\nIce.Default.LocatorCacheTimeout=-2\n",
+    );
+    let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [2, 3], "{problems:?}");
+}
