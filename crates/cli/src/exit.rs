@@ -176,6 +176,9 @@ impl From<InvokeError> for Failure {
                 failure.help = tls_help.map(str::to_owned);
                 failure
             }
+            _ if failure.message.contains("`Settings::locator`") => {
+                failure.help("--locator PROXY names one")
+            }
             _ if failure.is_unreachable => {
                 failure.help("is the server running, and is this where it listens?")
             }
@@ -210,6 +213,8 @@ fn exit_of(error: &InvokeError) -> Exit {
             | SystemException::FacetNotExist(_)
             | SystemException::OperationNotExist(_),
         ) => Exit::NotFound,
+        InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => Exit::NotFound,
+        InvokeError::NotDispatched(LocalError::Locator { source, .. }) => exit_of(source),
         InvokeError::NotDispatched(error) if is_refused(error) => Exit::Refused,
         InvokeError::NotDispatched(LocalError::NoEndpoint { .. }) => Exit::Usage,
         _ => Exit::Failure,

@@ -183,5 +183,14 @@ fn why_an_object_is_not_there_is_told_for_each_endpoint() {
     show(&format!("x -s:{own}"), &[])
         .ended(2)
         .said("no endpoint");
-    show("x@Adapter", &[]).ended(2).said("a locator to ask");
+    show("x@Adapter", &[]).ended(2).said("--locator PROXY");
+    let nobody = ["--locator", "IceGrid/Locator:tcp -h 127.0.0.1 -p 1"];
+    show("x@Adapter", &nobody)
+        .ended(5)
+        .said("cannot ask the locator");
+    // It is no locator, but it can be asked.
+    let at_echo = format!("IceGrid/Locator:{own}");
+    show("x@Adapter", &["--locator", &at_echo])
+        .ended(4)
+        .said("cannot ask the locator");
 }

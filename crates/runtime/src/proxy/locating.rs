@@ -26,6 +26,21 @@ pub(super) type Locating<'a> =
     Pin<Box<dyn Future<Output = Result<Located, LocalError>> + Send + 'a>>;
 
 impl Proxy {
+    /// Its endpoints or, if it has none, those that the locator says.
+    ///
+    /// # Errors
+    /// [`InvokeError::NotDispatched`] if there is no locator, it cannot be asked, or it does not know the object.
+    pub async fn find_endpoints(&self) -> Result<Vec<Endpoint>, InvokeError> {
+        if !self.is_located() {
+            return Ok(self.reference().endpoints().to_vec());
+        }
+        let communicator = self.communicator();
+        let communicator = communicator.ok_or(InvokeError::NotDispatched(LocalError::Unbound))?;
+        let located = self.locate(communicator).await;
+        let located = located.map_err(InvokeError::NotDispatched)?;
+        Ok(located.endpoints)
+    }
+
     /// Whether a locator must say where its object is.
     pub(super) fn is_located(&self) -> bool {
         self.reference().endpoints().is_empty()

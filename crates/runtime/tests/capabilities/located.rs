@@ -116,6 +116,8 @@ async fn objects_are_found_by_adapter_and_by_identity_and_the_locator_is_asked_o
         echo(&world.proxy("echo")).await.unwrap();
     }
     assert_eq!(world.asked(), 1);
+    let found = soon(world.proxy("echo").find_endpoints()).await.unwrap();
+    assert_eq!(found, server.adapter.endpoints());
     let direct = server.proxy("echo");
     world.register_object("named", Some(direct));
     // It is asked where it is, and not what it is called there.

@@ -43,10 +43,7 @@ impl Show {
     }
 
     async fn show(&self, communicator: &Communicator, output: &Output) -> Result<Exit, Failure> {
-        let proxy: Proxy = peer::proxy(communicator, &self.proxy)?;
-        if let Target::Indirect { .. } = proxy.reference().target {
-            proxy.check_endpoints()?;
-        }
+        let proxy = located(peer::proxy(communicator, &self.proxy)?).await?;
         let visits = visits(&proxy).await;
         let answering = visits.iter().find(|visit| visit.answers());
         let object = match answering {
@@ -74,6 +71,16 @@ impl Show {
         }
         Ok(json!({"type": proxy.ice_id().await?, "ids": ids, "facets": facets}))
     }
+}
+
+/// The same with the endpoints that a locator says, if it has none of its own.
+async fn located(proxy: Proxy) -> Result<Proxy, Failure> {
+    if !proxy.reference().endpoints().is_empty() {
+        return Ok(proxy);
+    }
+    let mut reference = proxy.reference().clone();
+    reference.target = Target::Direct(proxy.find_endpoints().await?);
+    Ok(proxy.with_reference(reference))
 }
 
 /// What became of an endpoint.
