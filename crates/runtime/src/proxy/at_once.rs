@@ -205,8 +205,7 @@ impl Proxy {
         let options = &self.inner.options;
         let is_cached =
             options.is_connection_cached && self.inner.is_remote.load(Ordering::Relaxed);
-        // An object that a locator knows may have moved when it is not there any more: that needs thought.
-        let is_known = options.fixed.is_some() || is_cached && !self.is_located();
+        let is_known = is_cached || options.fixed.is_some();
         is_known.then(|| self.cached_connection())?
     }
 }

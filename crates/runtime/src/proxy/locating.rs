@@ -17,7 +17,7 @@ use crate::error::{InvokeError, LocalError};
 pub(super) struct Located {
     /// There is at least one.
     pub(super) endpoints: Vec<Endpoint>,
-    /// Whether the locator was not asked just now: it may have moved.
+    /// Whether some of it was said earlier: it may have moved since.
     pub(super) is_remembered: bool,
 }
 
@@ -52,15 +52,26 @@ impl Proxy {
         Box::pin(async move {
             let locator = self.locator(communicator)?;
             let mut sought = self.sought();
-            let mut is_remembered = true;
+            let mut is_remembered = false;
             loop {
                 let timeout = self.inner.options.locator_cache_timeout;
                 let directory = communicator.core().directory();
                 let target = match directory.find(&sought, timeout) {
-                    Some(target) => target,
+                    Some(target) => {
+                        is_remembered = true;
+                        target
+                    }
                     None => {
-                        is_remembered = false;
-                        let target = self.ask_locator(&locator, &sought).await?;
+                        let target = match self.ask_locator(&locator, &sought).await {
+                            // The object was remembered to be in an adapter that is gone.
+                            Err(LocalError::NotRegistered { .. }) if is_remembered => {
+                                self.forget_location();
+                                sought = self.sought();
+                                is_remembered = false;
+                                continue;
+                            }
+                            asked => asked?,
+                        };
                         directory.note(sought.clone(), target.clone());
                         target
                     }

@@ -77,7 +77,8 @@ pub(crate) struct Inner {
     batch_size_max: usize,
     /// The connection used last. The pool owns it.
     connection: Mutex<Weak<Connection>>,
-    /// Whether it has used a connection, and so does not look for an adapter here any more.
+    /// Whether it has used a connection, and so does not look for an adapter here any more; never if a locator says
+    /// where its object is.
     is_remote: AtomicBool,
     /// Requests that wait for a flush.
     batch: Mutex<Batch>,

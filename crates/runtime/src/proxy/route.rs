@@ -67,7 +67,9 @@ impl Proxy {
         }
         let connection = self.new_connection().await?;
         *self.lock_connection() = Arc::downgrade(&connection);
-        self.inner.is_remote.store(true, Ordering::Relaxed);
+        // An object that a locator knows may have moved when it is not there any more: each call needs thought.
+        let is_remote = !self.is_located();
+        self.inner.is_remote.store(is_remote, Ordering::Relaxed);
         Ok(connection)
     }
 

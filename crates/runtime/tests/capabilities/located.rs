@@ -185,6 +185,32 @@ async fn a_server_that_has_moved_is_found_again() {
 }
 
 #[tokio::test]
+async fn an_object_that_has_moved_to_another_adapter_is_found_at_once() {
+    let (world, first) = (World::start().await, Server::start().await);
+    world.register_adapter("Before", &first);
+    world.register_object("echo", Some(world.proxy("echo @ Before")));
+    echo(&world.proxy("echo")).await.unwrap();
+    let second = Server::start().await;
+    world.register_adapter("After", &second);
+    world.register_object("echo", Some(world.proxy("echo @ After")));
+    soon(first.communicator.shutdown()).await;
+    // What was remembered of the adapter is forgotten, and of the object it is not.
+    world.registry.adapters.lock().unwrap().remove("Before");
+    echo(&world.proxy("echo @ Before")).await.unwrap_err();
+    echo(&world.proxy("echo")).await.unwrap();
+
+    let third = Server::start().await;
+    world.register_adapter("After", &third);
+    soon(second.communicator.shutdown()).await;
+    let new = world
+        .proxy("echo @ After")
+        .ice_locator_cache_timeout(Some(Duration::ZERO));
+    echo(&new).await.unwrap();
+    echo(&world.proxy("echo")).await.unwrap();
+    assert_eq!(third.echo.echo_count.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
 async fn an_object_that_has_moved_to_another_server_is_found_again() {
     let (world, first) = (World::start().await, Server::start().await);
     world.register_object("echo", Some(first.proxy("echo")));
