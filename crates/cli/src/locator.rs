@@ -30,16 +30,19 @@ pub(crate) fn named() -> Option<Reference> {
     LOCATOR.get().cloned()
 }
 
+/// What names a locator.
+pub(crate) const WHAT: &str =
+    "the proxy of a locator with its endpoints, such as IceGrid/Locator:tcp -h HOST -p 4061";
+
 /// A proxy that says where the locator is.
 ///
 /// # Errors
 /// What was expected instead.
 pub(crate) fn parse(text: &str) -> Result<Reference, String> {
-    const EXPECTED: &str = "expected the proxy of a locator with its endpoints, such as IceGrid/Locator:tcp -h HOST -p 4061";
     match text.parse::<Reference>() {
         Ok(reference) if !reference.endpoints().is_empty() => Ok(reference),
-        Ok(_) => Err(format!("{EXPECTED}, got `{text}`")),
-        Err(error) => Err(format!("{EXPECTED}, got `{text}`: {error}")),
+        Ok(_) => Err(format!("expected {WHAT}, got `{text}`")),
+        Err(error) => Err(format!("expected {WHAT}, got `{text}`: {error}")),
     }
 }
 

@@ -76,12 +76,13 @@ impl Entry {
         joined.map(|endpoints| endpoints.join(":"))
     }
 
-    /// A text that means something else.
+    /// A text that means something else, such as a proxy.
     pub(super) fn parsed<T>(
         &self,
+        what: &str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, Problem> {
-        let parsed = parse(&self.text("a text")?);
+        let parsed = parse(&self.text(what)?);
         parsed.map_err(|wrong| Problem::new(self.line, format_args!("{}: {wrong}", self.name())))
     }
 

@@ -89,7 +89,7 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
             incoming.inactivity_timeout = entry.time_or("never")?;
         }
         ["locator"] => {
-            let named = entry.parsed(locator::parse)?;
+            let named = entry.parsed(locator::WHAT, locator::parse)?;
             // That of the command line goes before it.
             communicator.locator.get_or_insert(named);
         }

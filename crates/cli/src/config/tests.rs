@@ -7,6 +7,8 @@ use floe_hub::{OverflowPolicy, StoreSettings};
 
 use super::*;
 
+mod properties;
+
 fn read_toml(text: &str) -> (Configuration, Vec<(usize, String)>) {
     let mut configuration = Configuration::new(Settings::default());
     let problems = floe_toml::read(text, &mut configuration);
@@ -15,7 +17,7 @@ fn read_toml(text: &str) -> (Configuration, Vec<(usize, String)>) {
 
 fn read_properties(text: &str) -> (Configuration, Vec<(usize, String)>) {
     let mut configuration = Configuration::new(Settings::default());
-    let problems = properties::read(text, &mut configuration);
+    let problems = super::properties::read(text, &mut configuration);
     (configuration, told(problems))
 }
 
@@ -162,109 +164,6 @@ fn what_is_no_toml_is_told_with_its_line() {
 }
 
 #[test]
-fn a_property_file_of_icestorm_arrives() {
-    let (configuration, problems) = read_properties(
-        "# a service
-IceStorm.TopicManager.Endpoints=default -p 9999
-IceStorm.Publish.Endpoints=tcp -p 10001:udp -p 10001
-IceStorm.InstanceName=DemoIceStorm
-IceStorm.LMDB.Path = db
-IceStorm.Flush.Timeout=2000
-IceStorm.Send.Timeout=-1
-IceStorm.Send.QueueSizeMax=50
-IceStorm.Discard.Interval=10
-IceStorm.Trace.Topic=2
-Ice.MessageSizeMax=2048
-",
-    );
-    assert_eq!(problems, []);
-    let hub = &configuration.hub;
-    assert_eq!(hub.listen, "tcp -p 9999 -h \"*\"");
-    let publish = hub.publish_listen.as_deref();
-    let expected = "tcp -p 10001 -h \"*\":udp -p 10001 -h \"*\"";
-    assert_eq!(publish, Some(expected));
-    assert_eq!(hub.instance_name, "DemoIceStorm");
-    assert_eq!(hub.store, StoreSettings::Disk("db".into()));
-    assert_eq!(hub.flush_interval, Duration::from_secs(2));
-    assert_eq!(hub.send_timeout, None);
-    assert_eq!(hub.queue_limits.events, 50);
-    assert_eq!(hub.queue_limits.overflow, OverflowPolicy::Disconnect);
-    assert_eq!(hub.discard_interval, Duration::from_secs(10));
-    assert_eq!(configuration.communicator.message_size_max, 2 << 20);
-    let warnings = told(configuration.warnings);
-    let expected = "IceStorm.Trace.Topic: ignored: use --verbose, or FLOE_LOG=floe_hub=debug";
-    assert_eq!(warnings, [(10, expected.to_owned())]);
-}
-
-#[test]
-fn endpoints_of_a_property_file_without_a_host_are_at_the_default_one() {
-    let (configuration, problems) = read_properties(
-        "S.TopicManager.Endpoints=default -p 1:tcp -h \"::1\" -p 2
-S.Publish.Endpoints=tcp:udp -p 3
-S.TopicManager.PublishedEndpoints=tcp -h hub.example -p 5
-S.Publish.PublishedEndpoints=tcp -p 6
-Ice.Default.Host=127.0.0.1
-Ice.Admin.Endpoints=tcp -p 4
-",
-    );
-    assert_eq!(problems, []);
-    let hub = &configuration.hub;
-    let expected = "tcp -p 1 -h \"127.0.0.1\":tcp -h \"::1\" -p 2";
-    assert_eq!(hub.listen, expected);
-    let publish = hub.publish_listen.as_deref();
-    let expected = "tcp -h \"127.0.0.1\":udp -p 3 -h \"127.0.0.1\"";
-    assert_eq!(publish, Some(expected));
-    let published = hub.published_endpoints.as_deref();
-    assert_eq!(published, Some("tcp -h hub.example -p 5"));
-    let published = hub.publish_published_endpoints.as_deref();
-    assert_eq!(published, Some("tcp -p 6 -h \"127.0.0.1\""));
-    let admin = hub.admin.as_ref().map(|admin| admin.listen.as_str());
-    assert_eq!(admin, Some("tcp -p 4 -h \"127.0.0.1\""));
-}
-
-#[test]
-fn waits_of_a_property_file_may_be_none_and_adapters_have_properties_that_mean_nothing() {
-    let (configuration, problems) = read_properties(
-        "S.TopicManager.Endpoints=tcp
-S.Flush.Timeout=0
-S.Discard.Interval=-1
-S.Publish.ACM.Timeout=5
-S.TopicManager.MessageSizeMax=9
-",
-    );
-    assert_eq!(problems, []);
-    assert_eq!(configuration.hub.flush_interval, Duration::ZERO);
-    assert_eq!(configuration.hub.discard_interval, Duration::ZERO);
-    let warnings = told(configuration.warnings);
-    let lines: Vec<_> = warnings.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [4, 5], "{warnings:?}");
-}
-
-#[test]
-fn the_service_of_a_property_file_may_have_any_name() {
-    let (configuration, problems) = read_properties(
-        "Demo.TopicManager.Endpoints=tcp\nDemo.Transient=1\nDemo.Send.QueueSizeMaxPolicy=DropEvents\n",
-    );
-    assert_eq!(problems, []);
-    assert_eq!(configuration.hub.store, StoreSettings::Memory);
-    let (configuration, _) = read_properties("Demo.TopicManager.Endpoints=tcp\n");
-    assert_eq!(configuration.hub.store, StoreSettings::Disk("Demo".into()));
-}
-
-#[test]
-fn properties_of_replication_and_unknown_ones_are_refused_with_what_to_do() {
-    let (_, problems) = read_properties(
-        "S.TopicManager.Endpoints=tcp\nS.NodeId=2\nS.Nodes.1=x\nS.Flush.Timout=5\nS.Send.Timeout=soon\n",
-    );
-    let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [2, 3, 4, 5]);
-    assert!(problems[0].1.contains("has no replicas: remove the line"));
-    assert!(problems[2].1.contains("did you mean Flush.Timeout?"));
-    let expected = "S.Send.Timeout: expected milliseconds, or -1 for none, got \"soon\"";
-    assert_eq!(problems[3].1, expected);
-}
-
-#[test]
 fn views_of_metrics_are_read_from_either_file() {
     let (configuration, problems) = read_toml(
         "listen = \"tcp\"\ninstance = \"Demo\"\n[admin]\nlisten = \"tcp -p 4\"\n[metrics.All]\ngroup = \"none\"\n\
@@ -318,112 +217,6 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     assert_eq!((off.0.hub.admin, off.1), (None, Vec::new()));
     let (_, problems) = read_toml("[admin]\nlisten = \"tcp\"\n[metrics.V]\ngruop = \"id\"\n");
     assert!(problems[0].1.contains("expected metrics.VIEW.group"));
-}
-
-#[test]
-fn a_property_file_means_what_it_means_to_ice_where_it_says_nothing_of_a_host() {
-    let listen = |text: &str| {
-        let text = format!("S.TopicManager.Endpoints=default -p 1:tcp -p 2\n{text}");
-        let (configuration, problems) = read_properties(&text);
-        assert_eq!(problems, []);
-        configuration.hub.listen
-    };
-    assert_eq!(listen(""), "tcp -p 1 -h \"*\":tcp -p 2 -h \"*\"");
-    let ipv4 = "tcp -p 1 -h \"0.0.0.0\":tcp -p 2 -h \"0.0.0.0\"";
-    assert_eq!(listen("Ice.IPv6=0\n"), ipv4);
-    let encrypted = "ssl -p 1 -h \"*\":tcp -p 2 -h \"*\"";
-    assert_eq!(listen("Ice.Default.Protocol=ssl\n"), encrypted);
-    let (configuration, problems) = read_properties(
-        "S.TopicManager.Endpoints=tcp\nS.TopicManager.PublishedEndpoints=default -p 3\n",
-    );
-    assert_eq!(problems, []);
-    let published = configuration.hub.published_endpoints.as_deref();
-    assert_eq!(published, Some("tcp -p 3"));
-    let (_, problems) =
-        read_properties("S.TopicManager.Endpoints=default\nIce.Default.Protocol=bt\n");
-    let expected = "Ice.Default.Protocol: expected tcp, ssl, ws or wss, got \"bt\"";
-    assert_eq!(problems, [(2, expected.to_owned())]);
-}
-
-#[test]
-fn certificates_of_a_property_file_are_where_ice_looks_for_them() {
-    let (configuration, problems) = read_properties(
-        "S.TopicManager.Endpoints=ssl -p 1
-IceSSL.DefaultDir=/etc/ice
-IceSSL.CAs=ca.pem
-IceSSL.CertFile=/own/hub.p12
-IceSSL.Password=secret
-IceSSL.VerifyPeer=1
-",
-    );
-    assert_eq!((problems, told(configuration.warnings)), (vec![], vec![]));
-    let mut expected = TlsArguments::default();
-    expected.set_ca(vec!["/etc/ice/ca.pem".to_owned()]);
-    expected.set_cert("/own/hub.p12".to_owned());
-    expected.set_password("secret".to_owned());
-    expected.set_client_certificates(ClientCertificates::Verified);
-    // As in Ice, unless it says `CheckCertName`.
-    expected.set_any_host(true);
-    assert_eq!(configuration.tls, expected);
-    let (configuration, _) =
-        read_properties("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.CertFile=hub.p12\n");
-    let mut expected = TlsArguments::default();
-    expected.set_cert("hub.p12".to_owned());
-    expected.set_any_host(true);
-    expected.set_client_certificates(ClientCertificates::Required);
-    assert_eq!(configuration.tls, expected, "it does not let everybody in");
-}
-
-#[test]
-fn what_would_let_more_pass_than_in_ice_is_refused() {
-    let (_, problems) = read_properties(
-        "S.TopicManager.Endpoints=ssl -p 1
-IceSSL.TrustOnly=CN=me
-IceSSL.UsePlatformCAs=1
-IceSSL.VerifyPeer=3
-",
-    );
-    let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [2, 3, 4], "{problems:?}");
-    assert!(problems[0].1.contains("remove the line to do without"));
-    for name in [
-        "VerifyDepthMax=2",
-        "Ciphers=NONE ECDHE",
-        "Protocols=tls1_2",
-        "ProtocolVersionMin=tls1_3",
-        "ProtocolVersionMax=tls1_2",
-    ] {
-        let file = format!("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.{name}\n");
-        let (configuration, problems) = read_properties(&file);
-        assert!(configuration.warnings.is_empty(), "{name}");
-        assert_eq!(problems.len(), 1, "{name}");
-        assert!(
-            problems[0].1.contains("cannot be told"),
-            "{name}: {problems:?}"
-        );
-    }
-}
-
-#[test]
-fn a_line_without_a_value_does_not_show_what_may_be_a_password() {
-    let (_, problems) = read_properties(
-        "S.TopicManager.Endpoints=ssl -p 1\n IceSSL.Password secret # ours\n=secret\n",
-    );
-    let without = "expected NAME=VALUE, got \"IceSSL.Password\" and no `=`".to_owned();
-    let nameless = "expected NAME=VALUE, got no name in front of `=`".to_owned();
-    assert_eq!(problems, [(2, without), (3, nameless)]);
-}
-
-#[test]
-fn the_file_of_an_icebox_says_where_the_settings_are() {
-    let (_, problems) = read_properties(
-        "Ice.Admin.Endpoints=tcp -p 9
-IceBox.Service.Storm=IceStormService,37:createIceStorm --Ice.Config=config.service
-",
-    );
-    let expected = "IceBox.Service.Storm: this is the file of an IceBox: the settings of its IceStorm are in config.service: \
-                    use that";
-    assert_eq!(problems, [(2, expected.to_owned())]);
 }
 
 #[test]
