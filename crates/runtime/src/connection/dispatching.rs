@@ -25,6 +25,7 @@ use floe_wire::message::{IncomingRequest, IncomingRun, Next, RequestFailed, Syst
 use super::Connection;
 use super::budget::Budget;
 use super::collecting::{Collecting, HandedOver, Waiting};
+use super::courtesy::let_peers_run;
 use super::found::Found;
 use super::lasting::{finish, finish_events, panicked};
 use super::pace::{Pace, let_others_run};
@@ -198,6 +199,7 @@ impl Dispatching {
         if std::mem::take(&mut self.lets_others_run) {
             // Whoever was given the events sends them on before their publishers hear of it.
             let_others_run().await;
+            let_peers_run();
         }
         // Before all that can be done later, for somebody waits for them.
         let has_room = self.send_replies();

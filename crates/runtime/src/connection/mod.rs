@@ -13,7 +13,7 @@
 //! - `told.rs`: who gets an answer: such a caller, or somebody who is told where it is read
 //! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
 //! - `budget.rs`, `lasting.rs`, `replying.rs`: what dispatches may take, those that last, and replies
-//! - `pace.rs`: whether events are sent on or answered first
+//! - `pace.rs`, `courtesy.rs`: whether events are sent on or answered first, and who has the core then
 //! - `spare.rs`: buffers that threads keep for the next connection that reads
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
@@ -26,6 +26,7 @@ mod budget;
 pub(crate) mod burst;
 mod collecting;
 mod compressing;
+mod courtesy;
 mod dispatching;
 mod driver;
 mod found;
