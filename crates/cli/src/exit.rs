@@ -176,7 +176,9 @@ impl From<InvokeError> for Failure {
                 failure.help = tls_help.map(str::to_owned);
                 failure
             }
-            _ if failure.message.contains("`Settings::locator`") => {
+            InvokeError::NotDispatched(LocalError::NoEndpoint { wanted, .. })
+                if wanted.contains("`Settings::locator`") =>
+            {
                 failure.help("--locator PROXY names one")
             }
             _ if failure.is_unreachable => {
