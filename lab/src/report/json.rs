@@ -10,18 +10,21 @@ impl Report {
     /// ```text
     /// {"scenario", "environment": {..},
     ///  "results": [{"contender", "case", "unit", "mean", "p50", "p90", "p99", "p999", "encoded_len",
-    ///               "rounds": [..], "p99_rounds": [..], "service"}, ..],
-    ///  "ratios":  [{"case", "of", "to", "median", "low", "high", "p99", "p99_low", "p99_high"}, ..],
+    ///               "rounds": [..], "mean_rounds": [..], "p99_rounds": [..], "service"}, ..],
+    ///  "ratios":  [{"case", "of", "to", "median", "low", "high", "mean", "mean_low", "mean_high",
+    ///               "p99", "p99_low", "p99_high"}, ..],
     ///  "left_out": [{"contender", "cases": [..], "reason", "failed"}, ..],
     ///  "notes":   [text, ..]}
     /// ```
     ///
-    /// `mean` and `p50` to `p999` are those of all calls of all rounds. `rounds` holds the median of each
-    /// round, or the mean over the subscribers in events a second, and `p99_rounds` the `p99` of each. `service` is `null`, or what the service between
-    /// publishers and subscribers needed: `{"cpu_us_per_delivery", "resident_mb"}`. `encoded_len` is the number of bytes that were encoded or decoded, or `null`. A ratio is
-    /// made of the quotients of two such medians of the same round: their median, and the quartiles below
-    /// and above it; `p99`, `p99_low` and `p99_high` are the same of the quotients of two `p99_rounds`. `left_out` says which cases a contender
-    /// does not offer, or that it cannot run here, and why; with `failed` true, in which round it failed and how. `notes` say what to know before reading the figures.
+    /// `mean` and `p50` to `p999` are those of all calls of all rounds. `rounds` holds the median of each round, or
+    /// the mean over the subscribers in events a second, and `mean_rounds` and `p99_rounds` the `mean` and the `p99` of
+    /// each. `service` is `null`, or what the service between publishers and subscribers needed:
+    /// `{"cpu_us_per_delivery", "resident_mb"}`. `encoded_len` is the number of bytes that were encoded or decoded, or
+    /// `null`. A ratio is made of the quotients of two `rounds` of the same number: their median, and the quartiles
+    /// below and above it; `mean` and `p99` with theirs are the same of `mean_rounds` and `p99_rounds`. `left_out` says
+    /// which cases a contender does not offer, or that it cannot run here, and why; with `failed` true, in which round
+    /// it failed and how. `notes` say what to know before reading the figures.
     pub fn to_json(&self) -> Value {
         json!({
             "scenario": self.scenario,
@@ -46,6 +49,7 @@ fn result(result: &CaseResult) -> Value {
         "p999": rounded(result.p999),
         "encoded_len": result.encoded_len,
         "rounds": result.rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
+        "mean_rounds": result.mean_rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
         "p99_rounds": result.p99_rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
         "service": result.service.map(|service| json!({
             "cpu_us_per_delivery": rounded(service.cpu_per_delivery),
@@ -62,6 +66,9 @@ fn ratio(ratio: &CaseRatio) -> Value {
         "median": rounded(ratio.median.middle),
         "low": rounded(ratio.median.low),
         "high": rounded(ratio.median.high),
+        "mean": rounded(ratio.mean.middle),
+        "mean_low": rounded(ratio.mean.low),
+        "mean_high": rounded(ratio.mean.high),
         "p99": rounded(ratio.p99.middle),
         "p99_low": rounded(ratio.p99.low),
         "p99_high": rounded(ratio.p99.high),
@@ -119,6 +126,7 @@ mod tests {
                 "p999",
                 "encoded_len",
                 "rounds",
+                "mean_rounds",
                 "p99_rounds",
                 "service"
             ]
@@ -126,12 +134,25 @@ mod tests {
         assert_eq!(
             keys(&json["ratios"][0]),
             [
-                "case", "of", "to", "median", "low", "high", "p99", "p99_low", "p99_high"
+                "case",
+                "of",
+                "to",
+                "median",
+                "low",
+                "high",
+                "mean",
+                "mean_low",
+                "mean_high",
+                "p99",
+                "p99_low",
+                "p99_high"
             ]
         );
         assert_eq!(json["results"][1]["rounds"], json!([12.0, 23.0]));
+        assert_eq!(json["results"][1]["mean_rounds"], json!([24.0, 46.0]));
         assert_eq!(json["results"][1]["p99_rounds"], json!([36.0, 46.0]));
         assert_eq!(json["ratios"][0]["median"], json!(1.175));
+        assert_eq!(json["ratios"][0]["mean_low"], json!(1.1625));
         assert_eq!(json["ratios"][0]["p99_high"], json!(1.1875));
         let [left_out] = json["left_out"].as_array().unwrap().as_slice() else {
             panic!("expected one that is left out, got {json}");

@@ -63,6 +63,8 @@ pub struct CaseResult {
     ///
     /// Of events a second, the mean over the subscribers.
     pub rounds: Vec<f64>,
+    /// The mean of all calls of each round.
+    pub mean_rounds: Vec<f64>,
     /// What 99 of 100 calls of each round did not exceed.
     pub p99_rounds: Vec<f64>,
     /// What the service between publishers and subscribers needed, if there is one.
@@ -123,6 +125,8 @@ pub struct CaseRatio {
     pub to: String,
     /// Of the medians.
     pub median: Quotients,
+    /// Of the means.
+    pub mean: Quotients,
     /// Of what 99 of 100 calls did not exceed.
     pub p99: Quotients,
 }
@@ -238,6 +242,7 @@ impl CaseResult {
             Unit::EventsPerSecond => round.mean(),
         };
         let rounds = measured.rounds.iter().map(of_round);
+        let mean_rounds = measured.rounds.iter().map(Sample::mean);
         let p99_rounds = measured.rounds.iter().map(|round| round.quantile(0.99));
         Some(Self {
             contender: measured.contender.name.to_owned(),
@@ -251,6 +256,7 @@ impl CaseResult {
             p99: shown(all.quantile(0.99)),
             p999: shown(all.quantile(0.999)),
             rounds: rounds.map(shown).collect(),
+            mean_rounds: mean_rounds.map(shown).collect(),
             p99_rounds: p99_rounds.map(shown).collect(),
             service: ServiceCost::of(&measured.rounds),
         })
@@ -284,6 +290,7 @@ impl CaseRatio {
             of: of.contender.clone(),
             to: to.contender.clone(),
             median: Quotients::of(&of.rounds, &to.rounds)?,
+            mean: Quotients::of(&of.mean_rounds, &to.mean_rounds)?,
             p99: Quotients::of(&of.p99_rounds, &to.p99_rounds)?,
         })
     }
@@ -335,6 +342,7 @@ pub(crate) mod tests {
             p99: 2.0 * rounds[1],
             p999: 3.0 * rounds[1],
             rounds: rounds.to_vec(),
+            mean_rounds: rounds.map(|median| 2.0 * median).to_vec(),
             p99_rounds: vec![3.0 * rounds[0], 2.0 * rounds[1]],
             service: None,
         };
@@ -357,7 +365,7 @@ pub(crate) mod tests {
     #[test]
     fn a_ratio_pairs_the_rounds() {
         let ratio = &example().ratios[0];
-        for quotients in [ratio.median, ratio.p99] {
+        for quotients in [ratio.median, ratio.mean, ratio.p99] {
             assert!((quotients.middle - 1.175).abs() < 1e-9);
             assert!((quotients.low - 1.1625).abs() < 1e-9);
             assert!((quotients.high - 1.1875).abs() < 1e-9);

@@ -119,12 +119,12 @@ impl Report {
 
     fn ratio_rows(&self) -> Vec<Vec<String>> {
         let head = [
-            "case", "ratio", "median", "low", "high", "p99", "low", "high",
+            "case", "ratio", "median", "low", "high", "mean", "low", "high", "p99", "low", "high",
         ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for ratio in &self.ratios {
             let mut row = vec![ratio.case.clone(), format!("{}/{}", ratio.of, ratio.to)];
-            for quotients in [ratio.median, ratio.p99] {
+            for quotients in [ratio.median, ratio.mean, ratio.p99] {
                 let Quotients { middle, low, high } = quotients;
                 row.extend([middle, low, high].map(|quotient| format!("{quotient:.2}")));
             }

@@ -72,7 +72,7 @@ fn contenders_take_turns_and_all_their_rounds_are_reported() {
         panic!("expected one ratio, got {:?}", report.ratios);
     };
     assert_eq!((&*ratio.of, &*ratio.to), ("floe", "floor"));
-    for quotients in [ratio.median, ratio.p99] {
+    for quotients in [ratio.median, ratio.mean, ratio.p99] {
         let Quotients {
             low, middle, high, ..
         } = quotients;
