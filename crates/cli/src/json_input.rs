@@ -1,11 +1,12 @@
 //! Parameters and other values as JSON: from the argument, or from standard input.
 
-use std::io::{self, BufRead, IsTerminal, Read};
+use std::io::{self, BufRead, IsTerminal};
 
 use floe_dynamic::{JsonError, Operation, parse_json};
 use serde_json::{Value as Json, json};
 
 use crate::exit::Failure;
+use crate::input::{self, Lines, excerpt};
 
 /// Reads one JSON value: the argument, standard input for `-`, no parameters if there is no argument.
 ///
@@ -45,10 +46,8 @@ fn text(argument: Option<&str>) -> Result<Text, Failure> {
         let (text, place) = (text.to_owned(), "argument JSON");
         return Ok(Text { text, place });
     }
-    let mut text = String::new();
     let place = "standard input";
-    let read = io::stdin().lock().read_to_string(&mut text);
-    read.map_err(unreadable)?;
+    let text = input::text(io::stdin().lock(), place)?;
     Ok(Text { text, place })
 }
 
@@ -108,17 +107,13 @@ pub(crate) fn lines(
     text: impl BufRead,
     name: String,
 ) -> impl Iterator<Item = Result<Line, Failure>> {
-    let lines = text.lines().enumerate();
-    lines.filter_map(move |(index, line)| match line {
-        Ok(line) if line.trim().is_empty() => None,
-        Ok(line) => {
-            let place = format!("line {} of {name}", index + 1);
+    Lines::new(text, name).filter_map(|line| match line {
+        Ok((line, _)) if line.trim().is_empty() => None,
+        Ok((line, place)) => {
             let json = parse(&line, &place, PARAMETERS_HELP);
             Some(json.map(|json| Line { json, place }))
         }
-        Err(error) => Some(Err(Failure::usage(format_args!(
-            "cannot read {name}: {error}"
-        )))),
+        Err(failure) => Some(Err(failure)),
     })
 }
 
@@ -140,25 +135,8 @@ fn parse(text: &str, place: &str, help: &str) -> Result<Json, Failure> {
     })
 }
 
-/// The text, or as much of it as a message has room for.
-fn excerpt(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(EXCERPT_MAX) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
-/// Characters of a wrong text that are shown.
-const EXCERPT_MAX: usize = 40;
-
 fn needs_parameters(operation: &Operation) -> bool {
     operation
         .encode_request(&json!({}), floe::EncodingVersion::V1_1)
         .is_err()
-}
-
-/// Standard input that cannot be read.
-pub(crate) fn unreadable(error: io::Error) -> Failure {
-    Failure::usage(format_args!("cannot read standard input: {error}"))
 }

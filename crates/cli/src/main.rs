@@ -20,6 +20,7 @@ mod count;
 mod event;
 mod exit;
 mod hub;
+mod input;
 mod json_input;
 mod locator;
 mod log;

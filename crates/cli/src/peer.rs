@@ -135,7 +135,7 @@ pub(crate) fn settings(timeout: Option<Duration>) -> Settings {
 }
 
 /// The largest message that is taken from a server that was asked something: 256 MiB.
-const ANSWER_SIZE_MAX: usize = 256 * 1024 * 1024;
+pub(crate) const ANSWER_SIZE_MAX: usize = 256 * 1024 * 1024;
 
 /// A proxy from an argument.
 ///

@@ -1,13 +1,13 @@
 //! `floe decode`: bytes that travelled, as JSON.
 
-use std::io::{self, Read};
+use std::io;
 
 use bytes::Bytes;
 use clap::Args;
 use floe_dynamic::{DecodePayloadError, MessageError, MessageReader, from_hex};
 
 use crate::exit::{Exit, Failure};
-use crate::json_input::unreadable;
+use crate::input;
 use crate::output::{self, Output};
 use crate::payload::PayloadArguments;
 
@@ -98,12 +98,11 @@ impl Decode {
             Some(hex) => return parse(hex, "argument HEX"),
             None => {}
         }
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(unreadable)?;
+        let place = "standard input";
+        let bytes = input::bytes(io::stdin().lock(), place)?;
         match self.payload.is_binary() {
             true => Ok(bytes),
-            false => parse(&String::from_utf8_lossy(&bytes), "standard input"),
+            false => parse(&String::from_utf8_lossy(&bytes), place),
         }
     }
 }

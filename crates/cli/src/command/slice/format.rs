@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::count;
 use crate::exit::{Exit, Failure};
+use crate::input;
 use crate::output::{self, Format, Output};
 
 /// Lays out Slice files in one style; comments, directives and meaning stay
@@ -103,17 +104,13 @@ fn name(file: &Path) -> String {
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    let bytes = match is_stdin(file) {
-        true => {
-            let mut bytes = Vec::new();
-            io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        }
-        false => fs::read(file),
-    };
     let name = name(file);
-    let bytes = bytes.map_err(|error| {
-        Failure::usage(format_args!("cannot read Slice file `{name}`: {error}"))
-    })?;
+    let bytes = match is_stdin(file) {
+        true => input::bytes(io::stdin(), &name),
+        false => fs::read(file).map_err(|error| {
+            Failure::usage(format_args!("cannot read Slice file `{name}`: {error}"))
+        }),
+    }?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format_args!("`{name}` is not UTF-8 text: byte {at} is wrong");
