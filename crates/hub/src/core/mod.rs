@@ -31,7 +31,7 @@ pub(crate) use names::{
     ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
 };
-pub(crate) use overflow::OverflowNotice;
+pub(crate) use overflow::{OverflowNotice, OverflowSummary};
 pub(crate) use qos::{Delivery, Qos, QosError};
 pub(crate) use snapshot::{Snapshot, State};
 pub(crate) use subscription::{Failure, Subscription, Turn};

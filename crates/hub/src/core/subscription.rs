@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
 use super::limits::{OverflowPolicy, QueueLimits};
-use super::overflow::{Overflow, OverflowNotice};
+use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
 use super::qos::{Delivery, Qos, RetryCount};
 use super::queue::{Queue, Run};
 use super::snapshot::{Snapshot, State};
@@ -259,6 +259,17 @@ impl<R: Run> Subscription<R> {
         self.overflow.poll_notice()
     }
 
+    /// After how long somebody is to come for a summary, if nobody is to already: to be asked after each notice.
+    pub(crate) fn await_summary(&mut self) -> Option<Duration> {
+        self.overflow.await_summary()
+    }
+
+    /// What happened to its queue that was not told as it happened; if there is anything, there may be more after the
+    /// same time.
+    pub(crate) fn poll_summary(&mut self, now: Instant) -> Option<OverflowSummary> {
+        self.overflow.poll_summary(self.accounts.lost.overflow, now)
+    }
+
     /// Events reached the subscriber.
     pub(crate) fn handle_delivered(&mut self, count: u64) {
         self.outstanding -= count;
@@ -300,6 +311,7 @@ impl<R: Run> Subscription<R> {
             return self.drain();
         }
         self.accounts.lost.removed += self.queue.clear() as u64;
+        self.end_overflow_if_roomy();
         self.end();
         self.wake()
     }
@@ -406,8 +418,10 @@ impl<R: Run> Subscription<R> {
             }
             _ => {
                 match event.byte_len() > self.limits.bytes {
-                    true => self.overflow.note_too_long(event.byte_len(), &self.limits),
-                    false => self.begin_overflow(),
+                    true => self
+                        .overflow
+                        .note_too_long(event.byte_len(), &self.limits, now),
+                    false => self.begin_overflow(now),
                 }
                 self.accounts.lost.overflow += 1;
                 self.queue.note_lost(1);
@@ -416,7 +430,7 @@ impl<R: Run> Subscription<R> {
     }
 
     fn make_room_for(&mut self, event: R, now: Instant) {
-        self.begin_overflow();
+        self.begin_overflow(now);
         while self.queue.room_for(&event, &self.limits) == 0 && self.queue.drop_oldest() {
             self.accounts.lost.overflow += 1;
         }
@@ -428,9 +442,9 @@ impl<R: Run> Subscription<R> {
         run.byte_len_of(1) <= self.limits.bytes && self.limits.events > 0
     }
 
-    fn begin_overflow(&mut self) {
+    fn begin_overflow(&mut self, now: Instant) {
         let lost = self.accounts.lost.overflow;
-        self.overflow.begin(self.limits.overflow, lost);
+        self.overflow.begin(self.limits.overflow, lost, now);
     }
 
     fn end_overflow_if_roomy(&mut self) {

@@ -438,7 +438,7 @@ impl Subscriber {
         if let Some(delivery) = delivery {
             delivery.wake();
         }
-        self.tell(notice);
+        self.tell_and_follow(notice);
         changed
     }
 

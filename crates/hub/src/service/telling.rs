@@ -1,14 +1,18 @@
 //! What people and subscribers are told of a subscriber that loses events.
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+use std::time::Instant;
 
 use floe::{InvocationMode, TypedProxy};
+use tokio::runtime::Handle;
+use tokio::time::sleep;
 
 use super::count::{losses, number};
 use super::one_line::OneLine;
 use super::subscriber::Subscriber;
 use crate::contracts::floe::LossListenerProxy;
-use crate::core::{OverflowNotice, OverflowPolicy};
+use crate::core::{OverflowNotice, OverflowPolicy, OverflowSummary};
 
 impl Subscriber {
     /// Subscriber and topic, for the log.
@@ -46,6 +50,39 @@ impl Subscriber {
         }
     }
 
+    /// The same where events come, of which too much may happen to be told at once: the rest is told later.
+    pub(super) fn tell_and_follow(self: &Arc<Self>, notice: Option<OverflowNotice>) {
+        if notice.is_none() {
+            return;
+        }
+        self.tell(notice);
+        // Without a runtime, the end of its delivery tells it.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let interval = self.lock().subscription.await_summary();
+        if let Some(interval) = interval {
+            // Nobody waits for it: at the end of the delivery all is told that it would tell.
+            let own = self.clone();
+            runtime.spawn(async move {
+                sleep(interval).await;
+                while own.tell_summary() {
+                    sleep(interval).await;
+                }
+            });
+        }
+    }
+
+    /// Tells people what has become of its queue of which they were not told as it happened; whether there was anything.
+    pub(super) fn tell_summary(&self) -> bool {
+        let summary = self.lock().subscription.poll_summary(Instant::now());
+        if let Some(summary) = summary {
+            let name = self.log_name();
+            tracing::warn!("since the last line on {name}: {}", Since(summary));
+        }
+        summary.is_some()
+    }
+
     /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if
     /// the subscriber is gone, the events that follow tell it.
     pub(super) async fn tell_lost(&self, count: u64) {
@@ -64,5 +101,72 @@ impl Subscriber {
             let (name, error) = (self.log_name(), OneLine(error));
             tracing::debug!("could not tell {name} of {count} lost events: {error}");
         }
+    }
+}
+
+/// A summary, in words.
+struct Since(OverflowSummary);
+
+impl Display for Since {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let OverflowSummary {
+            count,
+            lost,
+            too_long_count,
+            lasts,
+        } = self.0;
+        if count > 0 {
+            let times = if count == 1 { "time" } else { "times" };
+            let lasts = if lasts { ", is so still" } else { "" };
+            write!(
+                f,
+                "its queue was full {count} {times}{lasts}, and {lost} events were lost"
+            )?;
+        }
+        if count > 0 && too_long_count > 0 {
+            f.write_str("; ")?;
+        }
+        if too_long_count > 0 {
+            let events = match too_long_count {
+                1 => "event",
+                _ => "events",
+            };
+            write!(
+                f,
+                "{too_long_count} {events} came for which its queue never has room"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_says_how_often_and_how_many_and_whether_it_lasts() {
+        let summary = |count, lost, too_long_count, lasts| {
+            let summary = OverflowSummary {
+                count,
+                lost,
+                too_long_count,
+                lasts,
+            };
+            Since(summary).to_string()
+        };
+        assert_eq!(
+            summary(1, 5, 0, false),
+            "its queue was full 1 time, and 5 events were lost"
+        );
+        assert_eq!(
+            summary(20, 400, 2, true),
+            "its queue was full 20 times, is so still, and 400 events were lost; 2 events came for which its queue \
+             never has room"
+        );
+        assert_eq!(
+            summary(0, 0, 1, true),
+            "1 event came for which its queue never has room"
+        );
     }
 }

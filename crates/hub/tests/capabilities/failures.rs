@@ -259,6 +259,25 @@ async fn an_overflow_is_logged_when_it_begins_and_when_it_ends() {
     assert!(ended[0].contains("85 were lost"), "{ended:?}");
 }
 
+#[tokio::test]
+async fn losses_that_repeat_are_logged_once_and_summed_up_at_the_end_at_the_latest() {
+    let log = Log::start();
+    let world = World::with(|settings| settings.queue_limits.bytes = 1).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = world.create("t").await;
+    subscribe(&topic, &proxy, &[]).await;
+    let publisher = publisher(&topic).await;
+    for _ in 0..3 {
+        publish(&publisher, "e").await;
+    }
+    assert_eq!(log.lines_with("loses an event of").len(), 1);
+    assert!(log.lines_with("since").is_empty());
+    world.shut_down().await;
+    let rest = log.lines_with("since the last line on \"s\" of topic \"t\": 2 events came");
+    assert_eq!(rest.len(), 1, "{rest:?}");
+}
+
 /// Fails as often as it is told to for each operation, and says what it hears.
 struct Faulty {
     failures: usize,

@@ -66,11 +66,10 @@ impl Registry {
 
     /// Delivers to a subscriber until its subscription ends, or all do.
     pub(super) async fn deliver(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
-        if !unless_cancelled(&self.abort, delivery::run(&subscriber, &self)).await {
-            return;
-        }
+        let has_ended = unless_cancelled(&self.abort, delivery::run(&subscriber, &self)).await;
+        subscriber.tell_summary();
         // At a shutdown the subscription lives on in the store.
-        if subscriber.is_gone() {
+        if has_ended && subscriber.is_gone() {
             self.handle_end(topic, subscriber).await;
         }
     }
