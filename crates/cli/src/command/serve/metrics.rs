@@ -13,8 +13,9 @@ use prometheus_client::registry::Registry;
 
 use super::open_files;
 
-/// Topics that have rows of their own, from the first by name. Those of the others are added up, so
-/// that nobody who creates topics fills the memory of the scraper.
+/// Topics that have rows of their own, from the first by name. What the others have now is added up, so that nobody who
+/// creates topics fills the memory of the scraper. Their counters are not: topics come and go among them, and a counter
+/// that falls is taken for one that began anew. What all topics count is in the rows of the hub.
 const TOPIC_MAX: usize = 1000;
 /// Subscribers that have rows of their own. The others are left out.
 const SUBSCRIBER_MAX: usize = 1000;
@@ -24,20 +25,27 @@ const OTHERS: &str = "";
 /// Content type and text of the page.
 pub(super) fn page(hub: &HubView, has_subscribers: bool) -> (&'static str, String) {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    (TYPE, written(Look::at(hub, has_subscribers)))
+}
+
+fn written(look: Option<Look>) -> String {
     let mut registry = Registry::default();
-    if let Some(look) = Look::at(hub, has_subscribers) {
+    if let Some(look) = look {
         registry.register_collector(Box::new(look));
     }
     let mut page = String::new();
     // A text takes whatever is written.
     let _ = text::encode(&mut page, &registry);
-    (TYPE, page)
+    page
 }
 
 /// A hub at one moment.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Look {
+    /// With the topics that have rows of their own.
     hub: HubStatus,
+    /// The other topics together, if there are any.
+    others: Option<TopicTotals>,
     /// How many topics there are, with rows or without.
     topic_count: usize,
     /// All topics together, those included that are gone.
@@ -66,9 +74,10 @@ impl Look {
             subscribers = all.take(SUBSCRIBER_MAX).collect();
         }
         let topic_count = hub.topics.len();
-        bound(&mut hub.topics);
+        let others = take_others(&mut hub.topics);
         Some(Self {
             hub,
+            others,
             topic_count,
             all,
             subscribers,
@@ -76,10 +85,10 @@ impl Look {
     }
 }
 
-/// Adds up what is too much.
-fn bound(topics: &mut Vec<TopicTotals>) {
+/// Takes out and adds up what is too much.
+fn take_others(topics: &mut Vec<TopicTotals>) -> Option<TopicTotals> {
     if topics.len() <= TOPIC_MAX {
-        return;
+        return None;
     }
     let mut others = TopicTotals::default();
     OTHERS.clone_into(&mut others.name);
@@ -88,7 +97,7 @@ fn bound(topics: &mut Vec<TopicTotals>) {
     for topic in topics.drain(TOPIC_MAX..).chain(nameless) {
         crate::hub::add(&mut others, &topic);
     }
-    topics.push(others);
+    Some(others)
 }
 
 impl Collector for Look {
@@ -96,7 +105,7 @@ impl Collector for Look {
         let mut rows = Rows(&mut encoder);
         rows.hub(&self.hub, self.topic_count)?;
         rows.all(&self.all)?;
-        rows.topics(&self.hub.topics)?;
+        rows.topics(&self.hub.topics, self.others.as_ref())?;
         if !self.subscribers.is_empty() {
             rows.subscribers(&self.subscribers)?;
         }
@@ -138,19 +147,23 @@ impl Rows<'_, '_> {
         self.counters("floe_hub_lost", help, lost)
     }
 
-    fn topics(&mut self, topics: &[TopicTotals]) -> fmt::Result {
-        let rows = |value: fn(&TopicTotals) -> i64| {
-            topics
-                .iter()
-                .map(move |topic| (of_topic(&topic.name), value(topic)))
+    fn topics(&mut self, own: &[TopicTotals], others: Option<&TopicTotals>) -> fmt::Result {
+        let row = |value: fn(&TopicTotals) -> i64| {
+            move |topic: &TopicTotals| (of_topic(&topic.name), value(topic))
         };
+        let counted = |value| own.iter().map(row(value));
+        let rows = |value| own.iter().chain(others).map(row(value));
         self.counters(
             "floe_topic_published",
             "Events published",
-            rows(|t| t.published),
+            counted(|t| t.published),
         )?;
-        self.counters("floe_topic_delivered", "Deliveries", rows(|t| t.delivered))?;
-        let lost = topics
+        self.counters(
+            "floe_topic_delivered",
+            "Deliveries",
+            counted(|t| t.delivered),
+        )?;
+        let lost = own
             .iter()
             .flat_map(|t| by_reason(of_topic(&t.name), &t.lost));
         self.counters("floe_topic_lost", "Events not delivered, by reason", lost)?;
@@ -321,6 +334,8 @@ fn resident_bytes() -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     #[test]
@@ -328,30 +343,62 @@ mod tests {
         assert_eq!(escaped("a\"} 1\nb\\"), "a\\\"} 1\\nb\\\\");
     }
 
-    #[test]
-    fn topics_beyond_the_limit_are_added_up() {
-        let topic = |number: usize| {
-            let mut topic = TopicTotals::default();
-            (topic.name, topic.published) = (format!("t{number}"), 1);
-            topic
+    fn topic(number: usize) -> TopicTotals {
+        let mut topic = TopicTotals::default();
+        (topic.name, topic.queued) = (format!("t{number:04}"), 1);
+        (topic.published, topic.delivered, topic.lost.failed) = (1, 1, 1);
+        topic
+    }
+
+    /// The page of a hub with these topics.
+    fn page_of(mut topics: Vec<TopicTotals>) -> String {
+        let others = take_others(&mut topics);
+        let mut look = Look {
+            others,
+            ..Look::default()
         };
-        let mut topics: Vec<_> = (0..TOPIC_MAX + 5).map(topic).collect();
-        bound(&mut topics);
-        let last = topics.last().expect("there are some");
-        assert_eq!((topics.len(), last.name.as_str()), (TOPIC_MAX + 1, OTHERS));
-        assert_eq!(last.published, 5);
+        look.hub.topics = topics;
+        written(Some(look))
+    }
+
+    #[test]
+    fn what_topics_beyond_the_limit_have_now_is_added_up() {
+        let page = page_of((0..TOPIC_MAX + 5).map(topic).collect());
+        assert!(page.contains("floe_topic_queued{topic=\"\"} 5\n"));
+        let rows = |name| page.lines().filter(|line| line.starts_with(name)).count();
+        assert_eq!(rows("floe_topic_queued{"), TOPIC_MAX + 1);
+        assert_eq!(rows("floe_topic_published_total{"), TOPIC_MAX);
+    }
+
+    #[test]
+    fn no_counter_falls_when_a_topic_gets_a_row_or_leaves() {
+        let counters = |page: &str| -> HashMap<String, u64> {
+            let rows = page.lines().filter(|line| line.contains("_total"));
+            let rows = rows.filter_map(|line| line.rsplit_once(' '));
+            rows.map(|(name, count)| (name.to_owned(), count.parse().expect("it is a number")))
+                .collect()
+        };
+        let before = counters(&page_of((0..TOPIC_MAX + 5).map(topic).collect()));
+        let after = counters(&page_of((1..TOPIC_MAX + 4).map(topic).collect()));
+        for (name, count) in &before {
+            let later = after.get(name);
+            assert!(
+                later.is_none_or(|later| later >= count),
+                "{name} {count} {later:?}"
+            );
+        }
     }
 
     #[test]
     fn a_topic_without_a_name_has_no_row_beside_that_of_others() {
-        let mut topics = vec![TopicTotals::default(); TOPIC_MAX + 1];
-        for (number, topic) in topics.iter_mut().enumerate().skip(1) {
-            (topic.name, topic.published) = (format!("t{number}"), 1);
-        }
-        topics[0].published = 7;
-        bound(&mut topics);
-        let of_others: Vec<_> = topics.iter().filter(|t| t.name == OTHERS).collect();
-        assert_eq!(of_others.len(), 1);
-        assert_eq!(of_others[0].published, 7);
+        let mut topics = vec![TopicTotals::default()];
+        topics.extend((1..=TOPIC_MAX).map(topic));
+        topics[0].queued = 7;
+        let page = page_of(topics);
+        let of_others = page.lines().filter(|line| line.contains("topic=\"\""));
+        let queued: Vec<_> = of_others
+            .filter(|line| line.starts_with("floe_topic_queued{"))
+            .collect();
+        assert_eq!(queued, ["floe_topic_queued{topic=\"\"} 7"]);
     }
 }
