@@ -425,11 +425,8 @@ impl Registry {
 
     fn show_recipient(self: &Arc<Self>, topic: &Arc<Topic>, recipient: Arc<Subscriber>) {
         topic.add(recipient.clone());
-        let tracker = match recipient.is_link_within() {
-            true => &self.links_within,
-            false => &self.deliveries,
-        };
-        tracker.spawn(self.clone().deliver(topic.clone(), recipient));
+        let deliveries = self.deliveries_like(&recipient);
+        deliveries.spawn(self.clone().deliver(topic.clone(), recipient));
     }
 
     /// Takes a subscriber out of sight; its delivery task then ends.

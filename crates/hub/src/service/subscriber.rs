@@ -406,6 +406,27 @@ impl Subscriber {
         }
     }
 
+    /// The delivery has panicked: what was under way is lost, or nobody knows what became of it. That says nothing of the
+    /// subscriber, which stays subscribed; what is queued waits for another delivery.
+    pub(super) fn settle_panicked(&self) {
+        let mut shared = self.lock();
+        let count = shared.subscription.snapshot().outstanding;
+        let answers = shared.answers.as_mut();
+        let abandoned = answers.map(|answers| answers.abandon(count));
+        shared
+            .subscription
+            .handle_failed(count, Failure::Ours, Instant::now());
+        drop(shared);
+        // Without the lock, for that of the connection is taken.
+        drop(abandoned);
+        self.door.ring();
+        let name = self.log_name();
+        tracing::error!(
+            "lost {count} events for {name}, whose delivery panicked: it begins anew, with what waits in the queue; \
+             please report the panic, which is told on standard error: it is a fault of the hub"
+        );
+    }
+
     /// Changes the subscription, wakes the delivery if the change says so, and tells people what is
     /// worth it.
     fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> (bool, T)) -> T {

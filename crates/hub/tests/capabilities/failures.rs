@@ -1,13 +1,15 @@
 //! Subscribers that are dead or slow.
 
 use std::future::ready;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::ice_storm::TopicProxy;
+use floe::pipeline::{Interceptor, Invocation, InvokeFuture, Next};
 use floe::{
-    DispatchFuture, Dispatcher, EncodingVersion, InvokeError, OperationMode, Request,
-    SystemException, TypedProxy,
+    Communicator, DispatchFuture, Dispatcher, EncodingVersion, InvokeError, OperationMode, Request,
+    Settings, SystemException, TypedProxy,
 };
 use floe_hub::WAITING_FACET;
 use floe_hub::contracts::floe::{SubscriberInfo, SubscriberState, TopicInfo};
@@ -276,6 +278,101 @@ async fn losses_that_repeat_are_logged_once_and_summed_up_at_the_end_at_the_late
     world.shut_down().await;
     let rest = log.lines_with("since the last line on \"s\" of topic \"t\": 2 events came");
     assert_eq!(rest.len(), 1, "{rest:?}");
+}
+
+/// Panics with the first invocation of this operation, in the task that invokes it: here a delivery.
+struct PanicsOnce {
+    operation: &'static str,
+    has_panicked: AtomicBool,
+}
+
+impl Interceptor for PanicsOnce {
+    fn invoke<'a>(&'a self, invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a> {
+        if invocation.operation() == self.operation {
+            let has_panicked = self.has_panicked.swap(true, Ordering::Relaxed);
+            assert!(has_panicked, "the test wants this");
+        }
+        next.invoke(invocation)
+    }
+}
+
+/// A hub whose deliveries panic once when they invoke this operation.
+async fn world_that_panics(operation: &'static str, queue_events: usize) -> World {
+    let mut settings = Settings::default();
+    settings.interceptors.push(PanicsOnce {
+        operation,
+        has_panicked: AtomicBool::new(false),
+    });
+    let hub_side = Communicator::with_settings(settings);
+    World::of(hub_side, |settings| {
+        settings.queue_limits.events = queue_events
+    })
+    .await
+}
+
+/// Checks that each event of a subscriber is somewhere.
+#[track_caller]
+fn assert_adds_up(info: &SubscriberInfo) {
+    let lost = &info.lost;
+    let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
+    let sum = info.delivered + lost + info.queued + info.outstanding;
+    assert_eq!(info.offered, sum, "{info:?}");
+}
+
+#[tokio::test]
+async fn a_subscriber_whose_delivery_panics_gets_what_is_queued_and_what_comes_later() {
+    let log = Log::start();
+    // It panics with a part of the events sent, and others taken: when it tells of those lost in between.
+    let world = world_that_panics("lost", 10).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add_stuck("s");
+    let topic = world.create("t").await;
+    let wishes = [("floe.lostFacet", "lost"), ("floe.outstanding", "5")];
+    subscribe(&topic, &proxy, &wishes).await;
+    let publisher = publisher(&topic).await;
+    publish_many(&publisher, 5).await;
+    world
+        .info_when("t", |i| i.subscribers[0].outstanding == 5)
+        .await;
+    publish_many(&publisher, 20).await;
+    inbox.open();
+    let is_told = || {
+        log.lines_with("\"s\" of topic \"t\", whose delivery panicked")
+            .len()
+    };
+    let info = world.info_when("t", |_| is_told() > 0).await;
+    assert_adds_up(&info.subscribers[0]);
+    assert_eq!(info.subscribers[0].state, SubscriberState::Online);
+    publish(&publisher, "last").await;
+    let is_over =
+        |info: &TopicInfo| info.subscribers[0].queued + info.subscribers[0].outstanding == 0;
+    let info = world.info_when("t", is_over).await;
+    assert_adds_up(&info.subscribers[0]);
+    assert!(info.lost.failed > 0 && info.delivered > 0, "{info:?}");
+    while soon(inbox.next()).await.operation != "last" {}
+    assert_eq!(is_told(), 1);
+    // An orderly end has nothing to wait for.
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_link_whose_delivery_panics_goes_on() {
+    let log = Log::start();
+    let world = world_that_panics("forward", 100).await;
+    let far = World::start().await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let (topic, other) = (world.create("t").await, far.create("other").await);
+    subscribe(&other, &proxy, &[]).await;
+    soon(topic.link(Some(&other), 0)).await.expect("linked");
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "first").await;
+    let info = world.info_when("t", |i| i.lost.failed == 1).await;
+    assert_adds_up(&info.subscribers[0]);
+    publish(&publisher, "second").await;
+    assert_eq!(soon(inbox.next()).await.operation, "second");
+    let told = log.lines_with("lost 1 events for \"IceStorm/topic.other\" of topic \"t\"");
+    assert_eq!(told.len(), 1, "{told:?}");
 }
 
 /// Fails as often as it is told to for each operation, and says what it hears.

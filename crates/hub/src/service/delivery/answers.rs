@@ -166,6 +166,19 @@ impl Answers {
         self.is_timed = true;
     }
 
+    /// Forgets all that is not answered, of which so many events at the most were being sent: answers that come to these
+    /// mean nothing that is sent later. What it gives is to be dropped without the lock.
+    pub(in crate::service) fn abandon(&mut self, count: u64) -> impl Sized + use<> {
+        let next = self.next + count;
+        std::mem::replace(
+            self,
+            Self {
+                next,
+                ..Self::default()
+            },
+        )
+    }
+
     /// Notes events that were sent, from the number that is next.
     fn note_sent(
         &mut self,

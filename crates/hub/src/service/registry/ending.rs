@@ -4,8 +4,11 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -66,11 +69,46 @@ impl Registry {
 
     /// Delivers to a subscriber until its subscription ends, or all do.
     pub(super) async fn deliver(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
-        let has_ended = unless_cancelled(&self.abort, delivery::run(&subscriber, &self)).await;
+        let mut delivery = Delivery {
+            registry: self,
+            topic,
+            subscriber,
+            is_under_way: true,
+        };
+        let Delivery {
+            registry,
+            topic,
+            subscriber,
+            ..
+        } = &delivery;
+        let has_ended =
+            unless_cancelled(&registry.abort, delivery::run(subscriber, registry)).await;
         subscriber.tell_summary();
         // At a shutdown the subscription lives on in the store.
-        if has_ended && subscriber.is_gone() {
-            self.handle_end(topic, subscriber).await;
+        let ended = (has_ended && subscriber.is_gone()).then(|| {
+            registry
+                .clone()
+                .handle_end(topic.clone(), subscriber.clone())
+        });
+        delivery.is_under_way = false;
+        drop(delivery);
+        if let Some(ended) = ended {
+            ended.await;
+        }
+    }
+
+    /// Goes on after a delivery has panicked.
+    async fn deliver_again(self: Arc<Self>, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
+        subscriber.settle_panicked();
+        unless_cancelled(&self.abort, pin!(sleep(PANIC_PAUSE))).await;
+        self.deliver(topic, subscriber).await;
+    }
+
+    /// Those of its kind.
+    pub(super) fn deliveries_like(&self, subscriber: &Subscriber) -> &TaskTracker {
+        match subscriber.is_link_within() {
+            true => &self.links_within,
+            false => &self.deliveries,
         }
     }
 
@@ -82,6 +120,35 @@ impl Registry {
             registry.remove_dead(&mut changes);
         })
         .await;
+    }
+}
+
+/// The delivery to a subscriber, which has another one if it panics: without, its queue would fill for ever, and nobody
+/// would know. That is noticed where it is dropped, which costs nothing while it runs.
+struct Delivery {
+    registry: Arc<Registry>,
+    topic: Arc<Topic>,
+    subscriber: Arc<Subscriber>,
+    is_under_way: bool,
+}
+
+/// How long it takes until there is another one: whatever made it panic may do so again, and each time there is a line in
+/// the log.
+const PANIC_PAUSE: Duration = Duration::from_secs(1);
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        // A runtime that ends drops it, too, which may be because of another panic; then it takes no more tasks.
+        if self.is_under_way
+            && thread::panicking()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let registry = self.registry.clone();
+            let again = registry.deliver_again(self.topic.clone(), self.subscriber.clone());
+            let deliveries = self.registry.deliveries_like(&self.subscriber);
+            // By its own task: another panic in here would end the process.
+            runtime.spawn(deliveries.track_future(again));
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
 
-use floe::{EventsBuilder, OperationMode};
+use floe::{AnswerSink, EventsBuilder, OperationMode};
 
 use super::*;
 
@@ -38,6 +38,34 @@ fn events_without_a_connection_wait_for_each_other_unless_they_need_none() {
         unanswered.send_later(&mut events(2));
         assert_eq!(unanswered.is_resending(), !is_here);
     }
+}
+
+#[test]
+fn answers_to_what_was_under_way_when_its_delivery_panicked_settle_nothing() {
+    let subscriber = Subscriber::to_nobody(&Arc::default());
+    for event in events(3) {
+        subscriber.publish(event.into(), Instant::now());
+    }
+    let mut taken = Vec::new();
+    let _ = subscriber
+        .lock()
+        .subscription
+        .take(3, usize::MAX, &mut taken);
+    // They were being sent, and the first is answered already.
+    subscriber.answered(0, Ok(None));
+    subscriber.settle_panicked();
+    subscriber.returned(1..3);
+    let snapshot = subscriber.snapshot();
+    assert_eq!(
+        (snapshot.accounts.lost.failed, snapshot.outstanding),
+        (3, 0)
+    );
+    assert_eq!(
+        (snapshot.accounts.offered, snapshot.accounts.delivered),
+        (3, 0)
+    );
+    assert!(subscriber.is_online());
+    assert_eq!(subscriber.lock().answers().take_numbers(1), 3);
 }
 
 #[test]
