@@ -19,7 +19,7 @@ use super::pause::Pause;
 use super::rounds::Rounds;
 use super::twoway::Room;
 use super::vigil::Vigil;
-use crate::core::Turn;
+use crate::core::{Failure, Turn};
 use crate::service::subscriber::Subscriber;
 use crate::settings::HubSettings;
 
@@ -127,7 +127,7 @@ impl Courier {
 /// The courier at work.
 struct Work<'a> {
     courier: &'a Courier,
-    /// Those who are served in this turn, and have not been yet.
+    /// Those who are served in this turn, and have not been yet; the first is the one that is being served.
     served: VecDeque<Arc<Subscriber>>,
     rounds: Rounds,
     pause: Pause,
@@ -155,8 +155,9 @@ impl Work<'_> {
         let count = self.rounds.serve(count, SERVED_MAX, now);
         self.call_up(count, context);
         let mut gained = 0;
-        while let Some(subscriber) = self.served.pop_front() {
+        while let Some(subscriber) = self.served.front() {
             gained += usize::from(subscriber.deliver_at_once(now, bag));
+            self.served.pop_front();
         }
         let ended = self.rounds.note_served(gained, Instant::now);
         if let Some(ended) = ended
@@ -233,7 +234,10 @@ impl Drop for Work<'_> {
         calls.waker = None;
         let left = std::mem::take(&mut calls.subscribers);
         drop(calls);
-        // Some of this turn are left if one of them made it panic.
+        // Some of this turn are left if one of them made it panic, the first of them.
+        if let Some(subscriber) = self.served.front() {
+            subscriber.settle_taken();
+        }
         for subscriber in self.served.drain(..).chain(left) {
             subscriber.wake_delivery();
         }
@@ -271,6 +275,32 @@ impl Subscriber {
             self.wake_delivery();
         }
         are_several
+    }
+
+    /// What the courier took and neither sent nor gave back is lost, for it has panicked. That says nothing of the
+    /// subscriber.
+    fn settle_taken(&self) {
+        let mut shared = self.lock();
+        if !shared.answers().is_open() {
+            // It was not its turn, or all was given back.
+            return;
+        }
+        let outstanding = shared.subscription.snapshot().outstanding;
+        let count = shared.answers().forget_taken(outstanding);
+        shared
+            .subscription
+            .handle_failed(count, Failure::Ours, Instant::now());
+        drop(shared);
+        // By a task of its own: if the log panics, too, that would end the process here.
+        if let Ok(runtime) = Handle::try_current() {
+            let name = self.log_name().to_string();
+            runtime.spawn(async move {
+                tracing::error!(
+                    "lost {count} events for {name}, for the delivery of many subscribers panicked: each has its own \
+                     from now on; please report the panic, which is told on standard error: it is a fault of the hub"
+                );
+            });
+        }
     }
 
     /// Takes what may be sent; `None` if that is not for the courier to do.

@@ -1,5 +1,7 @@
 //! Where the courier works, and that nobody is forgotten while it rests.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use tokio::runtime::Builder;
 
 use super::*;
@@ -13,6 +15,51 @@ fn deliveries_of_another_runtime_have_no_courier() {
     assert!(!other.block_on(async { courier.is_of_this_runtime() }));
     assert!(!courier.is_of_this_runtime());
     assert!(!home.block_on(async { Courier::default().is_of_this_runtime() }));
+}
+
+#[tokio::test]
+async fn what_a_courier_that_panics_has_taken_is_accounted_for() {
+    let courier = Arc::<Courier>::default();
+    let subscriber = Subscriber::to_nobody(&courier);
+    let mut settings = HubSettings::default();
+    settings.queue_limits.events = 2;
+    subscriber.reconfigure(&settings);
+    let event = |bytes: &mut Vec<u8>| -> Result<(), floe::DecodeError> {
+        bytes.extend(b"\x02op\0\0\x06\0\0\0\x01\x01");
+        Ok(())
+    };
+    let mut events = floe::EventsBuilder::default();
+    (0..3).for_each(|_| events.push_with(event).unwrap());
+    subscriber.publish(events.finish().unwrap(), Instant::now());
+    subscriber.lock().answers().open();
+    courier.lock().is_at_work = true;
+    assert!(courier.call(&subscriber));
+    let mut work = Work {
+        courier: &courier,
+        served: VecDeque::new(),
+        rounds: Rounds::default(),
+        pause: Pause::new(),
+        vigil: Vigil::default(),
+    };
+    // It says that there is room again when it has taken them.
+    let log = tracing_subscriber::fmt().with_writer(|| -> std::io::Sink { panic!("on purpose") });
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        tracing::subscriber::with_default(log.finish(), || {
+            let mut context = Context::from_waker(Waker::noop());
+            work.poll_calls(&mut context, &mut Bag::default())
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(subscriber.snapshot().outstanding, 2);
+    drop(work);
+    let snapshot = subscriber.snapshot();
+    let lost = snapshot.accounts.lost;
+    assert_eq!(
+        (lost.overflow, lost.failed, snapshot.outstanding),
+        (1, 2, 0)
+    );
+    assert_eq!(snapshot.accounts.offered, 3);
+    assert!(subscriber.is_online());
 }
 
 /// Rests need a timer of microseconds.
