@@ -1,5 +1,6 @@
 //! `cargo xtask order`: which functions an idle hub has executed, as the linker script that lays them side by side, and
-//! behind them those that forward an event, and those of a hub with a topic and a subscriber.
+//! behind them those that forward an event, those of a hub with a topic and a subscriber, and those by which `floe sub` and
+//! `floe pub` have their part in an event.
 //!
 //! Functions are named without the hashes of the compiler: so the script holds for other versions of the compiler and of
 //! what is built, too. It takes mangled names that say which instance of a generic function is meant, as
@@ -8,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,10 +25,12 @@ const EVENT: [&str; 2] = [
     "sampled",
     r#"[{"number":1,"publishedAt":1,"load":1,"memoryTotal":1,"memoryAvailable":1,"interfaces":[]}]"#,
 ];
+/// What a hub executes for an event alone, as its symbol says it.
+const FORWARDING: &str = "6Events9append_to";
 /// Where the link map and the profile go, in Cargo's target folder.
 const FOLDER: &str = "order";
 /// How long a hub is looked at that is idle, and one that forwards an event now and then.
-const SETTLING: Duration = Duration::from_secs(3);
+const SETTLING: Duration = Duration::from_secs(5);
 /// How long the profiler may take to write.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -63,7 +66,7 @@ fn write() -> Result<usize, String> {
         return Err("the hub does not build".to_owned());
     }
     let hub = workspace::target_dir().join("release/floe");
-    let executed = profile(&hub, &folder.join("profile"))?;
+    let executed = profile(&hub, &folder)?;
     let map = fs::read_to_string(map).map_err(|error| format!("no link map: {error}"))?;
     let layout = Layout::of(&executed, &map);
     let written = fs::write(workspace::root().join(SCRIPT), layout.script());
@@ -81,90 +84,138 @@ struct Executed {
     events: BTreeSet<String>,
     /// When a topic is made, and a subscriber and a publisher come.
     joining: BTreeSet<String>,
+    /// By subscribers and publishers, for each event.
+    clients: BTreeSet<String>,
 }
 
 impl Executed {
-    fn of(idle: BTreeSet<String>, joining: BTreeSet<String>, events: BTreeSet<String>) -> Self {
+    fn of([idle, joining, events, clients]: [BTreeSet<String>; 4]) -> Self {
         Self {
             both: idle.intersection(&events).cloned().collect(),
             idle: idle.difference(&events).cloned().collect(),
             events,
             joining,
+            clients,
         }
     }
 
     /// As they are laid out: what an idle hub has executed stands together, and so does what an event takes.
     fn groups(&self) -> [&BTreeSet<String>; GROUPS] {
-        [&self.idle, &self.both, &self.events, &self.joining]
+        [
+            &self.idle,
+            &self.both,
+            &self.events,
+            &self.joining,
+            &self.clients,
+        ]
     }
 }
 
-const GROUPS: usize = 4;
+const GROUPS: usize = 5;
 
-/// The symbols of all functions that a hub executes.
-fn profile(hub: &Path, output: &Path) -> Result<Executed, String> {
-    // Those of an earlier run would be taken for those of this one.
-    for number in 1..=3 {
-        let _ = fs::remove_file(output.with_extension(number.to_string()));
-    }
-    let mut valgrind = Command::new("valgrind");
-    valgrind
-        .args(["--tool=callgrind", "--demangle=no"])
-        .arg(format!("--callgrind-out-file={}", output.display()))
-        .arg(hub)
-        .args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut profiled = Running::start(valgrind)?;
-    let [idle, joining, events] = profiles(&mut profiled, hub, output)?.map(|text| names(&text));
-    Ok(Executed::of(idle, joining, events))
-}
-
-/// What was executed until the hub is idle, when peers come, and by events.
-fn profiles(profiled: &mut Running, hub: &Path, output: &Path) -> Result<[String; 3], String> {
-    let lines = profiled.0.stdout.take().map(BufReader::new);
-    let ready = lines.and_then(|lines| lines.lines().map_while(Result::ok).next());
-    let ready = ready.ok_or("the hub does not become ready")?;
-    let manager = ready
-        .strip_prefix("ready ")
-        .ok_or("the hub says no proxy")?;
+/// The symbols of all functions that a hub executes, and its clients for events.
+fn profile(program: &Path, folder: &Path) -> Result<Executed, String> {
+    let listen = "tcp -h 127.0.0.1 -p 0";
+    let hub = ["serve", "--transient", "--listen", listen];
+    let mut hub = Profiled::start(program, &hub, folder.join("hub"))?;
+    let manager = hub.manager()?;
     // What it does on its own a while after it is ready belongs to an idle one.
     thread::sleep(SETTLING);
-    let idle = dump(profiled, &output.with_extension("1"))?;
-    let of_hub = |words: &[&str]| {
-        let mut command = Command::new(hub);
-        command
-            .args(words)
-            .args(["--hub", manager])
-            .stdout(Stdio::null());
-        command
-    };
-    if !succeeds(&mut of_hub(&["topic", "create", "some"])) {
+    let idle = hub.dump()?;
+    let mut create = Command::new(program);
+    create.args(["topic", "create", "some", "--hub", &manager]);
+    if !succeeds(&mut create) {
         return Err("the hub makes no topic".to_owned());
     }
     let contract = workspace::root().join(CONTRACT);
-    let typed = |words: &[&str]| {
-        let mut command = of_hub(words);
-        command.arg("--slice").arg(&contract);
-        Running::start(command)
+    let contract = contract.to_str().ok_or("the checkout's path is no text")?;
+    let client = |words: &[&str]| {
+        let of_hub = [words, &["--hub", &manager, "--slice", contract]].concat();
+        Profiled::start(program, &of_hub, folder.join(words[0]))
     };
-    let _subscriber = typed(&["sub", "some"])?;
+    let mut subscriber = client(&["sub", "some"])?;
     thread::sleep(SETTLING);
     // Each waits for its answer, and for a while.
-    let _publisher = typed(&[
-        "pub", "some", EVENT[0], EVENT[1], "--count", "1000", "--rate", "20",
-    ])?;
+    let [operation, values] = EVENT;
+    let rate = ["--count", "1000", "--rate", "20"];
+    let publisher = [&["pub", "some", operation, values], &rate[..]].concat();
+    let mut publisher = client(&publisher)?;
     thread::sleep(SETTLING);
-    let joining = dump(profiled, &output.with_extension("2"))?;
-    if !joining.contains("AnswerSink") {
+    let joining = hub.dump()?;
+    if !joining.contains(FORWARDING) {
         return Err("the publisher does not come in time".to_owned());
     }
+    for client in [&mut subscriber, &mut publisher] {
+        client.dump()?;
+    }
     thread::sleep(SETTLING);
-    let events = dump(profiled, &output.with_extension("3"))?;
-    if !events.contains("AnswerSink") {
+    let events = hub.dump()?;
+    if !events.contains(FORWARDING) {
         return Err("no event was forwarded".to_owned());
     }
-    Ok([idle, joining, events])
+    let clients = subscriber.dump()? + &publisher.dump()?;
+    Ok(Executed::of(
+        [idle, joining, events, clients].map(|text| names(&text)),
+    ))
+}
+
+/// A program under the profiler.
+struct Profiled {
+    program: Running,
+    /// Where the profiler writes: files with this name and a number each.
+    output: PathBuf,
+    dumps: u32,
+}
+
+impl Profiled {
+    fn start(program: &Path, arguments: &[&str], output: PathBuf) -> Result<Self, String> {
+        let mut valgrind = Command::new("valgrind");
+        valgrind
+            .args(["--tool=callgrind", "--demangle=no"])
+            .arg(format!("--callgrind-out-file={}", output.display()))
+            .arg(program)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        Ok(Self {
+            program: Running::start(valgrind)?,
+            output,
+            dumps: 0,
+        })
+    }
+
+    /// The proxy that a hub says when it is ready.
+    fn manager(&mut self) -> Result<String, String> {
+        let stdout = self.program.0.stdout.take().map(BufReader::new);
+        let ready = stdout.and_then(|lines| lines.lines().map_while(Result::ok).next());
+        let ready = ready.ok_or("the hub does not become ready")?;
+        let manager = ready.strip_prefix("ready ");
+        Ok(manager.ok_or("the hub says no proxy")?.to_owned())
+    }
+
+    /// Has the profiler write what was executed since it last did.
+    fn dump(&mut self) -> Result<String, String> {
+        self.dumps += 1;
+        let dumped = self.output.with_extension(self.dumps.to_string());
+        // That of an earlier run would be taken for that of this one.
+        let _ = fs::remove_file(&dumped);
+        let mut dump = Command::new("callgrind_control");
+        dump.arg("--dump")
+            .arg(self.program.0.id().to_string())
+            .stdout(Stdio::null());
+        if !succeeds(&mut dump) {
+            return Err("the profiler writes nothing".to_owned());
+        }
+        let until = Instant::now() + PATIENCE;
+        loop {
+            // Its last line is a sum over all.
+            match fs::read_to_string(&dumped) {
+                Ok(text) if text.contains("\ntotals: ") => return Ok(text),
+                _ if Instant::now() > until => return Err("the profile does not come".to_owned()),
+                _ => thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    }
 }
 
 /// A program that is ended when this is dropped.
@@ -185,26 +236,6 @@ impl Drop for Running {
         // It may have ended; else it would go on for ever.
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-/// Has the profiler write what was executed since it last did.
-fn dump(profiled: &Running, dumped: &Path) -> Result<String, String> {
-    let mut dump = Command::new("callgrind_control");
-    dump.arg("--dump")
-        .arg(profiled.0.id().to_string())
-        .stdout(Stdio::null());
-    if !succeeds(&mut dump) {
-        return Err("the profiler writes nothing".to_owned());
-    }
-    let until = Instant::now() + PATIENCE;
-    loop {
-        // Its last line is a sum over all.
-        match fs::read_to_string(dumped) {
-            Ok(text) if text.contains("\ntotals: ") => return Ok(text),
-            _ if Instant::now() > until => return Err("the profile does not come".to_owned()),
-            _ => thread::sleep(Duration::from_millis(100)),
-        }
     }
 }
 
@@ -275,8 +306,9 @@ fn statement(sections: &BTreeSet<String>) -> String {
 
 const HEAD: &str = "\
 /* The functions that an idle hub has executed, side by side: they fill whole pages, and few others are resident. Behind
-   them those that an event takes, and those of a hub with subscribers. Their names are without hashes, and hold for
-   other versions of the compiler and of what is built. Made by `cargo xtask order`. */
+   them those that an event takes, those of a hub with subscribers, and those that an event takes in `floe sub` and
+   `floe pub`. Their names are without hashes, and hold for other versions of the compiler and of what is built. Made by
+   `cargo xtask order`. */
 SECTIONS
 {
   .text.hub :
@@ -350,7 +382,7 @@ mod tests {
         let idle = || names(&profile);
         let none = BTreeSet::new;
         let script = |executed| Layout::of(&executed, &map).script();
-        let text = script(Executed::of(idle(), none(), none()));
+        let text = script(Executed::of([idle(), none(), none(), none()]));
         let sections = "*(\n      .text._RNvCs*_1a1e*\n      .text.unlikely._RNvCs*_1a1c*\n    )";
         assert!(text.contains(sections), "{text}");
         assert!(!text.contains("1a1d"), "{text}");
@@ -362,9 +394,11 @@ mod tests {
             assert_eq!(text.matches("1a1e").count(), 1, "{text}");
         };
         let events = BTreeSet::from([b.clone(), d.clone()]);
-        let text = script(Executed::of(idle(), none(), events.clone()));
+        let text = script(Executed::of([idle(), none(), events.clone(), none()]));
         in_order(&text, &["1a1c", "1a1e", "1a1d"]);
-        let text = script(Executed::of(idle(), events, none()));
+        let text = script(Executed::of([idle(), events.clone(), none(), none()]));
+        in_order(&text, &["1a1e", "1a1d"]);
+        let text = script(Executed::of([idle(), none(), none(), events]));
         in_order(&text, &["1a1e", "1a1d"]);
     }
 }

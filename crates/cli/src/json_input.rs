@@ -100,6 +100,8 @@ pub(crate) struct Line {
     pub(crate) json: Json,
     /// As in `line 3 of standard input`.
     pub(crate) place: String,
+    /// Bytes of its text; 0 if it was none.
+    pub(crate) len: usize,
 }
 
 /// The JSON values of a text, a line each; blank lines are passed over. `name` is that of the text.
@@ -111,7 +113,8 @@ pub(crate) fn lines(
         Ok((line, _)) if line.trim().is_empty() => None,
         Ok((line, place)) => {
             let json = parse(&line, &place, PARAMETERS_HELP);
-            Some(json.map(|json| Line { json, place }))
+            let len = line.len();
+            Some(json.map(|json| Line { json, place, len }))
         }
         Err(failure) => Some(Err(failure)),
     })

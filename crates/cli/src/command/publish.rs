@@ -1,9 +1,11 @@
 //! `floe pub`: publishes typed events.
 //!
 //! - `publish/lines.rs`: where events come from
+//! - `publish/ahead.rs`: how much of them is read ahead
 //! - `publish/pace.rs`: when they leave
 //! - `publish/window.rs`: several requests at a time, in order
 
+mod ahead;
 mod lines;
 mod pace;
 mod window;
@@ -334,7 +336,7 @@ impl<'a> Operations<'a> {
         fixed: Option<&Arc<Operation>>,
         encoding: EncodingVersion,
     ) -> Result<Event, Failure> {
-        let Line { json, place } = line;
+        let Line { json, place, .. } = line;
         let event = match fixed {
             Some(operation) => event_of(operation.clone(), &json, Context::new(), encoding),
             None => self.named_event(&json, encoding),

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
 
+use super::ahead::Ahead;
 use crate::exit::Failure;
 use crate::json_input::{self, Line, Source};
 
@@ -16,10 +17,10 @@ pub(super) enum Events {
     /// The same, as often as this.
     Same(Json, u64),
     /// What a thread reads, at most as often as this.
-    Lines(mpsc::Receiver<Result<Line, Failure>>, u64),
+    Lines(mpsc::Receiver<Result<Line, Failure>>, Ahead, u64),
 }
 
-/// Lines that are read ahead.
+/// Lines that are read ahead, of so many bytes as [`Ahead`] has room for.
 const AHEAD_MAX: usize = 1024;
 
 impl Events {
@@ -30,31 +31,37 @@ impl Events {
         }
         let Text { text, name } = text;
         let (sender, receiver) = mpsc::channel(AHEAD_MAX);
+        let ahead = Ahead::default();
+        let room = ahead.clone();
         // Nobody waits for this thread: it may hang in a read for ever.
         std::thread::spawn(move || {
             for line in json_input::lines(BufReader::with_capacity(64 * 1024, text), name) {
+                room.enter(len_of(&line));
                 if sender.blocking_send(line).is_err() {
                     return;
                 }
             }
         });
-        Self::Lines(receiver, count.unwrap_or(u64::MAX))
+        Self::Lines(receiver, ahead, count.unwrap_or(u64::MAX))
     }
 
     /// The next one; of an argument the place is empty.
     pub(super) async fn next(&mut self) -> Option<Result<Line, Failure>> {
         match self {
-            Self::Same(_, 0) | Self::Lines(_, 0) => None,
+            Self::Same(_, 0) | Self::Lines(.., 0) => None,
             Self::Same(json, left) => {
                 *left -= 1;
                 Some(Ok(Line {
                     json: json.clone(),
                     place: String::new(),
+                    len: 0,
                 }))
             }
-            Self::Lines(lines, left) => {
+            Self::Lines(lines, ahead, left) => {
                 *left -= 1;
-                lines.recv().await
+                let line = lines.recv().await?;
+                ahead.leave(len_of(&line));
+                Some(line)
             }
         }
     }
@@ -68,9 +75,14 @@ impl Events {
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Same(..) => false,
-            Self::Lines(lines, _) => lines.is_empty(),
+            Self::Lines(lines, ..) => lines.is_empty(),
         }
     }
+}
+
+/// Bytes that a line takes of what is read ahead.
+fn len_of(line: &Result<Line, Failure>) -> usize {
+    line.as_ref().map_or(0, |line| line.len)
 }
 
 /// A text that may be read.
