@@ -117,7 +117,7 @@ const GROUPS: usize = 5;
 fn profile(program: &Path, folder: &Path) -> Result<Executed, String> {
     let listen = "tcp -h 127.0.0.1 -p 0";
     let hub = ["serve", "--transient", "--listen", listen];
-    let mut hub = Profiled::start(program, &hub, folder.join("hub"))?;
+    let mut hub = Profiled::start(program, &hub, folder.join("hub"), Stdio::piped())?;
     let manager = hub.manager()?;
     // What it does on its own a while after it is ready belongs to an idle one.
     thread::sleep(SETTLING);
@@ -131,7 +131,8 @@ fn profile(program: &Path, folder: &Path) -> Result<Executed, String> {
     let contract = contract.to_str().ok_or("the checkout's path is no text")?;
     let client = |words: &[&str]| {
         let of_hub = [words, &["--hub", &manager, "--slice", contract]].concat();
-        Profiled::start(program, &of_hub, folder.join(words[0]))
+        // Nobody reads what it says.
+        Profiled::start(program, &of_hub, folder.join(words[0]), Stdio::null())
     };
     let mut subscriber = client(&["sub", "some"])?;
     thread::sleep(SETTLING);
@@ -168,14 +169,19 @@ struct Profiled {
 }
 
 impl Profiled {
-    fn start(program: &Path, arguments: &[&str], output: PathBuf) -> Result<Self, String> {
+    fn start(
+        program: &Path,
+        arguments: &[&str],
+        output: PathBuf,
+        stdout: Stdio,
+    ) -> Result<Self, String> {
         let mut valgrind = Command::new("valgrind");
         valgrind
             .args(["--tool=callgrind", "--demangle=no"])
             .arg(format!("--callgrind-out-file={}", output.display()))
             .arg(program)
             .args(arguments)
-            .stdout(Stdio::piped())
+            .stdout(stdout)
             .stderr(Stdio::null());
         Ok(Self {
             program: Running::start(valgrind)?,

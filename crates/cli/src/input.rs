@@ -94,12 +94,13 @@ impl<T: BufRead> Iterator for Lines<T> {
     }
 }
 
-/// The first line of a text, or as much of it as a message has room for.
+/// The first line of a text, or as much of it as a message has room for; without what a terminal would obey.
 pub(crate) fn excerpt(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
+    let shown = |text: &str| text.replace(char::is_control, "\u{fffd}");
     match line.char_indices().nth(EXCERPT_MAX) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
+        Some((end, _)) => shown(&line[..end]) + "...",
+        None => shown(line),
     }
 }
 
@@ -181,6 +182,11 @@ mod tests {
         let lines = lines_within(5, &b"1\n\xff\n2\n"[..]);
         let error = "line 2 of a pipe: expected UTF-8 text, got something else at byte 0; save the text as UTF-8";
         assert_eq!(lines, [Ok("1".to_owned()), Err(error.to_owned())]);
+    }
+
+    #[test]
+    fn an_excerpt_has_nothing_that_a_terminal_obeys() {
+        assert_eq!(excerpt("\x1b[2Jgone\x07"), "\u{fffd}[2Jgone\u{fffd}");
     }
 
     #[test]

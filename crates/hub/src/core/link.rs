@@ -214,7 +214,7 @@ mod tests {
             let events: Vec<_> = events.iter().map(|event| (*event).clone()).collect();
             let run = run(&events);
             let parts: Vec<_> = Cost(5).passing(&run).map(|part| part.len()).collect();
-            assert_eq!(Cost(5).passing_count(&run), parts.iter().sum());
+            assert_eq!(Cost(5).passing_count(&run), parts.iter().sum::<usize>());
             parts
         };
         assert_eq!(passing(&[&free, &free]), [2]);

@@ -71,7 +71,8 @@ pub(crate) struct OverflowSummary {
     pub(crate) count: u64,
     /// How many events were lost in them.
     pub(crate) lost: u64,
-    /// How many events were lost besides that were longer than all that may wait.
+    /// How many events were lost that were longer than all that may wait: those that came while an overflow lasted are
+    /// among what was lost in that, too.
     pub(crate) too_long_count: u64,
     /// Whether the queue is full still. It is told then when there is room again.
     pub(crate) lasts: bool,
@@ -149,6 +150,8 @@ impl Overflow {
         let mut summary = std::mem::take(&mut lately.untold);
         if summary == OverflowSummary::default() {
             lately.is_awaited = false;
+            // Nobody is to come for what begins from now on, so it is told as it does.
+            (lately.has_overflow, lately.has_too_long) = (false, false);
             return None;
         }
         if let Some(since) = &mut self.since {
@@ -182,6 +185,8 @@ impl Lately {
         if now >= lately.until + patience {
             (lately.has_overflow, lately.has_too_long) = (false, false);
             lately.until = now + QUIET;
+            // Who has not come by now may never do so.
+            lately.is_awaited &= !is_due;
         }
         lately
     }

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use floe::{Events, Identity, InvokeError, Proxy, TypedProxy};
+use tokio::runtime::Handle;
 
 use super::delivery::{Answers, Courier};
 use super::door::{Door, Standing};
@@ -420,11 +421,17 @@ impl Subscriber {
         // Without the lock, for that of the connection is taken.
         drop(abandoned);
         self.door.ring();
-        let name = self.log_name();
-        tracing::error!(
-            "lost {count} events for {name}, whose delivery panicked: it begins anew, with what waits in the queue; \
-             please report the panic, which is told on standard error: it is a fault of the hub"
-        );
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        // By a task of its own: if it is the log that panics, the delivery begins anew all the same.
+        let name = self.log_name().to_string();
+        runtime.spawn(async move {
+            tracing::error!(
+                "lost {count} events for {name}, whose delivery panicked: it begins anew, with what waits in the queue; \
+                 please report the panic, which is told on standard error: it is a fault of the hub"
+            );
+        });
     }
 
     /// Changes the subscription, wakes the delivery if the change says so, and tells people what is

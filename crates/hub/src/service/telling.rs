@@ -62,12 +62,16 @@ impl Subscriber {
         };
         let interval = self.lock().subscription.await_summary();
         if let Some(interval) = interval {
-            // Nobody waits for it: at the end of the delivery all is told that it would tell.
-            let own = self.clone();
+            // Nobody waits for it: at the end of the delivery all is told that it would tell. Nor does it keep alive what
+            // nobody else does.
+            let own = Arc::downgrade(self);
             runtime.spawn(async move {
-                sleep(interval).await;
-                while own.tell_summary() {
+                loop {
                     sleep(interval).await;
+                    let Some(own) = own.upgrade() else { return };
+                    if !own.tell_summary() {
+                        return;
+                    }
                 }
             });
         }

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Bytes of lines that are read ahead. One that is longer is read when nothing else waits.
+/// Bytes of the lines that wait to be taken. The one that was read last waits besides, until there is room for it, or
+/// nothing else if it is longer than this.
 const LEN_MAX: usize = 4 << 20;
 
 /// What the lines have that were read and not taken.

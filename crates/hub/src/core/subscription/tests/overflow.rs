@@ -191,3 +191,37 @@ fn events_that_no_queue_has_room_for_are_told_of_once_and_then_counted() {
     };
     assert_eq!(subscription.poll_summary(now), Some(summary));
 }
+
+#[test]
+fn what_begins_when_nobody_is_to_come_any_more_is_told_of() {
+    let start = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    let both = [BEGAN, OverflowNotice::Ended { lost: 1 }];
+    assert_eq!(overflow(&mut subscription, 1, start), both);
+    assert!(subscription.await_summary().is_some());
+    let later = start + Duration::from_secs(10);
+    assert_eq!(subscription.poll_summary(later), None);
+    // A publisher looked at the clock before.
+    let before = later - Duration::from_millis(1);
+    assert_eq!(overflow(&mut subscription, 1, before), both);
+    assert!(subscription.await_summary().is_some());
+}
+
+#[test]
+fn where_nobody_comes_for_the_summary_somebody_else_is_asked() {
+    let start = Instant::now();
+    let mut subscription = subscription(RetryCount::Limited(0));
+    let both = [BEGAN, OverflowNotice::Ended { lost: 1 }];
+    assert_eq!(overflow(&mut subscription, 1, start), both);
+    assert!(subscription.await_summary().is_some());
+    assert_eq!(overflow(&mut subscription, 1, start), []);
+    let later = start + Duration::from_secs(20);
+    assert_eq!(overflow(&mut subscription, 1, later), both);
+    assert!(subscription.await_summary().is_some());
+    let summary = OverflowSummary {
+        count: 1,
+        lost: 1,
+        ..OverflowSummary::default()
+    };
+    assert_eq!(subscription.poll_summary(later), Some(summary));
+}
