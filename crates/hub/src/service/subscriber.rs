@@ -1,4 +1,8 @@
 //! One subscriber or link: the pure subscription, its proxy, and the bell of its delivery.
+//!
+//! - `subscriber/settling.rs`: what became of events
+
+mod settling;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -6,15 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::{Events, Identity, InvokeError, Proxy, TypedProxy};
-use tokio::runtime::Handle;
+use floe::{Events, Identity, Proxy, TypedProxy};
 
 use super::delivery::{Answers, Courier};
 use super::door::{Door, Standing};
-use super::failure::{failure, is_for_want_of_descriptors};
 use super::link::Link;
-use super::one_line::OneLine;
-use crate::core::{Delivery, Failure, Qos, Snapshot, State, Subscription, Turn};
+use crate::core::{Delivery, Qos, Snapshot, State, Subscription, Turn};
 use crate::settings::HubSettings;
 
 /// A subscriber of a topic, or a link to another one, shared by publishers and its delivery task.
@@ -356,82 +357,6 @@ impl Subscriber {
         if !self.door.is_free() {
             self.door.ring();
         }
-    }
-
-    /// Says what became of events that the delivery took.
-    pub(super) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
-        match result {
-            Ok(_) => self.settle_delivered(count),
-            Err(error) => self.settle_failed(count, error),
-        }
-    }
-
-    /// The same of events that reached the subscriber.
-    pub(super) fn settle_delivered(&self, count: usize) {
-        self.lock().subscription.handle_delivered(count as u64);
-    }
-
-    fn settle_failed(&self, count: usize, error: InvokeError) {
-        let failure = failure(&error, self.proxy.reference().mode);
-        let (before, after, is_leaving) = self.change(|subscription| {
-            let before = subscription.state();
-            subscription.handle_failed(count as u64, failure, Instant::now());
-            let is_leaving = subscription.is_leaving();
-            (false, (before, subscription.state(), is_leaving))
-        });
-        self.door.ring();
-        let is_for_want = is_for_want_of_descriptors(&error);
-        let (name, error) = (self.log_name(), OneLine(error));
-        match after {
-            _ if is_for_want => tracing::warn!(
-                "lost {count} events for {name}, which stays subscribed: {error}: raise the limit of open files of the \
-                 hub (`ulimit -n`)"
-            ),
-            _ if is_leaving => {
-                tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
-            }
-            State::Offline if before != after => {
-                let until = match self.lock().subscription.discard_interval() {
-                    Duration::MAX => "ever".to_owned(),
-                    interval => format!("{interval:?}, then it is tried again"),
-                };
-                tracing::warn!("no events for {name} for {until}: {error}");
-            }
-            State::Failed if before != after => {
-                tracing::warn!("the next event ends the subscription of {name}: {error}");
-            }
-            State::Online if failure == Failure::Broken => {
-                tracing::warn!("lost {count} events for {name}, whose connection broke: {error}");
-            }
-            _ => tracing::debug!("could not deliver to {name}: {error}"),
-        }
-    }
-
-    /// The delivery has panicked: what was under way is lost, or nobody knows what became of it. That says nothing of the
-    /// subscriber, which stays subscribed; what is queued waits for another delivery.
-    pub(super) fn settle_panicked(&self) {
-        let mut shared = self.lock();
-        let count = shared.subscription.snapshot().outstanding;
-        let answers = shared.answers.as_mut();
-        let abandoned = answers.map(|answers| answers.abandon(count));
-        shared
-            .subscription
-            .handle_failed(count, Failure::Ours, Instant::now());
-        drop(shared);
-        // Without the lock, for that of the connection is taken.
-        drop(abandoned);
-        self.door.ring();
-        let Ok(runtime) = Handle::try_current() else {
-            return;
-        };
-        // By a task of its own: if it is the log that panics, the delivery begins anew all the same.
-        let name = self.log_name().to_string();
-        runtime.spawn(async move {
-            tracing::error!(
-                "lost {count} events for {name}, whose delivery panicked: it begins anew, with what waits in the queue; \
-                 please report the panic, which is told on standard error: it is a fault of the hub"
-            );
-        });
     }
 
     /// Changes the subscription, wakes the delivery if the change says so, and tells people what is

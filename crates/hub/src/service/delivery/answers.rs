@@ -181,7 +181,7 @@ impl Answers {
 
     /// Forgets what was taken to be sent and is not noted as such, of so many that are outstanding while it is open; how
     /// many that is. Answers to it mean nothing that is sent later.
-    pub(super) fn forget_taken(&mut self, outstanding: u64) -> u64 {
+    pub(in crate::service) fn forget_taken(&mut self, outstanding: u64) -> u64 {
         let count = outstanding.saturating_sub(self.load().count as u64);
         self.early.clear();
         self.next += count;

@@ -19,7 +19,7 @@ use super::pause::Pause;
 use super::rounds::Rounds;
 use super::twoway::Room;
 use super::vigil::Vigil;
-use crate::core::{Failure, Turn};
+use crate::core::Turn;
 use crate::service::subscriber::Subscriber;
 use crate::settings::HubSettings;
 
@@ -275,32 +275,6 @@ impl Subscriber {
             self.wake_delivery();
         }
         are_several
-    }
-
-    /// What the courier took and neither sent nor gave back is lost, for it has panicked. That says nothing of the
-    /// subscriber.
-    fn settle_taken(&self) {
-        let mut shared = self.lock();
-        if !shared.answers().is_open() {
-            // It was not its turn, or all was given back.
-            return;
-        }
-        let outstanding = shared.subscription.snapshot().outstanding;
-        let count = shared.answers().forget_taken(outstanding);
-        shared
-            .subscription
-            .handle_failed(count, Failure::Ours, Instant::now());
-        drop(shared);
-        // By a task of its own: if the log panics, too, that would end the process here.
-        if let Ok(runtime) = Handle::try_current() {
-            let name = self.log_name().to_string();
-            runtime.spawn(async move {
-                tracing::error!(
-                    "lost {count} events for {name}, for the delivery of many subscribers panicked: each has its own \
-                     from now on; please report the panic, which is told on standard error: it is a fault of the hub"
-                );
-            });
-        }
     }
 
     /// Takes what may be sent; `None` if that is not for the courier to do.

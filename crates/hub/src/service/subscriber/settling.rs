@@ -1,0 +1,117 @@
+//! What became of events that a delivery took, in the accounts of their subscriber and in words.
+
+use std::fmt::Arguments;
+use std::time::{Duration, Instant};
+
+use floe::InvokeError;
+use tokio::runtime::Handle;
+
+use super::Subscriber;
+use crate::core::{Failure, State};
+use crate::service::failure::{failure, is_for_want_of_descriptors};
+use crate::service::one_line::OneLine;
+
+impl Subscriber {
+    /// Says what became of events that the delivery took.
+    pub(in crate::service) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
+        match result {
+            Ok(_) => self.settle_delivered(count),
+            Err(error) => self.settle_failed(count, error),
+        }
+    }
+
+    /// The same of events that reached the subscriber.
+    pub(in crate::service) fn settle_delivered(&self, count: usize) {
+        self.lock().subscription.handle_delivered(count as u64);
+    }
+
+    fn settle_failed(&self, count: usize, error: InvokeError) {
+        let failure = failure(&error, self.proxy.reference().mode);
+        let (before, after, is_leaving) = self.change(|subscription| {
+            let before = subscription.state();
+            subscription.handle_failed(count as u64, failure, Instant::now());
+            let is_leaving = subscription.is_leaving();
+            (false, (before, subscription.state(), is_leaving))
+        });
+        self.door.ring();
+        let is_for_want = is_for_want_of_descriptors(&error);
+        let (name, error) = (self.log_name(), OneLine(error));
+        match after {
+            _ if is_for_want => tracing::warn!(
+                "lost {count} events for {name}, which stays subscribed: {error}: raise the limit of open files of the \
+                 hub (`ulimit -n`)"
+            ),
+            _ if is_leaving => {
+                tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
+            }
+            State::Offline if before != after => {
+                let until = match self.lock().subscription.discard_interval() {
+                    Duration::MAX => "ever".to_owned(),
+                    interval => format!("{interval:?}, then it is tried again"),
+                };
+                tracing::warn!("no events for {name} for {until}: {error}");
+            }
+            State::Failed if before != after => {
+                tracing::warn!("the next event ends the subscription of {name}: {error}");
+            }
+            State::Online if failure == Failure::Broken => {
+                tracing::warn!("lost {count} events for {name}, whose connection broke: {error}");
+            }
+            _ => tracing::debug!("could not deliver to {name}: {error}"),
+        }
+    }
+
+    /// The delivery has panicked: what was under way is lost, or nobody knows what became of it. That says nothing of the
+    /// subscriber, which stays subscribed; what is queued waits for another delivery.
+    pub(in crate::service) fn settle_panicked(&self) {
+        let mut shared = self.lock();
+        let count = shared.subscription.snapshot().outstanding;
+        let answers = shared.answers.as_mut();
+        let abandoned = answers.map(|answers| answers.abandon(count));
+        shared
+            .subscription
+            .handle_failed(count, Failure::Ours, Instant::now());
+        drop(shared);
+        // Without the lock, for that of the connection is taken.
+        drop(abandoned);
+        self.door.ring();
+        report(format_args!(
+            "lost {count} events for {}, whose delivery panicked: it begins anew, with what waits in the queue",
+            self.log_name()
+        ));
+    }
+
+    /// What the courier took and neither sent nor gave back is lost, for it has panicked. That says nothing of the
+    /// subscriber.
+    pub(in crate::service) fn settle_taken(&self) {
+        let mut shared = self.lock();
+        if !shared.answers().is_open() {
+            // It was not its turn, or all was given back.
+            return;
+        }
+        let outstanding = shared.subscription.snapshot().outstanding;
+        let count = shared.answers().forget_taken(outstanding);
+        shared
+            .subscription
+            .handle_failed(count, Failure::Ours, Instant::now());
+        drop(shared);
+        report(format_args!(
+            "lost {count} events for {}, for the delivery of many subscribers panicked: each has its own from now on",
+            self.log_name()
+        ));
+    }
+}
+
+/// Tells people of a panic. By a task of its own: if it is the log that panics, what goes on after it does so all the same,
+/// and the process does not end.
+fn report(what: Arguments<'_>) {
+    let Ok(runtime) = Handle::try_current() else {
+        return;
+    };
+    let what = what.to_string();
+    runtime.spawn(async move {
+        tracing::error!(
+            "{what}; please report the panic, which is told on standard error: it is a fault of the hub"
+        );
+    });
+}
