@@ -28,9 +28,13 @@ def without_endpoints(text):
     return text.split(":", 1)[0]
 
 
-def rows(admin, view):
+def measure(admin, view):
     maps, timestamp = admin.getMetricsView(view)
     assert abs(timestamp / 1000 - time.time()) < PATIENCE, timestamp
+    return maps
+
+
+def rows(maps):
     for name in sorted(maps):
         for metrics in sorted(maps[name], key=lambda metrics: metrics.id):
             members = {key: value for key, value in vars(metrics).items() if key[0] != "_" and key != "totalLifetime"}
@@ -40,8 +44,9 @@ def rows(admin, view):
 
 
 def show(admin, what, view):
-    print(what, view)
-    for name, kind, members in rows(admin, view):
+    maps = measure(admin, view)
+    print(what, view, *sorted(maps))
+    for name, kind, members in rows(maps):
         print(" ", name, kind, *(f"{key}={members[key]}" for key in sorted(members)))
 
 
@@ -49,7 +54,7 @@ def wait_until_delivered(admin, count):
     """Waits until each subscriber that is there has so many events, or one that is dead none under way."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        maps = [members for name, _, members in rows(admin, "Each") if name == "Subscriber"]
+        maps = [members for name, _, members in rows(measure(admin, "Each")) if name == "Subscriber"]
         if maps and all(row["delivered"] == count and not row["outstanding"] for row in maps if row["current"]):
             return
         time.sleep(0.02)

@@ -1141,7 +1141,8 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
 pub struct LossListenerProxy(::floe::Proxy);
 
 impl LossListenerProxy {
-    /// Events were lost before the next one that is delivered.
+    /// Events were lost before the next one that is delivered. Those whose delivery failed are among them, which
+    /// may have arrived all the same.
     ///
     /// - `topic`: The name of the topic.
     /// - `count`: How many.
@@ -1214,7 +1215,8 @@ impl ::std::convert::From<LossListenerProxy> for ::floe::Proxy {
 /// What a subscriber may be told of besides events, if it asked: by the quality of service "floe.lostFacet", whose
 /// value names the facet of the subscriber that has this interface.
 pub trait LossListener: Send + Sync + 'static {
-    /// Events were lost before the next one that is delivered.
+    /// Events were lost before the next one that is delivered. Those whose delivery failed are among them, which
+    /// may have arrived all the same.
     ///
     /// - `topic`: The name of the topic.
     /// - `count`: How many.

@@ -124,13 +124,17 @@ impl<R: Run> Queue<R> {
         self.gap += count;
     }
 
+    /// Notes that events were lost before all that wait.
+    pub(super) fn note_lost_before(&mut self, count: u64) {
+        *self.first_gap() += count;
+    }
+
     /// Drops the event that waits longest; false if there is none.
     pub(super) fn drop_oldest(&mut self) -> bool {
         let Some((gap, _)) = self.take_front(1) else {
             return false;
         };
-        let after = self.items.front_mut().map(|item| &mut item.gap);
-        *after.unwrap_or(&mut self.gap) += gap + 1;
+        *self.first_gap() += gap + 1;
         true
     }
 
@@ -182,10 +186,20 @@ impl<R: Run> Queue<R> {
     /// Drops all events; how many.
     pub(super) fn clear(&mut self) -> usize {
         let count = self.len;
-        let gaps: u64 = self.items.iter().map(|item| item.gap).sum();
-        let gap = self.gap + gaps + count as u64;
+        let gap = self.gaps() + count as u64;
         *self = Self { gap, ..Self::new() };
         count
+    }
+
+    /// Events that were lost, and nobody has been told.
+    pub(super) fn gaps(&self) -> u64 {
+        self.gap + self.items.iter().map(|item| item.gap).sum::<u64>()
+    }
+
+    /// What was lost before the next event that is taken.
+    fn first_gap(&mut self) -> &mut u64 {
+        let first = self.items.front_mut().map(|item| &mut item.gap);
+        first.unwrap_or(&mut self.gap)
     }
 
     /// Takes events out of the first run, and how many were lost before them.

@@ -284,6 +284,7 @@ impl<R: Run> Subscription<R> {
     pub(crate) fn handle_failed(&mut self, count: u64, failure: Failure, now: Instant) {
         self.outstanding -= count;
         self.accounts.lost.failed += count;
+        self.queue.note_lost_before(count);
         if self.state != State::Online || failure == Failure::Ours {
             return;
         }

@@ -299,8 +299,22 @@ async fn a_wish_that_makes_no_sense_is_refused() {
     assert!(reason.contains("expected block, drop-oldest"), "{reason}");
 }
 
-/// Sends on what it is told.
+/// Sends on what it is told: the topic, how many, and how many for any reason by then.
 struct Gaps(mpsc::UnboundedSender<(String, i64, i64)>);
+
+impl Gaps {
+    /// Hears what the subscriber `proxy` is told at its facet `gaps`.
+    fn of(subscribers: &Subscribers, proxy: &Proxy) -> mpsc::UnboundedReceiver<(String, i64, i64)> {
+        let (sender, gaps) = mpsc::unbounded_channel();
+        let listener = LossListenerDispatcher::new(Self(sender));
+        let identity = proxy.reference().identity.clone();
+        subscribers
+            .adapter
+            .add_facet(identity, "gaps", listener)
+            .unwrap();
+        gaps
+    }
+}
 
 impl LossListener for Gaps {
     async fn lost(
@@ -310,7 +324,8 @@ impl LossListener for Gaps {
         total: Losses,
         _current: &Current,
     ) -> Result<(), InvokeError> {
-        let _ = self.0.send((topic, count, total.overflow));
+        let total = total.overflow + total.offline + total.failed + total.removed;
+        let _ = self.0.send((topic, count, total));
         Ok(())
     }
 }
@@ -323,13 +338,7 @@ async fn a_subscriber_that_asked_learns_of_what_it_lost_before_the_next_event() 
         settings.dispatch_limit = 1;
         let subscribers = Subscribers::with(settings, "tcp -h 127.0.0.1 -p 0").await;
         let (proxy, mut inbox) = subscribers.add_stuck("s");
-        let (sender, mut gaps) = mpsc::unbounded_channel();
-        let listener = LossListenerDispatcher::new(Gaps(sender));
-        let identity = proxy.reference().identity.clone();
-        subscribers
-            .adapter
-            .add_facet(identity, "gaps", listener)
-            .unwrap();
+        let mut gaps = Gaps::of(&subscribers, &proxy);
         let topic = world.create("t").await;
         let wishes = [("floe.lostFacet", "gaps"), ("floe.queueEvents", "10")];
         let proxy = match mode {
@@ -353,4 +362,28 @@ async fn a_subscriber_that_asked_learns_of_what_it_lost_before_the_next_event() 
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(gaps.try_recv().is_err(), "once is enough");
     }
+}
+
+#[tokio::test]
+async fn a_subscriber_that_asked_learns_of_what_it_lost_while_it_was_away() {
+    let discard_interval = Duration::from_secs(2);
+    let world = World::with(|settings| settings.discard_interval = discard_interval).await;
+    let topic = world.create("t").await;
+    let gone = Subscribers::start().await;
+    let endpoint = gone.adapter.endpoints()[0].to_string();
+    let (proxy, _inbox) = gone.add("s");
+    let wishes = [("floe.lostFacet", "gaps"), ("retryCount", "-1")];
+    subscribe(&topic, &proxy, &wishes).await;
+    gone.stop().await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "fails").await;
+    world.info_when("t", |info| info.lost.failed == 1).await;
+    publish(&publisher, "comes while it is offline").await;
+    let subscribers = Subscribers::at(&endpoint).await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let mut gaps = Gaps::of(&subscribers, &proxy);
+    tokio::time::sleep(discard_interval + Duration::from_millis(50)).await;
+    publish(&publisher, "back").await;
+    assert_eq!(inbox.next().await.operation, "back");
+    assert_eq!(soon(gaps.recv()).await.unwrap(), ("t".to_owned(), 2, 2));
 }

@@ -439,3 +439,26 @@ fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
     offline.handle_events(event(5), now + DISCARD_INTERVAL);
     assert_eq!(take_with_gaps(&mut offline), [(Some(5), vec![5])]);
 }
+
+#[test]
+fn a_subscriber_that_asked_learns_of_events_whose_delivery_failed() {
+    let now = Instant::now();
+    let mut qos = qos(TWOWAY, RetryCount::Unlimited);
+    qos.lost_facet = Some("gaps".to_owned());
+    let new = || Subscription::new(&qos, limits(OverflowPolicy::DropOldest), DISCARD_INTERVAL);
+
+    let mut behind = new();
+    behind.handle_events(events(0..2), now);
+    let mut first = Vec::new();
+    assert_eq!(behind.take(1, usize::MAX, &mut first), None);
+    behind.handle_failed(1, Failure::Ours, now);
+    assert_eq!(take_with_gaps(&mut behind), [(Some(1), vec![1])]);
+
+    let mut offline = new();
+    offline.handle_events(event(0), now);
+    assert_eq!(take_with_gaps(&mut offline), [(None, vec![0])]);
+    offline.handle_failed(1, Failure::Soft, now);
+    offline.handle_events(event(1), now);
+    offline.handle_events(event(2), now + DISCARD_INTERVAL);
+    assert_eq!(take_with_gaps(&mut offline), [(Some(2), vec![2])]);
+}

@@ -64,11 +64,10 @@ impl MetricsAdmin for MetricsAdminServant {
             subscribers,
         } = self.look(&view)?;
         let mut maps = MetricsView::new();
-        // IceStorm leaves out a map in which there is nothing.
-        if let Some(rows) = topics.filter(|rows| !rows.is_empty()) {
+        if let Some(rows) = topics {
             maps.insert(TOPIC.to_owned(), rows.into_iter().map(of_topic).collect());
         }
-        if let Some(rows) = subscribers.filter(|rows| !rows.is_empty()) {
+        if let Some(rows) = subscribers {
             let metrics = rows.into_iter().map(of_subscriber).collect();
             maps.insert(SUBSCRIBER.to_owned(), metrics);
         }

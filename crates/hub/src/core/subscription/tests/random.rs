@@ -81,6 +81,8 @@ struct Seen {
     /// Publishers that wait, with the lengths of their events.
     waiting: VecDeque<Vec<usize>>,
     last_taken: Option<u32>,
+    /// Lost events of which the subscriber has been told.
+    told: u64,
     /// The bytes at which the delivery must have been woken.
     parked_until: Option<usize>,
 }
@@ -117,7 +119,8 @@ impl Seen {
                 bytes_max,
             } => {
                 let mut taken = Vec::new();
-                subscription.take(events_max, bytes_max, &mut taken);
+                let gap = subscription.take(events_max, bytes_max, &mut taken);
+                self.told += gap.unwrap_or(0);
                 for number in numbers(&taken) {
                     prop_assert!(self.last_taken.is_none_or(|last| last < number));
                     self.last_taken = Some(number);
@@ -202,6 +205,9 @@ impl Seen {
         let elsewhere = lost + queued + outstanding;
         prop_assert_eq!(accounts.offered, accounts.delivered + elsewhere);
         prop_assert_eq!(accounts.offered, u64::from(self.published));
+        if self.subscription.notices_gaps && !self.subscription.is_ending() {
+            prop_assert_eq!(lost, self.told + self.subscription.queue.gaps());
+        }
         prop_assert!(queued <= 3 && queued_bytes <= 100);
         prop_assert!(state == State::Online || queued == 0);
         let is_due = |bytes: usize| queued_bytes >= bytes as u64;
@@ -225,6 +231,7 @@ proptest! {
             published: 0,
             waiting: VecDeque::new(),
             last_taken: None,
+            told: 0,
             parked_until: None,
         };
         for step in steps {
