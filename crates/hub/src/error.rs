@@ -17,7 +17,7 @@ pub enum HubError {
         /// An endpoint without a host, or without a port.
         endpoint: String,
     },
-    /// Publisher objects shall have published endpoints of their own, and do not listen on their own.
+    /// Publisher objects shall have published endpoints or an adapter id of their own, and do not listen on their own.
     NothingPublished,
     /// What it should keep cannot be read or written.
     Store(StoreError),
@@ -33,8 +33,8 @@ impl fmt::Display for HubError {
                  tcp -h hub.example -p 10000, got \"{endpoint}\""
             ),
             Self::NothingPublished => f.write_str(
-                "expected endpoints of publisher objects beside their published ones, got none: set \
-                 publish-listen (Publish.Endpoints), or leave publish-published-endpoints out",
+                "expected endpoints of publisher objects beside what their proxies shall say, got none: set \
+                 publish-listen (Publish.Endpoints), or leave publish-published-endpoints and publish-adapter-id out",
             ),
             Self::Store(error) => error.fmt(f),
         }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use floe::AdapterSettings;
+
 use crate::core::{GroupBy, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
@@ -28,6 +30,19 @@ pub struct HubSettings {
     /// The same for [`HubSettings::publish_listen`], which it needs. Default: none.
     #[doc(alias = "Publish.PublishedEndpoints")]
     pub publish_published_endpoints: Option<String>,
+    /// The id by which a locator finds topic manager and topics, with all else that is at [`HubSettings::listen`]: their
+    /// proxies name it instead of endpoints, and the communicator's locator is told where it is. Default: none.
+    #[doc(alias = "TopicManager.AdapterId")]
+    pub adapter_id: Option<String>,
+    /// The group of adapters with the same objects that those proxies name instead of the id; it needs one. Default: none.
+    #[doc(alias = "TopicManager.ReplicaGroupId")]
+    pub replica_group_id: Option<String>,
+    /// The same as [`HubSettings::adapter_id`] for [`HubSettings::publish_listen`], which it needs. Default: none.
+    #[doc(alias = "Publish.AdapterId")]
+    pub publish_adapter_id: Option<String>,
+    /// The group that proxies of publisher objects name; it needs [`HubSettings::publish_adapter_id`]. Default: none.
+    #[doc(alias = "Publish.ReplicaGroupId")]
+    pub publish_replica_group_id: Option<String>,
     /// Category of all objects but the finder. Default `IceStorm`.
     #[doc(alias = "InstanceName")]
     pub instance_name: String,
@@ -149,6 +164,10 @@ impl Default for HubSettings {
             publish_listen: None,
             published_endpoints: None,
             publish_published_endpoints: None,
+            adapter_id: None,
+            replica_group_id: None,
+            publish_adapter_id: None,
+            publish_replica_group_id: None,
             instance_name: "IceStorm".to_owned(),
             store: StoreSettings::default(),
             flush_interval: Duration::from_secs(1),
@@ -182,6 +201,19 @@ impl HubSettings {
                 "publish_published_endpoints",
                 self.publish_published_endpoints != other.publish_published_endpoints,
             ),
+            ("adapter_id", self.adapter_id != other.adapter_id),
+            (
+                "replica_group_id",
+                self.replica_group_id != other.replica_group_id,
+            ),
+            (
+                "publish_adapter_id",
+                self.publish_adapter_id != other.publish_adapter_id,
+            ),
+            (
+                "publish_replica_group_id",
+                self.publish_replica_group_id != other.publish_replica_group_id,
+            ),
             ("instance_name", self.instance_name != other.instance_name),
             ("store", self.store != other.store),
             ("admin", self.admin != other.admin),
@@ -190,9 +222,32 @@ impl HubSettings {
         differing.map(|(name, _)| name).collect()
     }
 
+    /// What the adapter of the topic manager is called.
+    pub(crate) fn main_adapter(&self) -> AdapterSettings {
+        called(&self.adapter_id, &self.replica_group_id)
+    }
+
+    /// What the adapter of publisher objects is called, if they have one of their own.
+    pub(crate) fn publish_adapter(&self) -> AdapterSettings {
+        called(&self.publish_adapter_id, &self.publish_replica_group_id)
+    }
+
+    /// Whether something is said of an adapter of publisher objects besides where it listens.
+    pub(crate) fn has_publish_adapter(&self) -> bool {
+        self.publish_published_endpoints.is_some() || self.publish_adapter_id.is_some()
+    }
+
     /// How much may wait for a subscriber of this topic.
     pub(crate) fn limits_of(&self, topic: &str) -> QueueLimits {
         let own = self.topic_queue_limits.get(topic);
         own.copied().unwrap_or(self.queue_limits)
     }
+}
+
+/// An adapter that a locator finds by these.
+fn called(id: &Option<String>, replica_group_id: &Option<String>) -> AdapterSettings {
+    let mut settings = AdapterSettings::default();
+    settings.adapter_id.clone_from(id);
+    settings.replica_group_id.clone_from(replica_group_id);
+    settings
 }

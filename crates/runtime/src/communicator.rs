@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use floe_wire::reference::{ParseReferenceError, Reference};
 use tokio::runtime::{EnterGuard, Handle};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -164,9 +165,10 @@ impl Communicator {
 
     /// Ends everything in order: adapters accept no more, batches leave, connections finish what
     /// they have begun in both directions and close, dispatches end, servants go. The flush may take
-    /// the close timeout, and the rest twice that. A servant must not wait for it, for it waits for
-    /// the servant.
+    /// the close timeout, and the rest twice that; a locator that knows of the adapters is told before,
+    /// which may take the close timeout, too. A servant must not wait for it, for it waits for the servant.
     pub async fn shutdown(&self) {
+        self.unregister_adapters().await;
         for adapter in self.core.adapters().iter() {
             adapter.deactivate();
         }
@@ -226,6 +228,17 @@ impl Communicator {
             }
         });
         Ok(())
+    }
+
+    /// Tells the locator of all adapters that it knows.
+    async fn unregister_adapters(&self) {
+        let cores = self.core.adapters().clone();
+        let mut ends = JoinSet::new();
+        for core in cores.into_iter().filter(|core| core.is_registered()) {
+            let adapter = Adapter::from_core(core, self.clone());
+            ends.spawn(async move { adapter.unregister().await });
+        }
+        while ends.join_next().await.is_some() {}
     }
 
     async fn finish_shutdown(&self) {

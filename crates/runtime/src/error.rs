@@ -9,6 +9,8 @@ use floe_wire::encoding::{DecodeError, EncodeError};
 use floe_wire::message::{ProtocolError, SystemException};
 use floe_wire::reference::ParseReferenceError;
 
+use crate::adapter::RegistrationError;
+
 /// Why an invocation gave no result.
 ///
 /// User exceptions are not here: each operation that declares some has an error enum of its own,
@@ -330,6 +332,15 @@ pub enum AdapterError {
     },
     /// An identity without a name.
     EmptyIdentity,
+    /// The locator was not told where the adapter is.
+    Registration {
+        /// The id of the adapter.
+        adapter_id: String,
+        /// The proxy of the locator.
+        locator: String,
+        /// Why not.
+        source: Box<RegistrationError>,
+    },
     /// The communicator is shut down.
     Shutdown,
 }
@@ -359,6 +370,14 @@ impl fmt::Display for AdapterError {
             Self::EmptyIdentity => {
                 f.write_str("expected an identity with a name, got an empty one")
             }
+            Self::Registration {
+                adapter_id,
+                locator,
+                source,
+            } => write!(
+                f,
+                "cannot register the adapter \"{adapter_id}\" with the locator {locator}: {source}"
+            ),
             Self::Shutdown => f.write_str("the communicator is shut down"),
         }
     }

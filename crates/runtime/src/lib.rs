@@ -59,8 +59,8 @@ mod transport;
 
 pub use adapter::{
     Adapter, AdapterCounts, AdapterSettings, Cookie, Current, DispatchFuture, DispatchPlace,
-    Dispatcher, EventSink, IntoIdentity, LocateFuture, Located, OperationError, Request, Response,
-    ServantLocator, Taking, dispatch_fn,
+    Dispatcher, EventSink, IntoIdentity, LocateFuture, Located, OperationError, RegistrationError,
+    Request, Response, ServantLocator, Taking, dispatch_fn,
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};

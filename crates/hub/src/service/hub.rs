@@ -26,7 +26,8 @@ impl Hub {
     /// subscriptions are in force.
     ///
     /// # Errors
-    /// [`HubError`] if it cannot listen, or cannot open its store. It listens nowhere then.
+    /// [`HubError`] if it cannot listen, cannot open its store, or cannot tell the locator where it is. It listens nowhere
+    /// then.
     pub async fn start(
         communicator: &Communicator,
         settings: HubSettings,
@@ -62,6 +63,7 @@ impl Hub {
             adapter.activate();
         }
         main.activate();
+        hub.places.register().await?;
         Ok(hub)
     }
 

@@ -23,7 +23,9 @@ impl Places {
         settings: &HubSettings,
     ) -> Result<Self, HubError> {
         let mut places = Self {
-            main: communicator.adapter(&settings.listen).await?,
+            main: communicator
+                .adapter_with(&settings.listen, settings.main_adapter())
+                .await?,
             publish: None,
             admin: None,
         };
@@ -43,15 +45,27 @@ impl Places {
     ) -> Result<(), HubError> {
         publish(&self.main, settings.published_endpoints.as_deref())?;
         if let Some(listen) = &settings.publish_listen {
-            self.publish = Some(communicator.adapter(listen).await?);
+            let adapter = communicator.adapter_with(listen, settings.publish_adapter());
+            self.publish = Some(adapter.await?);
         }
-        match (&self.publish, &settings.publish_published_endpoints) {
-            (Some(adapter), endpoints) => publish(adapter, endpoints.as_deref())?,
-            (None, Some(_)) => return Err(HubError::NothingPublished),
-            (None, None) => {}
+        match &self.publish {
+            Some(adapter) => publish(adapter, settings.publish_published_endpoints.as_deref())?,
+            None if settings.has_publish_adapter() => return Err(HubError::NothingPublished),
+            None => {}
         }
         if let Some(admin) = &settings.admin {
             self.admin = Some(communicator.adapter(&admin.listen).await?);
+        }
+        Ok(())
+    }
+
+    /// Tells the locator where those adapters are which it may find.
+    ///
+    /// # Errors
+    /// [`HubError::Adapter`] if it does not take that.
+    pub(super) async fn register(&self) -> Result<(), HubError> {
+        for adapter in self.all() {
+            adapter.register().await?;
         }
         Ok(())
     }

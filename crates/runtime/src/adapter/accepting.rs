@@ -161,7 +161,7 @@ fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
         }
     };
     tracing::debug!("accepted a connection from {}", stream.peer);
-    let liveness = core.limits.liveness.clone();
+    let liveness = core.settings.liveness.clone();
     let liveness = liveness.unwrap_or_else(|| communicator.settings().incoming.clone());
     let purpose = Purpose::Incoming(adapter.clone(), liveness, admission);
     let connection = Connection::start(stream, purpose, &communicator);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::liveness::Liveness;
 use crate::settings::Settings;
 
-/// Limits of one adapter, where they are not those of its communicator.
+/// What one adapter is called, and its limits where they are not those of its communicator.
 ///
 /// ```
 /// # async fn run() -> Result<(), floe::AdapterError> {
@@ -34,6 +34,14 @@ pub struct AdapterSettings {
     /// [`Settings::incoming`](crate::Settings::incoming).
     #[doc(alias("Adapter.ACM", "Adapter.Connection"))]
     pub liveness: Option<Liveness>,
+    /// The id by which a locator finds it. Its proxies then name this id instead of endpoints, and
+    /// [`Adapter::register`](crate::Adapter::register) tells the locator where it is. Default none; an empty one is none.
+    #[doc(alias = "Adapter.AdapterId")]
+    pub adapter_id: Option<String>,
+    /// The id of a group of adapters with the same objects, which its proxies name instead of its own: a locator picks
+    /// who of them is called. It means nothing without an id. Default none; an empty one is none.
+    #[doc(alias = "Adapter.ReplicaGroupId")]
+    pub replica_group_id: Option<String>,
 }
 
 /// What an adapter has counted since it was made.

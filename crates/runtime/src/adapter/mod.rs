@@ -2,6 +2,7 @@
 //!
 //! - `accepting.rs`: connections on their way in; `limits.rs`: how many there may be
 //! - `shared.rs`: what all handles and connections of an adapter share
+//! - `registration.rs`: what a locator is told of an adapter
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
 //! - `dispatch.rs`, `origin.rs`: the [`Dispatcher`] trait, and what a request and its response are
@@ -17,6 +18,7 @@ mod locator;
 mod operation_error;
 mod origin;
 mod place;
+mod registration;
 mod servants;
 mod shared;
 
@@ -38,6 +40,7 @@ pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
 pub(crate) use origin::Origin;
 pub use place::DispatchPlace;
+pub use registration::RegistrationError;
 pub(crate) use shared::AdapterCore;
 
 use crate::communicator::Communicator;
@@ -47,6 +50,7 @@ use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
 use crate::transport::{self, Setup};
 use limits::Counters;
+use registration::AdapterNames;
 use shared::State;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
@@ -63,7 +67,7 @@ impl Adapter {
     pub(crate) async fn bind(
         communicator: &Communicator,
         endpoints: Vec<Endpoint>,
-        limits: AdapterSettings,
+        settings: AdapterSettings,
     ) -> Result<Self, AdapterError> {
         let mut listeners = Vec::new();
         let mut published = Vec::new();
@@ -85,8 +89,13 @@ impl Adapter {
             published: RwLock::new(with_offer(published, communicator)),
             servants: RwLock::default(),
             servants_version: AtomicU64::new(0),
-            admissions: Arc::new(Admissions::of_adapter(&limits)),
-            limits,
+            admissions: Arc::new(Admissions::of_adapter(&settings)),
+            names: AdapterNames::new(
+                settings.adapter_id.as_deref(),
+                settings.replica_group_id.as_deref(),
+            ),
+            is_registered: AtomicBool::new(false),
+            settings,
             counters,
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
@@ -294,7 +303,10 @@ impl Adapter {
     /// Deactivates, waits until the connections are closed and the dispatches of their requests have
     /// ended, and lets go of the servants. Waits at most the close timeout twice. A servant of this
     /// adapter must not wait for it.
+    ///
+    /// The locator is told first, if it knows of the adapter; one that does not answer is waited for as long.
     pub async fn destroy(&self) {
+        self.unregister().await;
         let connections = self.connections();
         self.deactivate();
         for connection in connections {
@@ -322,7 +334,13 @@ impl Adapter {
     }
 
     fn proxy_with_facet(&self, identity: Identity, facet: &str) -> Proxy {
-        let mut reference = Reference::new(identity, Target::Direct(self.published_endpoints()));
+        let target = match &self.core.names {
+            Some(names) => Target::Indirect {
+                adapter_id: names.published().to_owned(),
+            },
+            None => Target::Direct(self.published_endpoints()),
+        };
+        let mut reference = Reference::new(identity, target);
         facet.clone_into(&mut reference.facet);
         self.communicator.proxy_from(reference)
     }

@@ -12,6 +12,7 @@ use tokio::task::AbortHandle;
 
 use super::Dispatcher;
 use super::limits::{AdapterSettings, Admissions, Counters};
+use super::registration::AdapterNames;
 use super::servants::Servants;
 use crate::communicator::{Communicator, Core};
 use crate::transport::Listener;
@@ -28,7 +29,11 @@ pub(crate) struct AdapterCore {
     pub(super) servants: RwLock<Servants>,
     /// Changes with the map.
     pub(super) servants_version: AtomicU64,
-    pub(super) limits: AdapterSettings,
+    pub(super) settings: AdapterSettings,
+    /// By what a locator finds it.
+    pub(super) names: Option<AdapterNames>,
+    /// Whether a locator may have been told where it is.
+    pub(super) is_registered: AtomicBool,
     pub(super) admissions: Arc<Admissions>,
     pub(super) counters: Counters,
     /// What the dispatches of all its connections together may take.
@@ -85,8 +90,19 @@ impl AdapterCore {
         match &reference.target {
             Target::Direct(endpoints) => self.has_any(endpoints),
             Target::WellKnown => !self.servants().facets(&reference.identity).is_empty(),
-            Target::Indirect { .. } => false,
+            Target::Indirect { adapter_id } => self.is_named(adapter_id),
         }
+    }
+
+    /// Whether a locator may have been told where it is.
+    pub(crate) fn is_registered(&self) -> bool {
+        self.is_registered.load(Ordering::Relaxed)
+    }
+
+    /// Whether proxies that name this adapter lead here.
+    pub(super) fn is_named(&self, adapter_id: &str) -> bool {
+        let names = self.names.as_ref();
+        names.is_some_and(|names| names.has(adapter_id))
     }
 
     pub(crate) fn communicator(&self) -> Option<Communicator> {

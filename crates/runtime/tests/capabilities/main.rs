@@ -29,6 +29,7 @@ mod locating;
 mod long_limits;
 mod oneway;
 mod raw;
+mod registering;
 mod repeating;
 mod retrying;
 mod routing;

@@ -14,7 +14,7 @@ use floe::{
     TypedProxy,
 };
 
-use super::topic_manager::publisher_proxy;
+use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
     Qos, QosError, State, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
@@ -37,8 +37,8 @@ impl TopicServant {
         }
     }
 
-    fn publisher(&self, current: &Current) -> Proxy {
-        publisher_proxy(&self.registry, publisher_name(self.topic.name()), current)
+    fn publisher(&self) -> Identity {
+        own_identity(&self.registry, publisher_name(self.topic.name()))
     }
 
     /// Who takes the events for a topic; none if it is a topic of this hub, which needs no call.
@@ -99,14 +99,16 @@ impl TopicContract for TopicServant {
     }
 
     async fn get_publisher(&self, current: &Current) -> Result<Option<Proxy>, InvokeError> {
-        Ok(Some(self.publisher(current)))
+        let adapter = publishing_adapter(&self.registry, current);
+        Ok(Some(adapter.proxy(self.publisher())))
     }
 
     async fn get_non_replicated_publisher(
         &self,
         current: &Current,
     ) -> Result<Option<Proxy>, InvokeError> {
-        Ok(Some(self.publisher(current)))
+        let adapter = publishing_adapter(&self.registry, current);
+        Ok(Some(adapter.indirect_proxy(self.publisher())))
     }
 
     async fn subscribe_and_get_publisher(
@@ -245,13 +247,16 @@ impl TopicInternal for TopicServant {
 
 /// Whether an object lives where the hub listens; one that says nothing of where does.
 fn is_here(proxy: &Proxy, current: &Current) -> bool {
-    if proxy.reference().target == Target::WellKnown {
-        return true;
-    }
     let adapter = current.adapter();
-    let (bound, published) = (adapter.endpoints(), adapter.published_endpoints());
-    let mut endpoints = proxy.reference().endpoints().iter();
-    endpoints.any(|endpoint| bound.contains(endpoint) || published.contains(endpoint))
+    match &proxy.reference().target {
+        Target::WellKnown => true,
+        Target::Indirect { adapter_id } => adapter.is_named(adapter_id),
+        Target::Direct(endpoints) => {
+            let (bound, published) = (adapter.endpoints(), adapter.published_endpoints());
+            let is_own = |endpoint| bound.contains(endpoint) || published.contains(endpoint);
+            endpoints.iter().any(is_own)
+        }
+    }
 }
 
 /// IceStorm answers a nil proxy so.

@@ -7,7 +7,7 @@ use floe::contracts::ice_storm::{
     NoSuchTopic, TopicDict, TopicExists, TopicManager, TopicManagerCreateError,
     TopicManagerInternal, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
 };
-use floe::{Current, Identity, InvokeError, Proxy, TypedProxy};
+use floe::{Adapter, Current, Identity, InvokeError, Proxy, TypedProxy};
 
 use crate::core::topic_name;
 use crate::error::ChangeError;
@@ -109,19 +109,22 @@ pub(super) fn topic_manager_proxy(registry: &Registry, current: &Current) -> Top
 
 /// A proxy to a publisher object of the hub.
 pub(super) fn publisher_proxy(registry: &Registry, name: String, current: &Current) -> Proxy {
+    publishing_adapter(registry, current).proxy(own_identity(registry, name))
+}
+
+/// Where publisher objects are.
+pub(super) fn publishing_adapter(registry: &Registry, current: &Current) -> Adapter {
     let adapters = registry.adapters();
-    match adapters.and_then(|adapters| adapters.publish.as_ref()) {
-        Some(adapter) => {
-            let category = &registry.settings().instance_name;
-            adapter.proxy(Identity::with_category(name, category))
-        }
-        None => proxy(registry, name, current),
-    }
+    let own = adapters.and_then(|adapters| adapters.publish.clone());
+    own.unwrap_or_else(|| current.adapter())
 }
 
 /// A proxy to an object of the hub.
 pub(super) fn proxy(registry: &Registry, name: String, current: &Current) -> Proxy {
-    let category = &registry.settings().instance_name;
-    let identity = Identity::with_category(name, category);
-    current.adapter().proxy(identity)
+    current.adapter().proxy(own_identity(registry, name))
+}
+
+/// The identity of an object of the hub.
+pub(super) fn own_identity(registry: &Registry, name: String) -> Identity {
+    Identity::with_category(name, &registry.settings().instance_name)
 }

@@ -1,0 +1,214 @@
+//! What a locator is told of an adapter.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+use floe_wire::reference::{Identity, Reference, Target};
+use tokio::time::timeout;
+
+use super::Adapter;
+use crate::contracts::ice::{
+    LocatorProxy, LocatorRegistryProxy, LocatorRegistrySetAdapterDirectProxyError as SetError,
+    LocatorRegistrySetReplicatedAdapterDirectProxyError as SetReplicatedError,
+};
+use crate::error::{AdapterError, InvokeError};
+use crate::proxy::{Proxy, TypedProxy};
+
+/// By what a locator finds an adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AdapterNames {
+    /// Never empty.
+    pub(super) id: String,
+    /// Never empty.
+    pub(super) replica_group_id: Option<String>,
+}
+
+impl AdapterNames {
+    /// Empty ones are none, as to Ice, and a replica group without an id means nothing.
+    pub(super) fn new(id: Option<&str>, replica_group_id: Option<&str>) -> Option<Self> {
+        let owned = |name: Option<&str>| name.filter(|name| !name.is_empty()).map(str::to_owned);
+        Some(Self {
+            id: owned(id)?,
+            replica_group_id: owned(replica_group_id),
+        })
+    }
+
+    /// What its proxies name.
+    pub(super) fn published(&self) -> &str {
+        self.replica_group_id.as_ref().unwrap_or(&self.id)
+    }
+
+    /// Whether proxies that name this adapter lead here.
+    pub(super) fn has(&self, adapter_id: &str) -> bool {
+        self.id == adapter_id || self.replica_group_id.as_deref() == Some(adapter_id)
+    }
+}
+
+/// Why a locator did not take the registration of an adapter.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// It knows no adapter of this id, and takes no new one.
+    #[doc(alias = "NotRegisteredException")]
+    UnknownAdapter,
+    /// The adapter is no member of this replica group.
+    UnknownReplicaGroup {
+        /// The id of the group.
+        id: String,
+    },
+    /// The adapter is active elsewhere.
+    #[doc(alias = "ObjectAdapterIdInUseException")]
+    AlreadyActive,
+    /// It could not be told.
+    Invoke(InvokeError),
+}
+
+impl Adapter {
+    /// Tells the locator of the communicator ([`Settings::locator`](crate::Settings::locator)) where this adapter is, so that
+    /// proxies which name its id ([`AdapterSettings::adapter_id`](crate::AdapterSettings::adapter_id)) lead here. Ice does so
+    /// whenever an adapter is activated; call it after [`Adapter::activate`], and again after [`Adapter::publish`].
+    ///
+    /// Without an id, without a locator, or with a locator that has no registry there is nothing to do. The locator
+    /// is told of the end by [`Adapter::destroy`] and by [`Communicator::shutdown`](crate::Communicator::shutdown).
+    ///
+    /// # Errors
+    /// [`AdapterError::Registration`].
+    pub async fn register(&self) -> Result<(), AdapterError> {
+        let (Some(names), Some(locator)) = (self.core.names.as_ref(), self.locator()) else {
+            return Ok(());
+        };
+        let own = self.direct_proxy(Identity::new("dummy"));
+        let set = set(&locator, names, Some(&own)).await;
+        let may_be_set = match &set {
+            Ok(()) => true,
+            Err(RegistrationError::Invoke(error)) => !error.is_surely_not_dispatched(),
+            Err(_) => false,
+        };
+        self.core
+            .is_registered
+            .fetch_or(may_be_set, Ordering::Relaxed);
+        set.map_err(|source| AdapterError::Registration {
+            adapter_id: names.id.clone(),
+            locator: locator.to_string(),
+            source: Box::new(source),
+        })
+    }
+
+    /// Tells the locator that the adapter is nowhere any more, if it has been told where it is. One that does not
+    /// answer is waited for up to the close timeout.
+    pub(crate) async fn unregister(&self) {
+        if !self.core.is_registered.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let (Some(names), Some(locator)) = (self.core.names.as_ref(), self.locator()) else {
+            return;
+        };
+        let limit = self.communicator.settings().close_timeout;
+        let id = &names.id;
+        match timeout(limit, set(&locator, names, None)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!("could not tell the locator that adapter \"{id}\" ends: {error}");
+            }
+            Err(_) => {
+                tracing::warn!("could not tell the locator within {limit:?} that \"{id}\" ends");
+            }
+        }
+    }
+
+    /// Whether proxies that name this id lead here: it is that of the adapter, or of its replica group.
+    pub fn is_named(&self, adapter_id: &str) -> bool {
+        self.core.is_named(adapter_id)
+    }
+
+    fn locator(&self) -> Option<LocatorProxy> {
+        let locator = self.communicator.settings().locator.clone()?;
+        let locator = Proxy::new(locator, Some(self.communicator.clone()));
+        Some(LocatorProxy::from_proxy(locator.ice_twoway()))
+    }
+
+    /// A proxy to an object of this adapter that says where it is, whatever a locator knows.
+    #[doc(alias = "createDirectProxy")]
+    pub fn direct_proxy(&self, identity: Identity) -> Proxy {
+        let target = Target::Direct(self.published_endpoints());
+        self.communicator
+            .proxy_from(Reference::new(identity, target))
+    }
+
+    /// A proxy to an object of this adapter that names the adapter's own id, though it be in a replica group; without an
+    /// id as [`Adapter::proxy`].
+    #[doc(alias = "createIndirectProxy")]
+    pub fn indirect_proxy(&self, identity: Identity) -> Proxy {
+        let Some(names) = &self.core.names else {
+            return self.proxy(identity);
+        };
+        let adapter_id = names.id.clone();
+        self.communicator
+            .proxy_from(Reference::new(identity, Target::Indirect { adapter_id }))
+    }
+}
+
+/// Tells the registry of a locator where an adapter is, or that it is nowhere.
+async fn set(
+    locator: &LocatorProxy,
+    names: &AdapterNames,
+    proxy: Option<&Proxy>,
+) -> Result<(), RegistrationError> {
+    let registry: Option<LocatorRegistryProxy> = locator
+        .get_registry()
+        .await
+        .map_err(RegistrationError::Invoke)?;
+    let Some(registry) = registry else {
+        tracing::debug!(
+            "{locator} has no registry: it is not told of \"{}\"",
+            names.id
+        );
+        return Ok(());
+    };
+    match &names.replica_group_id {
+        None => {
+            let set = registry.set_adapter_direct_proxy(&names.id, proxy).await;
+            set.map_err(|error| match error {
+                SetError::AdapterNotFoundException(_) => RegistrationError::UnknownAdapter,
+                SetError::AdapterAlreadyActiveException(_) => RegistrationError::AlreadyActive,
+                SetError::Invoke(error) => RegistrationError::Invoke(error),
+            })
+        }
+        Some(group) => {
+            let set = registry.set_replicated_adapter_direct_proxy(&names.id, group, proxy);
+            set.await.map_err(|error| match error {
+                SetReplicatedError::AdapterNotFoundException(_) => {
+                    RegistrationError::UnknownAdapter
+                }
+                SetReplicatedError::AdapterAlreadyActiveException(_) => {
+                    RegistrationError::AlreadyActive
+                }
+                SetReplicatedError::InvalidReplicaGroupIdException(_) => {
+                    RegistrationError::UnknownReplicaGroup { id: group.clone() }
+                }
+                SetReplicatedError::Invoke(error) => RegistrationError::Invoke(error),
+            })
+        }
+    }
+}
+
+impl fmt::Display for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownAdapter => f.write_str(
+                "it knows no such adapter, and takes no new one: define the adapter there, or let an IceGrid registry take \
+                 others (IceGrid.Registry.DynamicRegistration=1)",
+            ),
+            Self::UnknownReplicaGroup { id } => write!(
+                f,
+                "the adapter is no member of the replica group \"{id}\": expected the one that the locator has for it"
+            ),
+            Self::AlreadyActive => f.write_str(
+                "the adapter is active elsewhere: end that server, or give this one another id",
+            ),
+            Self::Invoke(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RegistrationError {}
