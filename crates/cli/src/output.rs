@@ -2,6 +2,7 @@
 
 mod table;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
@@ -146,6 +147,15 @@ fn is_colour_wanted() -> bool {
 
 fn is_terminal_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// A word as people type it in a shell.
+pub(crate) fn word(text: &str) -> Cow<'_, str> {
+    let is_plain = |char: char| char.is_alphanumeric() || "._-/:".contains(char);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    }
 }
 
 /// A value as text: strings without quotes, everything else as JSON.

@@ -19,6 +19,8 @@ pub enum HubError {
     },
     /// Publisher objects shall have published endpoints or an adapter id of their own, and do not listen on their own.
     NothingPublished,
+    /// Its objects shall have no category. They would have that of all other objects that have none.
+    NoInstanceName,
     /// What it should keep cannot be read or written.
     Store(StoreError),
 }
@@ -35,6 +37,9 @@ impl fmt::Display for HubError {
             Self::NothingPublished => f.write_str(
                 "expected endpoints of publisher objects beside what their proxies shall say, got none: set \
                  publish-listen (Publish.Endpoints), or leave publish-published-endpoints and publish-adapter-id out",
+            ),
+            Self::NoInstanceName => f.write_str(
+                "expected a name of the instance, such as IceStorm, got none: set instance (InstanceName), or leave it out",
             ),
             Self::Store(error) => error.fmt(f),
         }

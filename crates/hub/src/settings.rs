@@ -20,7 +20,8 @@ pub struct HubSettings {
     #[doc(alias = "TopicManager.Endpoints")]
     pub listen: String,
     /// Where publishers find their objects instead. What else there is cannot be reached there: a
-    /// firewall may let publishers in, and nobody else. Default: none.
+    /// firewall may let publishers in, and nobody else. Publisher objects and the receiving ends of links are
+    /// at [`HubSettings::listen`], too, where an IceStorm has none of them then. Default: none.
     #[doc(alias = "Publish.Endpoints")]
     pub publish_listen: Option<String>,
     /// What stands in proxies instead of [`HubSettings::listen`], where clients come from the other side of a firewall, or
@@ -34,16 +35,17 @@ pub struct HubSettings {
     /// proxies name it instead of endpoints, and the communicator's locator is told where it is. Default: none.
     #[doc(alias = "TopicManager.AdapterId")]
     pub adapter_id: Option<String>,
-    /// The group of adapters with the same objects that those proxies name instead of the id; it needs one. Default: none.
+    /// The group of adapters with the same objects that those proxies name instead of the id; without one it means
+    /// nothing. Default: none.
     #[doc(alias = "TopicManager.ReplicaGroupId")]
     pub replica_group_id: Option<String>,
     /// The same as [`HubSettings::adapter_id`] for [`HubSettings::publish_listen`], which it needs. Default: none.
     #[doc(alias = "Publish.AdapterId")]
     pub publish_adapter_id: Option<String>,
-    /// The group that proxies of publisher objects name; it needs [`HubSettings::publish_adapter_id`]. Default: none.
+    /// The same as [`HubSettings::replica_group_id`] for [`HubSettings::publish_adapter_id`]. Default: none.
     #[doc(alias = "Publish.ReplicaGroupId")]
     pub publish_replica_group_id: Option<String>,
-    /// Category of all objects but the finder. Default `IceStorm`.
+    /// Category of all objects but the finder; not empty. Default `IceStorm`.
     #[doc(alias = "InstanceName")]
     pub instance_name: String,
     /// Where topics, subscriptions and links are kept. Default: in memory alone.
@@ -68,7 +70,9 @@ pub struct HubSettings {
     pub queue_limits: QueueLimits,
     /// The same for the subscribers of single topics, by the topic's name. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
-    /// How long the delivery of an event may take, and again if it is sent once more; `None` waits for ever. Default 60 s.
+    /// How long the delivery of an event may take, from when it is sent, the connecting included, until a twoway subscriber has
+    /// answered it, and again if it is sent once more; what it waited in its queue does not count. `None` waits for ever.
+    /// Default 60 s.
     #[doc(alias = "Send.Timeout")]
     pub send_timeout: Option<Duration>,
     /// How long events are discarded after a failure that is tolerated (`retryCount`). Default 60 s;
@@ -112,20 +116,14 @@ impl AdminSettings {
     }
 }
 
-/// A view of metrics: which of its maps it has, and how they group.
+/// A view of metrics: which of its maps it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetricsView {
-    /// How the map `Topic` groups; it is left out if it does not. The attributes are
-    /// [`GroupBy::OF_TOPICS`].
-    pub topics: Option<GroupBy>,
-    /// How the map `Subscriber` groups; it is left out if it does not. The attributes are
-    /// [`GroupBy::OF_SUBSCRIBERS`].
-    pub subscribers: Option<GroupBy>,
-    /// Metrics objects of each map that are kept when nothing is left that they stand for. Default
-    /// 10, as in Ice.
-    #[doc(alias = "RetainDetached")]
-    pub retained_max: usize,
+    /// The map `Topic`, if it is there. Its attributes are [`GroupBy::OF_TOPICS`].
+    pub topics: Option<MetricsMap>,
+    /// The map `Subscriber`, if it is there. Its attributes are [`GroupBy::OF_SUBSCRIBERS`].
+    pub subscribers: Option<MetricsMap>,
     /// Whether it measures from the start. Default: yes.
     #[doc(alias = "Disabled")]
     pub is_enabled: bool,
@@ -134,12 +132,34 @@ pub struct MetricsView {
 impl Default for MetricsView {
     /// Both maps, each thing by itself.
     fn default() -> Self {
-        let by_id = |known| GroupBy::parse("id", known).ok();
+        let by_id = |known| GroupBy::parse("id", known).ok().map(MetricsMap::new);
         Self {
             topics: by_id(GroupBy::OF_TOPICS),
             subscribers: by_id(GroupBy::OF_SUBSCRIBERS),
-            retained_max: 10,
             is_enabled: true,
+        }
+    }
+}
+
+/// A map of a view of metrics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MetricsMap {
+    /// How it groups.
+    #[doc(alias = "GroupBy")]
+    pub group_by: GroupBy,
+    /// Metrics objects that are kept when nothing is left that they stand for. Default 10, as in
+    /// Ice.
+    #[doc(alias = "RetainDetached")]
+    pub retained_max: usize,
+}
+
+impl MetricsMap {
+    /// One that groups so, with defaults for all else.
+    pub fn new(group_by: GroupBy) -> Self {
+        Self {
+            group_by,
+            retained_max: 10,
         }
     }
 }

@@ -4,6 +4,7 @@ mod encrypted;
 mod located;
 mod metrics;
 mod published;
+mod registered;
 
 use std::fs;
 use std::process::Command;

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use floe::{Communicator, Signals};
 use floe_hub::{Hub, HubError, StoreSettings};
 use serde_json::json;
@@ -85,7 +86,7 @@ pub(crate) struct Serve {
     queue_bytes: Option<Size>,
 
     /// The category of the hub's objects, InstanceName in IceStorm [default: IceStorm]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     instance_name: Option<String>,
 
     /// Serves metrics for Prometheus at http://ADDRESS/metrics; port 0 picks a free one

@@ -269,7 +269,12 @@ async fn about(name: &str, topic: &TopicProxy) -> Result<Json, InvokeError> {
 }
 
 fn link_json(link: &LinkInfo) -> Json {
-    json!({"name": link.name, "cost": link.cost})
+    let identity = |topic: &TopicProxy| topic.as_proxy().reference().identity.to_string();
+    json!({
+        "name": link.name,
+        "cost": link.cost,
+        "identity": link.the_topic.as_ref().map(identity),
+    })
 }
 
 /// The subscribers, with all that a Floe hub tells of them, or with their identities alone.

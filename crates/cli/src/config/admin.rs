@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use floe_hub::{AdminSettings, GroupBy, MetricsView};
+use floe_hub::{AdminSettings, GroupBy, MetricsMap, MetricsView};
 
 use super::entry::Problem;
 
@@ -23,12 +23,22 @@ pub(super) struct Admin {
 pub(super) struct ViewText {
     /// The first line about it.
     line: usize,
-    /// How all its maps group.
+    /// What its maps are like, unless it says which maps it has.
+    pub(super) all: MapText,
+    /// Whether it says which maps it has: then it has no others.
+    pub(super) has_maps: bool,
+    pub(super) topics: Option<MapText>,
+    pub(super) subscribers: Option<MapText>,
+    /// What each map retains that does not say it.
+    pub(super) retained_max: Option<usize>,
+    pub(super) is_disabled: bool,
+}
+
+/// What has been read of a map of a view.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MapText {
+    /// How it groups, and the line that says so.
     pub(super) group_by: Option<(String, usize)>,
-    /// How its map of topics groups, and that of subscribers; if either is there, the other is not
-    /// unless it is, too.
-    pub(super) topics: Option<(String, usize)>,
-    pub(super) subscribers: Option<(String, usize)>,
     pub(super) retained_max: Option<usize>,
     pub(super) is_disabled: bool,
 }
@@ -69,32 +79,40 @@ impl Admin {
 }
 
 impl ViewText {
-    fn finish(self, problems: &mut Vec<Problem>) -> MetricsView {
-        let mut view = MetricsView::default();
-        let has_maps = self.topics.is_some() || self.subscribers.is_some();
-        let all = self
-            .group_by
-            .unwrap_or_else(|| ("id".to_owned(), self.line));
-        let of_map = |own: Option<(String, usize)>| match own {
-            Some((text, line)) if text.is_empty() => Some((all.0.clone(), line)),
-            None if !has_maps => Some(all.clone()),
-            own => own,
-        };
-        let mut parsed = |map, text: Option<(String, usize)>, known| {
-            let (text, line) = text?;
-            let group_by = GroupBy::parse(&text, known);
-            let problem = |error| {
-                let message = format_args!("the map of {map} cannot be grouped so: {error}");
-                problems.push(Problem::new(line, message));
-            };
-            group_by.map_err(problem).ok()
-        };
-        view.topics = parsed("topics", of_map(self.topics), GroupBy::OF_TOPICS);
-        let subscribers = of_map(self.subscribers);
-        view.subscribers = parsed("subscribers", subscribers, GroupBy::OF_SUBSCRIBERS);
-        if let Some(retained_max) = self.retained_max {
-            view.retained_max = retained_max;
+    /// What is said of its topics.
+    pub(super) fn topics(&mut self) -> &mut MapText {
+        self.has_maps = true;
+        self.topics.get_or_insert_default()
+    }
+
+    /// What is said of its subscribers.
+    pub(super) fn subscribers(&mut self) -> &mut MapText {
+        self.has_maps = true;
+        self.subscribers.get_or_insert_default()
+    }
+
+    fn finish(mut self, problems: &mut Vec<Problem>) -> MetricsView {
+        if !self.has_maps {
+            self.topics = Some(self.all.clone());
+            self.subscribers = Some(self.all);
         }
+        let mut finished = |name, map: Option<MapText>, known| {
+            let map = map.filter(|map| !map.is_disabled)?;
+            let by_id = || ("id".to_owned(), self.line);
+            let (text, line) = map.group_by.unwrap_or_else(by_id);
+            let group_by = GroupBy::parse(&text, known).map_err(|error| {
+                let message = format_args!("the map of {name} cannot be grouped so: {error}");
+                problems.push(Problem::new(line, message));
+            });
+            let mut finished = MetricsMap::new(group_by.ok()?);
+            if let Some(retained_max) = map.retained_max.or(self.retained_max) {
+                finished.retained_max = retained_max;
+            }
+            Some(finished)
+        };
+        let mut view = MetricsView::default();
+        view.topics = finished("topics", self.topics, GroupBy::OF_TOPICS);
+        view.subscribers = finished("subscribers", self.subscribers, GroupBy::OF_SUBSCRIBERS);
         view.is_enabled = !self.is_disabled;
         view
     }

@@ -61,6 +61,12 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         ["publish-published-endpoints"] => {
             hub.publish_published_endpoints = Some(entry.endpoints()?);
         }
+        ["adapter-id"] => hub.adapter_id = Some(entry.text("an adapter id")?),
+        ["replica-group-id"] => hub.replica_group_id = Some(entry.text("a replica group id")?),
+        ["publish-adapter-id"] => hub.publish_adapter_id = Some(entry.text("an adapter id")?),
+        ["publish-replica-group-id"] => {
+            hub.publish_replica_group_id = Some(entry.text("a replica group id")?);
+        }
         ["instance"] => hub.instance_name = entry.text("a name")?,
         ["data"] => hub.store = StoreSettings::Disk(entry.text("a directory")?.into()),
         ["drain-timeout"] => hub.drain_timeout = entry.time()?,
@@ -116,9 +122,9 @@ fn apply_admin(entry: &Entry, admin: &mut Admin) -> Result<(), Problem> {
         ["metrics", view, key] => {
             let view = admin.view(view, entry.line);
             match key {
-                "group" => view.group_by = Some(text()?),
-                "topics" => view.topics = Some(text()?),
-                "subscribers" => view.subscribers = Some(text()?),
+                "group" => view.all.group_by = Some(text()?),
+                "topics" => view.topics().group_by = Some(text()?),
+                "subscribers" => view.subscribers().group_by = Some(text()?),
                 "retained" => view.retained_max = Some(entry.count()?),
                 "enabled" => view.is_disabled = !entry.boolean()?,
                 _ => return Err(unknown(entry)),
@@ -163,11 +169,15 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 35] = [
+const NAMES: [&str; 39] = [
     "listen",
     "publish-listen",
     "published-endpoints",
     "publish-published-endpoints",
+    "adapter-id",
+    "replica-group-id",
+    "publish-adapter-id",
+    "publish-replica-group-id",
     "instance",
     "data",
     "drain-timeout",

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use floe::ClientCertificates;
+use floe::{ClientCertificates, EndpointSelection};
 
 use super::Configuration;
 use super::entry::Problem;
@@ -34,11 +34,10 @@ impl Ice {
         property: &Property,
         configuration: &mut Configuration,
     ) -> Result<(), Problem> {
-        let value = || (!property.value.is_empty()).then(|| property.value.clone());
+        let value = || property.value.clone();
         match property.name.as_str() {
-            "Ice.Default.Host" => self.host = value(),
+            "Ice.Default.Host" => self.host = Some(value()),
             "Ice.Default.Protocol" => self.protocol = Some(protocol(property)?),
-            "Ice.Default.Locator" if property.value.is_empty() => {}
             "Ice.Default.Locator" => {
                 let named =
                     locator::parse(&property.value).map_err(|wrong| property.note(wrong))?;
@@ -50,7 +49,7 @@ impl Ice {
                 configuration.communicator.locator_cache_timeout =
                     u64::try_from(seconds).ok().map(Duration::from_secs);
             }
-            "Ice.IPv6" => self.is_ipv4_alone = property.number(0, "0 or 1")? == 0,
+            "Ice.IPv6" => self.is_ipv4_alone = !property.flag()?,
             "Ice.MessageSizeMax" => {
                 let kilobytes = property.number(0, "kilobytes")?;
                 configuration.communicator.message_size_max = match usize::try_from(kilobytes) {
@@ -59,12 +58,12 @@ impl Ice {
                     Err(_) => i32::MAX as usize,
                 };
             }
-            "IceSSL.DefaultDir" => self.tls_directory = value(),
-            "IceSSL.CAs" | "IceSSL.CertAuthFile" => self.tls_ca = value(),
-            "IceSSL.CertFile" => self.tls_cert = value(),
-            "IceSSL.KeyFile" => self.tls_key = value(),
+            "IceSSL.DefaultDir" => self.tls_directory = Some(value()),
+            "IceSSL.CAs" | "IceSSL.CertAuthFile" => self.tls_ca = Some(value()),
+            "IceSSL.CertFile" => self.tls_cert = Some(value()),
+            "IceSSL.KeyFile" => self.tls_key = Some(value()),
             "IceSSL.Password" => configuration.tls.set_password(property.value.clone()),
-            "IceSSL.CheckCertName" => self.checks_host = property.number(0, "0 or 1")? > 0,
+            "IceSSL.CheckCertName" => self.checks_host = property.flag()?,
             "IceSSL.VerifyPeer" => {
                 let asked = match property.number(0, "0, 1 or 2")? {
                     0 => ClientCertificates::NotAsked,
@@ -74,8 +73,29 @@ impl Ice {
                 };
                 self.client_certificates = Some(asked);
             }
+            "Ice.Override.Secure" => {
+                if property.flag()? {
+                    return Err(property.note(
+                        "a Floe hub cannot be told to send over encrypted connections alone: remove the line to do without, and \
+                         let subscribers have ssl or wss endpoints alone, or `-s` in their proxies",
+                    ));
+                }
+            }
+            "Ice.Default.PreferSecure" => {
+                configuration.communicator.prefer_secure = property.flag()?;
+            }
+            "Ice.Default.EndpointSelection" => {
+                configuration.communicator.endpoint_selection = match property.value.as_str() {
+                    "Random" => EndpointSelection::Random,
+                    "Ordered" => EndpointSelection::Ordered,
+                    _ => return Err(property.expected("Random or Ordered")),
+                };
+            }
+            "Ice.Override.Compress" => {
+                configuration.communicator.compress_override = Some(property.flag()?);
+            }
             "IceSSL.UsePlatformCAs" => {
-                if property.number(0, "0 or 1")? > 0 {
+                if property.flag()? {
                     return Err(property.note(
                         "a Floe hub trusts no CA that it was not told: name a file with the system's in IceSSL.CAs",
                     ));
@@ -85,8 +105,7 @@ impl Ice {
                 if let Some(refusal) = refusal(name) {
                     return Err(property.note(refusal));
                 }
-                let warning = property.note(format_args!("ignored: {}", ignored_because(name)));
-                configuration.warnings.push(warning);
+                property.ignore(ignored_because(name), configuration);
             }
         }
         Ok(())
@@ -174,8 +193,23 @@ fn protocol(property: &Property) -> Result<String, Problem> {
 fn ignored_because(name: &str) -> &'static str {
     let is_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     match name {
-        "Ice.Default.Locator" => {
-            "a Floe hub asks no locator: subscribers that are known by an adapter's name, or by their own alone, get no events"
+        "Ice.Default.InvocationTimeout" => {
+            "here Send.Timeout says how long a subscriber may take to answer"
+        }
+        "Ice.Default.Timeout" | "Ice.Override.Timeout" | "Ice.Override.ConnectTimeout" => {
+            "a Floe hub cannot be told so: to connect may take 10 seconds, or less where `-t` of the endpoint says so"
+        }
+        "Ice.Override.CloseTimeout" => {
+            "a Floe hub cannot be told so: it gives a connection a second to close"
+        }
+        "Ice.Default.Router" => {
+            "a Floe hub cannot be told so: it connects to subscribers itself, and through no router"
+        }
+        "Ice.Default.SourceAddress" => {
+            "a Floe hub cannot be told so: the system chooses the address that it connects from"
+        }
+        "Ice.Default.EncodingVersion" => {
+            "a Floe hub cannot be told so: events go on in the encoding they came in, and its own proxies say 1.1"
         }
         _ if is_of(&["Ice.ACM."]) => "a floe.toml has [liveness] for that",
         _ if is_of(&["Ice.ThreadPool."]) => {
@@ -195,7 +229,8 @@ fn ignored_because(name: &str) -> &'static str {
             "use --verbose, or FLOE_LOG=debug"
         }
         _ if is_of(&["Freeze."]) => "it is of an IceStorm before 3.6; what it stored is not read",
-        _ if is_of(&["Ice"]) => "it does not bear on a Floe hub",
+        // Not that it would not bear on one: there is a property of Ice for nearly all that a hub does.
+        _ if is_of(&["Ice"]) => "a Floe hub cannot be told so",
         _ => "it is of another service",
     }
 }

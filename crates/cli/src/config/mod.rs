@@ -82,7 +82,7 @@ impl Configuration {
     }
 
     /// The settings besides the hub's that differ and hold only from the next start on, by the names of
-    /// their tables in `floe.toml`.
+    /// their tables in `floe.toml`, or by those of their properties.
     pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
         let connections = |settings: &Settings| {
             (
@@ -100,6 +100,18 @@ impl Configuration {
             ("locator", locators(own) != locators(others)),
             ("liveness", own.incoming != others.incoming),
             ("tls", self.tls != other.tls),
+            (
+                "Ice.Default.EndpointSelection",
+                own.endpoint_selection != others.endpoint_selection,
+            ),
+            (
+                "Ice.Default.PreferSecure",
+                own.prefer_secure != others.prefer_secure,
+            ),
+            (
+                "Ice.Override.Compress",
+                own.compress_override != others.compress_override,
+            ),
         ];
         let differing = differences.into_iter().filter(|(_, differs)| *differs);
         differing.map(|(name, _)| name).collect()

@@ -8,7 +8,7 @@ use std::time::Duration;
 use floe_hub::{OverflowPolicy, StoreSettings};
 
 use super::Configuration;
-use super::admin::Admin;
+use super::admin::{Admin, MapText};
 use super::entry::{Problem, endpoints, nearest};
 use super::ice::Ice;
 
@@ -34,9 +34,9 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         let own = property.name.strip_prefix(&format!("{prefix}."));
         let applied = match own {
             Some(name) => storm.apply(name, property, configuration),
-            None if property.name == "Ice.Admin.Enabled" => property
-                .number(0, "0 or 1")
-                .map(|number| is_admin_off = number == 0),
+            None if property.name == "Ice.Admin.Enabled" => {
+                property.flag().map(|is_on| is_admin_off = !is_on)
+            }
             None if is_of_admin(&property.name) => apply_admin(property, &mut admin, configuration),
             None => ice.apply(property, configuration),
         };
@@ -117,8 +117,12 @@ impl Storm {
             "Publish.PublishedEndpoints" => {
                 hub.publish_published_endpoints = Some(property.endpoints()?);
             }
+            "TopicManager.AdapterId" => hub.adapter_id = Some(property.value.clone()),
+            "TopicManager.ReplicaGroupId" => hub.replica_group_id = Some(property.value.clone()),
+            "Publish.AdapterId" => hub.publish_adapter_id = Some(property.value.clone()),
+            "Publish.ReplicaGroupId" => hub.publish_replica_group_id = Some(property.value.clone()),
             "InstanceName" => hub.instance_name.clone_from(&property.value),
-            "Transient" => self.is_transient = property.number(0, "0 or 1")? > 0,
+            "Transient" => self.is_transient = property.flag()?,
             "Flush.Timeout" => {
                 let milliseconds = property.number(i64::MIN, "milliseconds")?;
                 hub.flush_interval = Duration::from_millis(at_least_none(milliseconds));
@@ -184,11 +188,6 @@ fn ignored(
         _ if name.contains(".ThreadPool.") => "there are no thread pools",
         _ if name.contains(".ACM") => "a floe.toml has [liveness] for that",
         _ if name.ends_with(".MessageSizeMax") => "Ice.MessageSizeMax holds for all adapters",
-        _ if name.ends_with(".AdapterId") || name.ends_with(".ReplicaGroupId") => {
-            return Err(property.note(
-                "adapters that a locator knows are not supported: use endpoints, and remove the line",
-            ));
-        }
         _ => {
             let help = match nearest(name, &NAMES) {
                 Some(nearest) => format!("did you mean {nearest}?"),
@@ -197,16 +196,19 @@ fn ignored(
             return Err(property.note(format_args!("unknown property: {help}")));
         }
     };
-    let warning = property.note(format_args!("ignored: {reason}"));
-    configuration.warnings.push(warning);
+    property.ignore(reason, configuration);
     Ok(())
 }
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 16] = [
     "TopicManager.Endpoints",
     "TopicManager.PublishedEndpoints",
     "Publish.Endpoints",
     "Publish.PublishedEndpoints",
+    "TopicManager.AdapterId",
+    "TopicManager.ReplicaGroupId",
+    "Publish.AdapterId",
+    "Publish.ReplicaGroupId",
     "InstanceName",
     "Transient",
     "Flush.Timeout",
@@ -248,26 +250,47 @@ fn apply_admin(
         return Err(property.note("a Floe hub leaves nothing out of its metrics: remove the line"));
     }
     let view = admin.view(view, property.line);
-    let text = (property.value.clone(), property.line);
-    match key {
-        "GroupBy" => view.group_by = Some(text),
-        "Map.Topic.GroupBy" => view.topics = Some(text),
-        "Map.Subscriber.GroupBy" => view.subscribers = Some(text),
-        "Map.Topic" => _ = view.topics.get_or_insert((String::new(), property.line)),
-        "Map.Subscriber" => {
-            _ = view
-                .subscribers
-                .get_or_insert((String::new(), property.line))
+    let Some(key) = key.strip_prefix("Map.") else {
+        return match key {
+            "Disabled" => property.flag().map(|is_set| view.is_disabled = is_set),
+            _ => apply_map(key, property, &mut view.all, configuration),
+        };
+    };
+    let (map, key) = key.split_once('.').unwrap_or((key, ""));
+    match map {
+        // As in Ice, the name of a map alone says only that others are not there.
+        _ if key.is_empty() => {
+            view.has_maps = true;
+            property.ignore(NO_PROPERTY, configuration);
         }
-        "Disabled" => view.is_disabled = property.number(0, "0 or 1")? > 0,
+        "Topic" => return apply_map(key, property, view.topics(), configuration),
+        "Subscriber" => return apply_map(key, property, view.subscribers(), configuration),
+        _ => {
+            view.has_maps = true;
+            let reason = "a Floe hub measures its topics and its subscribers";
+            property.ignore(reason, configuration);
+        }
+    }
+    Ok(())
+}
+
+const NO_PROPERTY: &str = "a map has the properties GroupBy, RetainDetached and Disabled";
+
+/// A property of a map, or of a view for all its maps.
+fn apply_map(
+    key: &str,
+    property: &Property,
+    map: &mut MapText,
+    configuration: &mut Configuration,
+) -> Result<(), Problem> {
+    match key {
+        "GroupBy" => map.group_by = Some((property.value.clone(), property.line)),
         "RetainDetached" => {
             let count = property.number(0, "a count")?;
-            view.retained_max = Some(usize::try_from(count).unwrap_or(usize::MAX));
+            map.retained_max = Some(usize::try_from(count).unwrap_or(usize::MAX));
         }
-        _ => {
-            let warning = "ignored: a Floe hub measures its topics and its subscribers";
-            configuration.warnings.push(property.note(warning));
-        }
+        "Disabled" => map.is_disabled = property.flag()?,
+        _ => property.ignore(NO_PROPERTY, configuration),
     }
     Ok(())
 }
@@ -276,6 +299,12 @@ impl Property {
     /// Something to say of it.
     pub(super) fn note(&self, what: impl std::fmt::Display) -> Problem {
         Problem::new(self.line, format_args!("{}: {what}", self.name))
+    }
+
+    /// Says that it has no effect, and why.
+    pub(super) fn ignore(&self, reason: &str, configuration: &mut Configuration) {
+        let warning = self.note(format_args!("ignored: {reason}"));
+        configuration.warnings.push(warning);
     }
 
     pub(super) fn expected(&self, what: &str) -> Problem {
@@ -289,6 +318,10 @@ impl Property {
     pub(super) fn number(&self, least: i64, what: &str) -> Result<i64, Problem> {
         let number = self.value.parse().ok().filter(|number| *number >= least);
         number.ok_or_else(|| self.expected(what))
+    }
+
+    pub(super) fn flag(&self) -> Result<bool, Problem> {
+        self.number(0, "0 or 1").map(|number| number > 0)
     }
 
     fn policy(&self) -> Result<OverflowPolicy, Problem> {
@@ -309,7 +342,9 @@ fn prefix(properties: &[Property]) -> Option<String> {
     properties.iter().find_map(prefix_of)
 }
 
-/// The properties of a text, and the lines that are none.
+/// The properties of a text that have a value, and the lines that are none.
+///
+/// Source: observed, Ice 3.7.8 and IceStorm 3.7.8.
 fn properties(text: &str) -> (Vec<Property>, Vec<Problem>) {
     let (mut properties, mut problems) = (Vec::new(), Vec::new());
     for (at, text) in text.lines().enumerate() {
@@ -317,6 +352,10 @@ fn properties(text: &str) -> (Vec<Property>, Vec<Problem>) {
         let (name, value) = split(text);
         match (name.as_str(), value) {
             ("", None) => {}
+            // As in Ice, a property that is empty is none, and one before it is none any more.
+            (_, Some(value)) if !name.is_empty() && value.is_empty() => {
+                properties.retain(|property: &Property| property.name != name);
+            }
             (_, Some(value)) if !name.is_empty() => {
                 properties.push(Property { name, value, line });
             }

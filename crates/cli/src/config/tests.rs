@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use floe::ClientCertificates;
-use floe_hub::{OverflowPolicy, StoreSettings};
+use floe_hub::{GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
 
 use super::*;
 
@@ -26,6 +26,16 @@ fn told(problems: Vec<Problem>) -> Vec<(usize, String)> {
     problems.into_iter().map(pair).collect()
 }
 
+/// By what a locator finds the adapters of a hub.
+fn adapter_names(hub: &HubSettings) -> [Option<&str>; 4] {
+    [
+        hub.adapter_id.as_deref(),
+        hub.replica_group_id.as_deref(),
+        hub.publish_adapter_id.as_deref(),
+        hub.publish_replica_group_id.as_deref(),
+    ]
+}
+
 #[test]
 fn every_setting_of_a_toml_file_arrives() {
     let (configuration, problems) = read_toml(
@@ -34,6 +44,10 @@ listen = ["tcp -p 1", "ssl -p 2"]
 publish-listen = "tcp -p 3"
 published-endpoints = ["tcp -h a -p 4", "ssl -h a -p 5"]
 publish-published-endpoints = "tcp -h a -p 6"
+adapter-id = "T"
+replica-group-id = "Ts"
+publish-adapter-id = "P"
+publish-replica-group-id = "Ps"
 instance = "Demo"
 data = "/var/lib/floe"
 drain-timeout = "3s"
@@ -84,6 +98,7 @@ any-host = true
     assert_eq!(published, Some("tcp -h a -p 4:ssl -h a -p 5"));
     let published = hub.publish_published_endpoints.as_deref();
     assert_eq!(published, Some("tcp -h a -p 6"));
+    assert_eq!(adapter_names(hub), ["T", "Ts", "P", "Ps"].map(Some));
     assert_eq!(hub.instance_name, "Demo");
     assert_eq!(hub.store, StoreSettings::Disk("/var/lib/floe".into()));
     assert_eq!(hub.drain_timeout, Duration::from_secs(3));
@@ -182,14 +197,79 @@ fn views_of_metrics_are_read_from_either_file() {
         "Demo.TopicManager.Endpoints=tcp\nDemo.InstanceName=Demo\nIce.Admin.Endpoints=tcp -p 4\n\
          IceMX.Metrics.All.GroupBy=none\nIceMX.Metrics.All.RetainDetached=3\n\
          IceMX.Metrics.Kind.Map.Subscriber.GroupBy=mode/state\nIceMX.Metrics.Kind.Disabled=1\n\
-         IceMX.Metrics.All.Map.Thread.GroupBy=id\n",
+         IceMX.Metrics.Kind.Map.Thread.GroupBy=id\n",
     );
     assert_eq!(problems, []);
     let admin = configuration.hub.admin.expect("it has one");
     assert_eq!(admin.views, from_toml.views);
     let warnings = told(configuration.warnings);
-    let expected = "IceMX.Metrics.All.Map.Thread.GroupBy: ignored: a Floe hub measures its topics and its subscribers";
+    let expected = "IceMX.Metrics.Kind.Map.Thread.GroupBy: ignored: a Floe hub measures its topics and its subscribers";
     assert_eq!(warnings, [(8, expected.to_owned())]);
+}
+
+#[test]
+fn what_a_property_file_says_of_a_view_holds_where_it_names_no_maps() {
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp
+Ice.Admin.Endpoints=tcp -p 4
+IceMX.Metrics.All.GroupBy=none
+IceMX.Metrics.All.RetainDetached=3
+IceMX.Metrics.Own.GroupBy=none
+IceMX.Metrics.Own.RetainDetached=3
+IceMX.Metrics.Own.Map.Subscriber.RetainDetached=1
+IceMX.Metrics.Own.Map.Topic.GroupBy=service
+IceMX.Metrics.Less.Map.Topic.Disabled=1
+IceMX.Metrics.Less.Map.Subscriber.GroupBy=mode
+IceMX.Metrics.Other.Map.Thread.GroupBy=id
+IceMX.Metrics.Bare.Map.Subscriber=1
+IceMX.Metrics.Odd.Map.Topic.Retained=1
+",
+    );
+    assert_eq!(problems, []);
+    let views = configuration.hub.admin.expect("it has one").views;
+    let map = |text, known, retained_max| {
+        let mut map = MetricsMap::new(GroupBy::parse(text, known).expect("it groups"));
+        map.retained_max = retained_max;
+        Some(map)
+    };
+    let topics = |text, retained_max| map(text, GroupBy::OF_TOPICS, retained_max);
+    let subscribers = |text, retained_max| map(text, GroupBy::OF_SUBSCRIBERS, retained_max);
+    let of = |name: &str| (views[name].topics.clone(), views[name].subscribers.clone());
+    assert_eq!(of("All"), (topics("none", 3), subscribers("none", 3)));
+    assert_eq!(of("Own"), (topics("service", 10), subscribers("id", 1)));
+    assert_eq!(of("Less"), (None, subscribers("mode", 10)));
+    assert_eq!(of("Other"), (None, None));
+    assert_eq!(of("Bare"), (None, None));
+    assert_eq!(of("Odd"), (topics("id", 10), None));
+    let warnings = told(configuration.warnings);
+    let expected = [
+        (
+            11,
+            "IceMX.Metrics.Other.Map.Thread.GroupBy: ignored: a Floe hub measures its topics and its subscribers",
+        ),
+        (
+            12,
+            "IceMX.Metrics.Bare.Map.Subscriber: ignored: a map has the properties GroupBy, RetainDetached and Disabled",
+        ),
+        (
+            13,
+            "IceMX.Metrics.Odd.Map.Topic.Retained: ignored: a map has the properties GroupBy, RetainDetached and Disabled",
+        ),
+    ];
+    let expected = expected.map(|(line, text)| (line, text.to_owned()));
+    assert_eq!(warnings, expected);
+}
+
+#[test]
+fn what_a_toml_file_says_of_a_view_is_retained_by_each_map_of_it() {
+    let (configuration, problems) = read_toml(
+        "[admin]\nlisten = \"tcp -p 4\"\n[metrics.V]\nretained = 3\ntopics = \"id\"\nsubscribers = \"mode\"\n",
+    );
+    assert_eq!(problems, []);
+    let view = &configuration.hub.admin.expect("it has one").views["V"];
+    let retained = |map: &Option<MetricsMap>| map.as_ref().map(|map| map.retained_max);
+    let both = (retained(&view.topics), retained(&view.subscribers));
+    assert_eq!(both, (Some(3), Some(3)));
 }
 
 #[test]

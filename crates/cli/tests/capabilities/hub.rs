@@ -184,6 +184,11 @@ impl Hub {
         Self::with(&["--transient"])
     }
 
+    /// One with another name of its instance.
+    pub(crate) fn named(instance: &str) -> Self {
+        Self::with(&["--transient", "--instance-name", instance])
+    }
+
     pub(crate) fn with(arguments: &[&str]) -> Self {
         let serve = ["serve", "--listen", "tcp -h 127.0.0.1 -p 0"];
         let process = Running::start(&[&serve, arguments].concat());

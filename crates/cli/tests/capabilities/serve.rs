@@ -146,6 +146,13 @@ fn a_hub_that_does_not_start_makes_no_directory() {
 }
 
 #[test]
+fn an_instance_without_a_name_is_refused() {
+    run(&["serve", "--instance-name", ""])
+        .ended(2)
+        .said("a value is required for '--instance-name <NAME>'");
+}
+
+#[test]
 fn what_is_no_endpoint_is_refused() {
     for endpoint in ["", "tcp -p x", "ssl -h 127.0.0.1 -p 0", "nonsense"] {
         run(&["serve", "--listen", endpoint])

@@ -1,5 +1,8 @@
 //! `floe topic`, and `floe call` of the hub's own objects.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::command::{run, slice_file};
 use crate::hub::Hub;
 
@@ -143,7 +146,10 @@ fn topics_are_linked_shown_with_their_links_and_unlinked() {
     ])
     .ended(0);
     let info = hub.run(&["topic", "info", "a"]).ended(0).json();
-    let links = serde_json::json!([{"name": "b", "cost": 7}, {"name": "far", "cost": -3}]);
+    let links = serde_json::json!([
+        {"name": "b", "cost": 7, "identity": "IceStorm/topic.b"},
+        {"name": "far", "cost": -3, "identity": "IceStorm/topic.far"},
+    ]);
     assert_eq!(info["links"], links);
     assert_eq!(info["subscribers"][0]["mode"], "link");
     assert_eq!(info["subscribers"][1]["cost"], -3);
@@ -160,6 +166,63 @@ fn topics_are_linked_shown_with_their_links_and_unlinked() {
     hub.run(&["topic", "unlink", "a", "far"])
         .ended(4)
         .said("topic `a` is not linked to `far`");
+}
+
+#[test]
+fn of_links_to_topics_of_the_same_name_one_is_chosen_by_its_identity() {
+    let [hub, first, second] = ["Here", "First", "Second"].map(Hub::named);
+    hub.run(&["topic", "create", "T"]).ended(0);
+    for other in [&first, &second] {
+        other.run(&["topic", "create", "a/U"]).ended(0);
+        let link = ["topic", "link", "T", "a/U", "--to-hub", &other.manager];
+        hub.run(&link).ended(0);
+    }
+    let unlink = |to| hub.run(&["topic", "unlink", "T", to]);
+    unlink("a/U")
+        .ended(2)
+        .said(
+            r"topic `T` is linked to several topics `a/U`: `First/topic.a\/U`, `Second/topic.a\/U`",
+        )
+        .said(r"such as `floe topic unlink T 'First/topic.a\/U'`");
+    let second = r"Second/topic.a\/U";
+    hub.run(&["topic", "unsubscribe", "T", second])
+        .ended(2)
+        .said(r"`floe topic unlink T 'Second/topic.a\/U'` removes it");
+    unlink(second).ended(0);
+    unlink(second).ended(4).said("is not linked to");
+    let info = hub.run(&["topic", "info", "T"]).ended(0).json();
+    let links = serde_json::json!([{"name": "a/U", "cost": 0, "identity": r"First/topic.a\/U"}]);
+    assert_eq!(info["links"], links);
+    unlink("a/U").ended(0);
+}
+
+#[test]
+fn a_link_that_has_failed_is_unlinked_too() {
+    let (hub, other) = (Hub::start(), Hub::named("Other"));
+    let contract = "module M { interface Ear { void hear(); } }";
+    let contract = slice_file("failed-link.ice", contract);
+    hub.run(&["topic", "create", "T"]).ended(0);
+    for to in ["U", "Other/topic.U"] {
+        other.run(&["topic", "create", "U"]).ended(0);
+        hub.run(&["topic", "link", "T", "U", "--to-hub", &other.manager])
+            .ended(0);
+        other.run(&["topic", "remove", "U"]).ended(0);
+        hub.run(&["pub", "T", "hear", "{}", "--slice", &contract])
+            .ended(0);
+        let info = || {
+            hub.run(&["topic", "info", "T", "--over", "0"])
+                .ended(0)
+                .json()
+        };
+        let has_failed = || info()["subscribers"][0]["state"] == "failed";
+        assert!(eventually(has_failed), "{}", info());
+        assert_eq!(info()["links"], serde_json::json!([]));
+        hub.run(&["topic", "unsubscribe", "T", "Other/topic.U"])
+            .ended(2)
+            .said("`floe topic unlink T Other/topic.U` removes it");
+        hub.run(&["topic", "unlink", "T", to]).ended(0);
+        assert_eq!(info()["subscribers"], serde_json::json!([]));
+    }
 }
 
 #[test]
@@ -211,7 +274,7 @@ fn a_subscriber_that_is_gone_for_good_is_unsubscribed_by_its_identity() {
         .said("`floe topic subscribers t` shows who does");
     hub.run(&["topic", "unsubscribe", "t", "IceStorm/topic.other"])
         .ended(2)
-        .said("`floe topic unlink t other` removes it");
+        .said("`floe topic unlink t IceStorm/topic.other` removes it");
     hub.run(&["topic", "unsubscribe", "t", "cat/gone"])
         .ended(0)
         .said("ended the subscription of `cat/gone` to topic `t`");
@@ -219,4 +282,16 @@ fn a_subscriber_that_is_gone_for_good_is_unsubscribed_by_its_identity() {
         .run(&["topic", "subscribers", "t", "-o", "raw"])
         .ended(0);
     assert!(!left.stdout.contains("cat/gone"), "{left:?}");
+}
+
+/// Whether something comes to be so before a slow machine has had its time.
+fn eventually(is_so: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    true
 }

@@ -26,12 +26,15 @@ impl Hub {
     /// subscriptions are in force.
     ///
     /// # Errors
-    /// [`HubError`] if it cannot listen, cannot open its store, or cannot tell the locator where it is. It listens nowhere
-    /// then.
+    /// [`HubError`] if its settings make no sense, it cannot listen, cannot open its store, or cannot tell the locator where
+    /// it is. It listens nowhere then.
     pub async fn start(
         communicator: &Communicator,
         settings: HubSettings,
     ) -> Result<Self, HubError> {
+        if settings.instance_name.is_empty() {
+            return Err(HubError::NoInstanceName);
+        }
         // Before the store, which a hub that cannot listen is not to leave behind.
         let places = Places::open(communicator, &settings).await?;
         let (store, stored) = match open_store(&settings.store) {

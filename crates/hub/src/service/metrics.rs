@@ -12,7 +12,7 @@ use super::registry::Registry;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{Map, Row, State, Thing, receiver_name};
-use crate::settings::{AdminSettings, MetricsView};
+use crate::settings::{AdminSettings, MetricsMap, MetricsView};
 
 /// The views of a hub.
 pub(super) struct Metrics {
@@ -128,16 +128,20 @@ impl Metrics {
 impl Maps {
     /// Maps that do not count what these have counted.
     fn new(settings: &MetricsView, topics: Vec<TopicThing>) -> Self {
-        let (now, retained_max) = (Instant::now(), settings.retained_max);
-        let subscribers = settings.subscribers.clone();
-        let subscribers =
-            subscribers.map(|by| Map::new(by, retained_max, subscribers_of(&topics), now));
-        let by = settings.topics.clone();
+        let now = Instant::now();
+        let subscribers = settings.subscribers.as_ref();
+        let subscribers = subscribers.map(|map| measured(map, subscribers_of(&topics), now));
+        let map = settings.topics.as_ref();
         Self {
-            topics: by.map(|by| Map::new(by, retained_max, topics, now)),
+            topics: map.map(|map| measured(map, topics, now)),
             subscribers,
         }
     }
+}
+
+fn measured<T: Thing>(settings: &MetricsMap, things: Vec<T>, now: Instant) -> Map<T> {
+    let group_by = settings.group_by.clone();
+    Map::new(group_by, settings.retained_max, things, now)
 }
 
 fn subscribers_of(topics: &[TopicThing]) -> Vec<SubscriberThing> {

@@ -22,6 +22,7 @@ impl Places {
         communicator: &Communicator,
         settings: &HubSettings,
     ) -> Result<Self, HubError> {
+        warn_of_groups(settings);
         let mut places = Self {
             main: communicator
                 .adapter_with(&settings.listen, settings.main_adapter())
@@ -99,6 +100,24 @@ impl Drop for Places {
                 let adapter = adapter.clone();
                 runtime.spawn(async move { adapter.destroy().await });
             }
+        }
+    }
+}
+
+/// As to Ice, a replica group means nothing to an adapter without an id.
+fn warn_of_groups(settings: &HubSettings) {
+    for (id, group, name) in [
+        (&settings.adapter_id, &settings.replica_group_id, ""),
+        (
+            &settings.publish_adapter_id,
+            &settings.publish_replica_group_id,
+            "publish-",
+        ),
+    ] {
+        if let (None, Some(group)) = (id, group) {
+            tracing::warn!(
+                "the {name}replica-group-id \"{group}\" means nothing without a {name}adapter-id"
+            );
         }
     }
 }

@@ -255,9 +255,44 @@ async fn published_endpoints_that_lead_nowhere_are_refused() {
         let text = error.to_string();
         assert!(text.ends_with(&format!("got {shown}")), "{text}");
     }
+    type Change = fn(&mut HubSettings, String);
+    let changes: [Change; 2] = [
+        |settings, text| settings.publish_published_endpoints = Some(text),
+        |settings, text| settings.publish_adapter_id = Some(text),
+    ];
+    for change in changes {
+        let mut settings = HubSettings::default();
+        settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+        change(&mut settings, "tcp -h a -p 1".to_owned());
+        let error = Hub::start(&communicator, settings).await.unwrap_err();
+        assert!(matches!(error, HubError::NothingPublished), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hub_that_cannot_tell_the_locator_where_it_is_does_not_start() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = nobody.local_addr().unwrap().port();
+    drop(nobody);
+    let locator = format!("Floe/Locator:tcp -h 127.0.0.1 -p {port}");
+    let mut settings = floe::Settings::default();
+    settings.locator = Some(locator.parse().unwrap());
+    let communicator = Communicator::with_settings(settings);
+    let mut settings = HubSettings::default();
+    settings.adapter_id = Some("Topics".to_owned());
+    settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+    let error = Hub::start(&communicator, settings).await.unwrap_err();
+    let text = error.to_string();
+    let expected = "cannot register the adapter \"Topics\" with the locator Floe/Locator ";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[tokio::test]
+async fn a_hub_without_a_name_of_its_instance_is_refused() {
     let mut settings = HubSettings::default();
     settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
-    settings.publish_published_endpoints = Some("tcp -h a -p 1".to_owned());
-    let error = Hub::start(&communicator, settings).await.unwrap_err();
-    assert!(matches!(error, HubError::NothingPublished), "{error:?}");
+    settings.instance_name.clear();
+    let started = Hub::start(&Communicator::new(), settings).await;
+    let error = started.expect_err("it would answer for every category");
+    assert!(matches!(error, HubError::NoInstanceName), "{error:?}");
 }

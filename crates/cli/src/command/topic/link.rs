@@ -1,8 +1,8 @@
 //! `floe topic link` and `floe topic unlink`: which topics get the events of another.
 
 use clap::Args;
-use floe::Communicator;
-use floe::contracts::ice_storm::{TopicLinkError, TopicProxy, TopicUnlinkError};
+use floe::contracts::ice_storm::{LinkInfo, TopicLinkError, TopicProxy, TopicUnlinkError};
+use floe::{Communicator, Identity, Proxy, TypedProxy};
 
 use super::Access;
 use crate::exit::{Exit, Failure};
@@ -82,7 +82,8 @@ pub(crate) struct Unlink {
     /// The topic whose events are forwarded
     from: String,
 
-    /// The topic that gets them
+    /// The topic that gets them: its name, or its identity as `floe topic subscribers` shows it,
+    /// which tells topics of the same name from one another
     to: String,
 
     #[command(flatten)]
@@ -94,8 +95,10 @@ impl Unlink {
         let Self { from, to, .. } = self;
         let hub = &self.access.hub;
         let topic = hub.topic(communicator, from).await?;
-        let other = self.other(&topic).await?;
-        match topic.unlink(Some(&other)).await {
+        let ends = far_ends(hub, communicator, from, &topic).await?;
+        // Nothing but the identity counts.
+        let other = topic.as_proxy().ice_identity(self.chosen(&ends)?);
+        match topic.unlink(Some(&TopicProxy::from_proxy(other))).await {
             Ok(()) => {}
             Err(TopicUnlinkError::NoSuchLink(_)) => return Err(self.not_linked()),
             Err(TopicUnlinkError::Invoke(error)) => return Err(hub.unanswered(error.into())),
@@ -105,18 +108,112 @@ impl Unlink {
         Ok(())
     }
 
-    /// The topic at the other end, as the hub knows it.
-    async fn other(&self, topic: &TopicProxy) -> Result<TopicProxy, Failure> {
-        let links = topic.get_link_info_seq().await;
-        let links = links.map_err(|error| self.access.hub.unanswered(error.into()))?;
-        let mut found = links.into_iter().filter(|link| link.name == self.to);
-        let link = found.next().and_then(|link| link.the_topic);
-        link.ok_or_else(|| self.not_linked())
+    /// The identity of the topic that is meant.
+    fn chosen(&self, ends: &[FarEnd]) -> Result<Identity, Failure> {
+        let Self { from, to, .. } = self;
+        let identity = to.parse::<Identity>().ok();
+        let identity = identity.filter(|identity| !identity.category.is_empty());
+        let is_known = |identity: &&Identity| ends.iter().any(|end| end.identity == **identity);
+        if let Some(known) = identity.as_ref().filter(is_known) {
+            return Ok(known.clone());
+        }
+        let mut named = ends.iter().filter(|end| end.name == *to).peekable();
+        let first = named.next().map(|end| end.identity.clone());
+        if let (Some(first), Some(_)) = (&first, named.peek()) {
+            let others = named.map(|end| format!(", `{}`", end.identity));
+            let others = others.collect::<String>();
+            let message = format_args!(
+                "topic `{from}` is linked to several topics `{to}`: `{first}`{others}"
+            );
+            return Err(Failure::usage(message).help(format_args!(
+                "name one by its identity, such as `{}`",
+                unlinking(from, first)
+            )));
+        }
+        // It may be one of which the hub does not tell.
+        first.or(identity).ok_or_else(|| self.not_linked())
     }
 
     fn not_linked(&self) -> Failure {
         let Self { from, to, .. } = self;
-        Failure::not_found(format_args!("topic `{from}` is not linked to `{to}`"))
-            .help(format_args!("`floe topic info {from}` shows its links"))
+        Failure::not_found(format_args!("topic `{from}` is not linked to `{to}`")).help(
+            format_args!(
+                "`floe topic subscribers {}` shows its links",
+                output::word(from)
+            ),
+        )
     }
+}
+
+/// The command that removes a link.
+pub(super) fn unlinking(from: &str, identity: &Identity) -> String {
+    let (from, identity) = (output::word(from), identity.to_string());
+    format!("floe topic unlink {from} {}", output::word(&identity))
+}
+
+/// The topic at the other end of a link.
+pub(super) struct FarEnd {
+    pub(super) identity: Identity,
+    name: String,
+    /// Whether it is known to be one, and not a subscriber whose identity is like that of a topic.
+    pub(super) is_certain: bool,
+}
+
+impl FarEnd {
+    /// That of a link which has failed.
+    fn of_failed(identity: &Identity, is_certain: bool) -> Self {
+        let name = &identity.name;
+        Self {
+            identity: identity.clone(),
+            name: name.strip_prefix(TOPIC_PREFIX).unwrap_or(name).to_owned(),
+            is_certain,
+        }
+    }
+}
+
+/// What stands in front of a topic's name in its identity. Source: observed, IceStorm 3.7.8.
+const TOPIC_PREFIX: &str = "topic.";
+
+/// Where the links of a topic lead, those included that have failed, which neither a Floe hub nor an
+/// IceStorm tells as links.
+pub(super) async fn far_ends(
+    hub: &HubArgument,
+    communicator: &Communicator,
+    name: &str,
+    topic: &TopicProxy,
+) -> Result<Vec<FarEnd>, Failure> {
+    let infos = topic.get_link_info_seq().await;
+    let infos = infos.map_err(|error| hub.unanswered(error.into()))?;
+    let end = |info: LinkInfo| {
+        let topic = info.the_topic?;
+        Some(FarEnd {
+            identity: topic.as_proxy().reference().identity.clone(),
+            name: info.name,
+            is_certain: true,
+        })
+    };
+    let mut ends: Vec<_> = infos.into_iter().filter_map(end).collect();
+    let failed: Vec<_> = match hub.topic_info(communicator, name).await? {
+        Some(info) => {
+            let links = info.subscribers.iter().filter(|info| info.is_link);
+            let topics = links.filter_map(|info| info.subscriber.as_ref());
+            let end = |topic: &Proxy| FarEnd::of_failed(&topic.reference().identity, true);
+            topics.map(end).collect()
+        }
+        None => {
+            let subscribers = topic.get_subscribers().await;
+            let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
+            let is_like_topic = |identity: &&Identity| identity.name.starts_with(TOPIC_PREFIX);
+            let perhaps = subscribers.iter().filter(is_like_topic);
+            perhaps
+                .map(|identity| FarEnd::of_failed(identity, false))
+                .collect()
+        }
+    };
+    for end in failed {
+        if !ends.iter().any(|known| known.identity == end.identity) {
+            ends.push(end);
+        }
+    }
+    Ok(ends)
 }

@@ -5,6 +5,7 @@ use floe::contracts::ice_storm::TopicProxy;
 use floe::{Communicator, Identity, Proxy, TypedProxy};
 
 use super::Access;
+use super::link::{FarEnd, far_ends, unlinking};
 use crate::exit::Failure;
 use crate::output;
 
@@ -31,8 +32,9 @@ impl Unsubscribe {
         let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
         let hub = &self.access.hub;
         let topic = hub.topic(communicator, &self.name).await?;
+        let ends = far_ends(hub, communicator, &self.name, &topic).await?;
         for identity in &wanted {
-            let subscriber = self.subscriber(&topic, identity).await?;
+            let subscriber = self.subscriber(&topic, &ends, identity).await?;
             let unsubscribed = topic.unsubscribe(Some(&subscriber)).await;
             unsubscribed.map_err(|error| hub.unanswered(error.into()))?;
             let name = &self.name;
@@ -44,18 +46,18 @@ impl Unsubscribe {
     }
 
     /// A proxy with this identity, which is that of a subscriber: nothing else of it counts.
-    async fn subscriber(&self, topic: &TopicProxy, identity: &Identity) -> Result<Proxy, Failure> {
+    async fn subscriber(
+        &self,
+        topic: &TopicProxy,
+        ends: &[FarEnd],
+        identity: &Identity,
+    ) -> Result<Proxy, Failure> {
         let (name, hub) = (&self.name, &self.access.hub);
-        let links = topic.get_link_info_seq().await;
-        let links = links.map_err(|error| hub.unanswered(error.into()))?;
-        let is_link = |link: &TopicProxy| link.as_proxy().reference().identity == *identity;
-        let link = links
-            .iter()
-            .find(|link| link.the_topic.as_ref().is_some_and(is_link));
-        if let Some(link) = link {
+        let is_link = |end: &FarEnd| end.is_certain && end.identity == *identity;
+        if ends.iter().any(is_link) {
             let message =
                 format_args!("`{identity}` is a link of topic `{name}`, and no subscriber");
-            let help = format_args!("`floe topic unlink {name} {}` removes it", link.name);
+            let help = format_args!("`{}` removes it", unlinking(name, identity));
             return Err(Failure::usage(message).help(help));
         }
         let subscribers = topic.get_subscribers().await;

@@ -1,5 +1,7 @@
 //! What the property file of an IceStorm says.
 
+use floe::EndpointSelection;
+
 use super::*;
 
 #[test]
@@ -8,6 +10,10 @@ fn a_property_file_of_icestorm_arrives() {
         "# a service
 IceStorm.TopicManager.Endpoints=default -p 9999
 IceStorm.Publish.Endpoints=tcp -p 10001:udp -p 10001
+IceStorm.TopicManager.AdapterId=T
+IceStorm.TopicManager.ReplicaGroupId=Ts
+IceStorm.Publish.AdapterId=P
+IceStorm.Publish.ReplicaGroupId=Ps
 IceStorm.InstanceName=DemoIceStorm
 IceStorm.LMDB.Path = db
 IceStorm.Flush.Timeout=2000
@@ -24,6 +30,7 @@ Ice.MessageSizeMax=2048
     let publish = hub.publish_listen.as_deref();
     let expected = "tcp -p 10001 -h \"*\":udp -p 10001 -h \"*\"";
     assert_eq!(publish, Some(expected));
+    assert_eq!(adapter_names(hub), ["T", "Ts", "P", "Ps"].map(Some));
     assert_eq!(hub.instance_name, "DemoIceStorm");
     assert_eq!(hub.store, StoreSettings::Disk("db".into()));
     assert_eq!(hub.flush_interval, Duration::from_secs(2));
@@ -34,7 +41,7 @@ Ice.MessageSizeMax=2048
     assert_eq!(configuration.communicator.message_size_max, 2 << 20);
     let warnings = told(configuration.warnings);
     let expected = "IceStorm.Trace.Topic: ignored: use --verbose, or FLOE_LOG=floe_hub=debug";
-    assert_eq!(warnings, [(10, expected.to_owned())]);
+    assert_eq!(warnings, [(14, expected.to_owned())]);
 }
 
 #[test]
@@ -90,6 +97,49 @@ fn the_service_of_a_property_file_may_have_any_name() {
     assert_eq!(configuration.hub.store, StoreSettings::Memory);
     let (configuration, _) = read_properties("Demo.TopicManager.Endpoints=tcp\n");
     assert_eq!(configuration.hub.store, StoreSettings::Disk("Demo".into()));
+}
+
+#[test]
+fn a_property_without_a_value_is_as_if_it_were_not_there() {
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp -p 1
+S.TopicManager.PublishedEndpoints=
+S.Publish.Endpoints= # none
+S.InstanceName=Demo
+S.InstanceName=
+S.Flush.Timeout=
+S.Send.QueueSizeMax=
+S.Send.QueueSizeMaxPolicy=
+S.Send.Timeout=
+S.Transient=
+S.Discard.Interval=
+S.NodeId=
+S.LMDB.Path=
+Ice.Default.Host=
+Ice.Default.Protocol=
+Ice.Override.Secure=
+IceSSL.VerifyPeer=
+Ice.Admin.Endpoints=tcp -p 2
+Ice.Admin.InstanceName=
+IceMX.Metrics.V.GroupBy=none
+IceMX.Metrics.V.RetainDetached=
+IceMX.Metrics.V.Map.Topic.GroupBy=
+",
+    );
+    assert_eq!(
+        (problems, told(configuration.warnings.clone())),
+        (vec![], vec![])
+    );
+    let (expected, _) = read_properties(
+        "S.TopicManager.Endpoints=tcp -p 1\nIce.Admin.Endpoints=tcp -p 2\nIceMX.Metrics.V.GroupBy=none\n",
+    );
+    assert_eq!(
+        format!("{configuration:?}"),
+        format!("{expected:?}"),
+        "each has its default"
+    );
+    assert_eq!(configuration.hub.instance_name, "IceStorm");
+    assert_eq!(configuration.hub.store, StoreSettings::Disk("S".into()));
 }
 
 #[test]
@@ -186,6 +236,72 @@ IceSSL.VerifyPeer=3
             problems[0].1.contains("cannot be told"),
             "{name}: {problems:?}"
         );
+    }
+}
+
+#[test]
+fn a_hub_that_shall_send_nothing_in_the_clear_is_refused() {
+    let of = |value: &str| {
+        let text = format!("S.TopicManager.Endpoints=ssl -p 1\nIce.Override.Secure={value}\n");
+        let (configuration, problems) = read_properties(&text);
+        assert!(configuration.warnings.is_empty(), "{value}");
+        problems
+    };
+    assert_eq!(of("0"), []);
+    let problems = of("1");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let expected = "cannot be told to send over encrypted connections alone: remove the line";
+    assert!(problems[0].1.contains(expected), "{problems:?}");
+}
+
+#[test]
+fn properties_of_ice_that_say_how_events_are_sent_count() {
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=tcp -p 1
+Ice.Default.PreferSecure=1
+Ice.Default.EndpointSelection=Ordered
+Ice.Override.Compress=0
+",
+    );
+    assert_eq!(
+        (problems, told(configuration.warnings.clone())),
+        (vec![], vec![])
+    );
+    let settings = &configuration.communicator;
+    assert!(settings.prefer_secure);
+    assert_eq!(settings.endpoint_selection, EndpointSelection::Ordered);
+    assert_eq!(settings.compress_override, Some(false));
+    let (another, _) = read_properties("S.TopicManager.Endpoints=tcp -p 1\n");
+    let expected = [
+        "Ice.Default.EndpointSelection",
+        "Ice.Default.PreferSecure",
+        "Ice.Override.Compress",
+    ];
+    assert_eq!(another.fixed_differences(&configuration), expected);
+}
+
+#[test]
+fn of_other_properties_of_ice_it_is_not_said_that_they_would_mean_nothing() {
+    for (property, said) in [
+        ("Ice.Default.InvocationTimeout=500", "Send.Timeout"),
+        ("Ice.Default.Timeout=500", "10 seconds"),
+        ("Ice.Override.ConnectTimeout=500", "10 seconds"),
+        ("Ice.Override.CloseTimeout=500", "cannot be told so"),
+        (
+            "Ice.Default.Router=Glacier2/router:tcp -h a -p 1",
+            "no router",
+        ),
+        ("Ice.Default.SourceAddress=127.0.0.1", "cannot be told so"),
+        ("Ice.Default.EncodingVersion=1.0", "1.1"),
+        ("Ice.SOCKSProxyHost=a", "cannot be told so"),
+    ] {
+        let text = format!("S.TopicManager.Endpoints=tcp -p 1\n{property}\n");
+        let (configuration, problems) = read_properties(&text);
+        assert_eq!(problems, [], "{property}");
+        let [(2, warning)] = &told(configuration.warnings)[..] else {
+            panic!("expected one warning of line 2 for {property}");
+        };
+        assert!(warning.contains(said), "{warning}");
     }
 }
 
