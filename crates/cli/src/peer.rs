@@ -184,6 +184,9 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
         }
         AdapterError::Listen { .. } => Failure::new(Exit::Failure, error)
             .help("listen on an address or a name of this machine; `*` is all of them"),
+        AdapterError::Registration { .. } => Failure::new(Exit::Failure, error).help(
+            "--locator (Ice.Default.Locator) says who is told; without adapter-id (AdapterId) nobody is",
+        ),
         AdapterError::Endpoints { endpoints, source } => {
             Failure::usage(format_args!("`{endpoints}` is no endpoint: {source}"))
                 .help(ENDPOINT_HELP)

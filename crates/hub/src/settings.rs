@@ -35,8 +35,8 @@ pub struct HubSettings {
     /// proxies name it instead of endpoints, and the communicator's locator is told where it is. Default: none.
     #[doc(alias = "TopicManager.AdapterId")]
     pub adapter_id: Option<String>,
-    /// The group of adapters with the same objects that those proxies name instead of the id; without one it means
-    /// nothing. Default: none.
+    /// The group of adapters that those proxies name instead of the id; without one it means nothing. Hubs do not
+    /// replicate: one of a group runs at a time, and another may take its place. Default: none.
     #[doc(alias = "TopicManager.ReplicaGroupId")]
     pub replica_group_id: Option<String>,
     /// The same as [`HubSettings::adapter_id`] for [`HubSettings::publish_listen`], which it needs. Default: none.
@@ -254,7 +254,7 @@ impl HubSettings {
 
     /// Whether something is said of an adapter of publisher objects besides where it listens.
     pub(crate) fn has_publish_adapter(&self) -> bool {
-        self.publish_published_endpoints.is_some() || self.publish_adapter_id.is_some()
+        self.publish_published_endpoints.is_some() || some(&self.publish_adapter_id).is_some()
     }
 
     /// How much may wait for a subscriber of this topic.
@@ -264,10 +264,15 @@ impl HubSettings {
     }
 }
 
+/// A name, unless it is empty.
+fn some(name: &Option<String>) -> Option<String> {
+    name.clone().filter(|name| !name.is_empty())
+}
+
 /// An adapter that a locator finds by these.
 fn called(id: &Option<String>, replica_group_id: &Option<String>) -> AdapterSettings {
     let mut settings = AdapterSettings::default();
-    settings.adapter_id.clone_from(id);
-    settings.replica_group_id.clone_from(replica_group_id);
+    settings.adapter_id = some(id);
+    settings.replica_group_id = some(replica_group_id);
     settings
 }

@@ -91,7 +91,7 @@ impl Communicator {
             .await
     }
 
-    /// The same with limits of its own.
+    /// The same with settings of its own, such as limits, or the id by which a locator finds it.
     ///
     /// # Errors
     /// As [`Communicator::adapter`].
@@ -139,7 +139,7 @@ impl Communicator {
 
     /// Starts to end everything, and waits for nothing: adapters accept no more, connections finish
     /// what they have and close, and then servants go. A servant may call it. Batches that nobody
-    /// flushed are lost; [`Communicator::shutdown`] flushes them.
+    /// flushed are lost, and a locator is not told that adapters end; [`Communicator::shutdown`] sees to both.
     pub fn begin_shutdown(&self) {
         let was_shut_down = self.core.is_shut_down.send_replace(true);
         for adapter in self.core.adapters().iter() {
@@ -234,7 +234,7 @@ impl Communicator {
     async fn unregister_adapters(&self) {
         let cores = self.core.adapters().clone();
         let mut ends = JoinSet::new();
-        for core in cores.into_iter().filter(|core| core.is_registered()) {
+        for core in cores.into_iter().filter(|core| core.has_id()) {
             let adapter = Adapter::from_core(core, self.clone());
             ends.spawn(async move { adapter.unregister().await });
         }

@@ -332,6 +332,8 @@ pub enum AdapterError {
     },
     /// An identity without a name.
     EmptyIdentity,
+    /// The adapter is deactivated.
+    Deactivated,
     /// The locator was not told where the adapter is.
     Registration {
         /// The id of the adapter.
@@ -370,6 +372,7 @@ impl fmt::Display for AdapterError {
             Self::EmptyIdentity => {
                 f.write_str("expected an identity with a name, got an empty one")
             }
+            Self::Deactivated => f.write_str("the adapter is deactivated: make another one"),
             Self::Registration {
                 adapter_id,
                 locator,

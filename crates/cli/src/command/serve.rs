@@ -126,7 +126,16 @@ impl Serve {
             let mut reload = Reload::new(file, read)?;
             // Before the hub, which would leave a store behind.
             let scrapers = self.listen_for_scrapers().await?;
-            let hub = match start(&communicator, &configuration).await {
+            // A locator may take its time to be told of the hub.
+            let started = tokio::select! {
+                started = start(&communicator, &configuration) => started,
+                signal = signals.next() => {
+                    output::talk(format_args!("stopped by {signal}, before the hub was ready"));
+                    communicator.shutdown().await;
+                    return Ok(Exit::Interrupted);
+                }
+            };
+            let hub = match started {
                 Ok(hub) => hub,
                 Err(failure) => {
                     communicator.shutdown().await;

@@ -312,3 +312,34 @@ fn a_damaged_store_is_told_in_words_and_an_empty_one_too() {
     hub.talk("is empty: there are no topics, unless a copy of it is put back");
     hub.line();
 }
+
+/// Serves with the locator at this port of loopback, which is to be told of the hub.
+fn serve_registered(port: u16) -> Running {
+    let locator = format!("Floe/Locator:tcp -h 127.0.0.1 -p {port}");
+    let file = std::env::temp_dir().join(format!("floe-registered-{port}.toml"));
+    std::fs::write(&file, "adapter-id = \"Topics\"\n").expect("there is a place for it");
+    let config = file.to_str().expect("its path is text");
+    let listen = ["--listen", "tcp -h 127.0.0.1 -p 0"];
+    let serve = ["serve", "--transient", "--config", config, "--locator"];
+    Running::start(&[&serve as &[_], &[&locator], &listen].concat())
+}
+
+#[test]
+fn a_locator_that_cannot_be_told_of_a_hub_keeps_it_from_starting() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+    let port = nobody.local_addr().expect("it is bound").port();
+    drop(nobody);
+    let ran = serve_registered(port).end().ended(1);
+    ran.said("cannot register the adapter \"Topics\" with the locator Floe/Locator ")
+        .said("--locator (Ice.Default.Locator) says who is told");
+}
+
+#[test]
+fn a_hub_that_waits_for_a_locator_ends_at_a_signal() {
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+    let port = deaf.local_addr().expect("it is bound").port();
+    let hub = serve_registered(port);
+    let _connection = deaf.accept().expect("it is called");
+    hub.signal("TERM");
+    hub.end().ended(130).said("before the hub was ready");
+}

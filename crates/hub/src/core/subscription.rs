@@ -270,6 +270,11 @@ impl<R: Run> Subscription<R> {
         self.overflow.poll_summary(self.accounts.lost.overflow, now)
     }
 
+    /// The subscriber surely did not learn of these that it lost: the next notice tells of them.
+    pub(crate) fn handle_untold(&mut self, count: u64) {
+        self.queue.note_lost_before(count);
+    }
+
     /// Events reached the subscriber.
     pub(crate) fn handle_delivered(&mut self, count: u64) {
         self.outstanding -= count;

@@ -124,9 +124,11 @@ impl Hub {
     /// not be delivered is counted in a warning. Subscriptions in a store on disk stay.
     ///
     /// It closes the connections of its peers first, and waits for that as long as for deliveries;
-    /// one that is still open in the end is waited for up to the communicator's close timeout.
+    /// one that is still open in the end is waited for up to the communicator's close timeout, and so is a locator that
+    /// knows of the hub and does not answer.
     /// Cancelled, it ends at once.
     pub async fn shutdown(self) {
+        self.places.unregister().await;
         // First no more events, so that none is acknowledged and then lost.
         let limit = self.registry.live_settings().drain_timeout;
         let closed = tokio::time::timeout(limit, self.places.destroy()).await;

@@ -22,7 +22,7 @@ impl Places {
         communicator: &Communicator,
         settings: &HubSettings,
     ) -> Result<Self, HubError> {
-        warn_of_groups(settings);
+        warn_of_names(settings, communicator.settings().locator.is_some());
         let mut places = Self {
             main: communicator
                 .adapter_with(&settings.listen, settings.main_adapter())
@@ -60,15 +60,25 @@ impl Places {
         Ok(())
     }
 
-    /// Tells the locator where those adapters are which it may find.
+    /// Tells the locator where those adapters are which it may find. If it does not take one, it knows of none.
     ///
     /// # Errors
-    /// [`HubError::Adapter`] if it does not take that.
+    /// [`HubError::Adapter`].
     pub(super) async fn register(&self) -> Result<(), HubError> {
         for adapter in self.all() {
-            adapter.register().await?;
+            if let Err(error) = adapter.register().await {
+                self.unregister().await;
+                return Err(error.into());
+            }
         }
         Ok(())
+    }
+
+    /// Tells the locator of the end.
+    pub(super) async fn unregister(&self) {
+        for adapter in self.all() {
+            adapter.unregister().await;
+        }
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Adapter> {
@@ -104,20 +114,21 @@ impl Drop for Places {
     }
 }
 
-/// As to Ice, a replica group means nothing to an adapter without an id.
-fn warn_of_groups(settings: &HubSettings) {
-    for (id, group, name) in [
-        (&settings.adapter_id, &settings.replica_group_id, ""),
-        (
-            &settings.publish_adapter_id,
-            &settings.publish_replica_group_id,
-            "publish-",
-        ),
+/// Says what of the names of adapters means nothing, as to Ice, or makes proxies that lead nowhere.
+fn warn_of_names(settings: &HubSettings, has_locator: bool) {
+    for (names, prefix) in [
+        (settings.main_adapter(), ""),
+        (settings.publish_adapter(), "publish-"),
     ] {
-        if let (None, Some(group)) = (id, group) {
-            tracing::warn!(
-                "the {name}replica-group-id \"{group}\" means nothing without a {name}adapter-id"
-            );
+        match (names.adapter_id, names.replica_group_id) {
+            (None, Some(group)) => tracing::warn!(
+                "the {prefix}replica-group-id \"{group}\" means nothing without {prefix}adapter-id"
+            ),
+            (Some(id), _) if !has_locator => tracing::warn!(
+                "nobody is told where the adapter \"{id}\" is, which proxies of the hub name: set a locator \
+                 (--locator), or leave {prefix}adapter-id out"
+            ),
+            _ => {}
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe::{InvocationMode, TypedProxy};
+use floe::{InvocationMode, InvokeError, TypedProxy};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
@@ -87,8 +87,8 @@ impl Subscriber {
         summary.is_some()
     }
 
-    /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if
-    /// the subscriber is gone, the events that follow tell it.
+    /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if the subscriber is
+    /// gone, the events that follow tell it. What surely did not reach it stands in the next notice.
     pub(super) async fn tell_lost(&self, count: u64) {
         let Some(facet) = &self.qos().lost_facet else {
             return;
@@ -101,9 +101,15 @@ impl Subscriber {
         });
         let total = losses(self.snapshot().accounts.lost);
         let told = listener.lost(self.topic(), number(count), &total).await;
+        let is_untold = told
+            .as_ref()
+            .is_err_and(InvokeError::is_surely_not_dispatched);
         if let Err(error) = told {
             let (name, error) = (self.log_name(), OneLine(error));
             tracing::debug!("could not tell {name} of {count} lost events: {error}");
+        }
+        if is_untold {
+            self.lock().subscription.handle_untold(count);
         }
     }
 }

@@ -58,6 +58,8 @@ impl Disk {
     /// If the system refuses, another process has it open, it has another format, or is damaged.
     pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
         let shown = directory.display();
+        let is_new = |directory: &&Path| !directory.exists();
+        let new_count = directory.ancestors().take_while(is_new).count();
         fs::create_dir_all(directory)
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let file = directory.join("hub.redb");
@@ -74,7 +76,7 @@ impl Disk {
         })?;
         // It is never created again: an empty one would forget what the hub still shows.
         let disk = Self::over(database, file, Box::new(|file| builder().open(file)))?;
-        sync_names(directory);
+        sync_names(directory, new_count);
         Ok(disk)
     }
 
@@ -270,10 +272,10 @@ fn is_out_of_space(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Lets the names of a new file and a new directory outlast a loss of power, as the content of the file does. No test shows
-/// this. Where a directory cannot be synced, as on other systems than Unix, the store does without.
-fn sync_names(directory: &Path) {
-    for directory in directory.ancestors().take(2) {
+/// Lets the names of a new file and of new directories outlast a loss of power, as the content of the file does. No test
+/// shows this. Where a directory cannot be synced, as on other systems than Unix, the store does without.
+fn sync_names(directory: &Path, new_count: usize) {
+    for directory in directory.ancestors().take(1 + new_count) {
         let path = match directory.as_os_str().is_empty() {
             true => Path::new("."),
             false => directory,

@@ -8,6 +8,7 @@ mod links;
 mod located;
 mod policies;
 mod reconnecting;
+mod registered;
 mod restart;
 mod shutdown;
 mod subscriptions;

@@ -94,7 +94,7 @@ impl Adapter {
                 settings.adapter_id.as_deref(),
                 settings.replica_group_id.as_deref(),
             ),
-            is_registered: AtomicBool::new(false),
+            is_registered: tokio::sync::Mutex::default(),
             settings,
             counters,
             budget: Arc::new(Semaphore::new(budget_len as usize)),
@@ -292,7 +292,7 @@ impl Adapter {
 
     /// Stops accepting connections, frees the ports, and closes the connections that were accepted:
     /// each finishes what it has begun. Waits for nothing; requests that are not answered any more
-    /// are surely not executed.
+    /// are surely not executed. The locator is not told.
     pub fn deactivate(&self) {
         self.core.deactivate();
         for connection in self.connections() {
@@ -309,6 +309,8 @@ impl Adapter {
         self.unregister().await;
         let connections = self.connections();
         self.deactivate();
+        // Somebody may have registered it meanwhile, and nobody can any more.
+        self.unregister().await;
         for connection in connections {
             connection.closed().await;
         }

@@ -1,7 +1,7 @@
 //! What a locator is told of an adapter.
 
 use std::fmt;
-use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use floe_wire::reference::{Identity, Reference, Target};
 use tokio::time::timeout;
@@ -63,68 +63,139 @@ pub enum RegistrationError {
     Invoke(InvokeError),
 }
 
+impl RegistrationError {
+    /// Whether the locator may have taken it all the same.
+    fn may_be_registered(&self) -> bool {
+        matches!(self, Self::Invoke(error) if !error.is_surely_not_dispatched())
+    }
+}
+
+/// How long a call of a registry may take where calls may take for ever: somebody waits for the start.
+const REGISTRY_TIMEOUT: Duration = Duration::from_secs(10);
+
 impl Adapter {
     /// Tells the locator of the communicator ([`Settings::locator`](crate::Settings::locator)) where this adapter is, so that
     /// proxies which name its id ([`AdapterSettings::adapter_id`](crate::AdapterSettings::adapter_id)) lead here. Ice does so
     /// whenever an adapter is activated; call it after [`Adapter::activate`], and again after [`Adapter::publish`].
     ///
-    /// Without an id, without a locator, or with a locator that has no registry there is nothing to do. The locator
-    /// is told of the end by [`Adapter::destroy`] and by [`Communicator::shutdown`](crate::Communicator::shutdown).
+    /// Without an id or a locator there is nothing to do. Each of two calls takes the invocation timeout at the most, or 10 s
+    /// if there is none. Cancelled, the locator may have been told or not. [`Adapter::unregister`] is then due either way,
+    /// which [`Adapter::destroy`] and [`Communicator::shutdown`](crate::Communicator::shutdown) see to.
     ///
     /// # Errors
-    /// [`AdapterError::Registration`].
+    /// [`AdapterError::Registration`], or [`AdapterError::Deactivated`].
     pub async fn register(&self) -> Result<(), AdapterError> {
         let (Some(names), Some(locator)) = (self.core.names.as_ref(), self.locator()) else {
             return Ok(());
         };
+        // Held until it is answered: who ends the adapter meanwhile has the last word.
+        let mut is_registered = self.core.is_registered.lock().await;
+        if self.core.is_deactivated() {
+            return Err(AdapterError::Deactivated);
+        }
         let own = self.direct_proxy(Identity::new("dummy"));
-        let set = set(&locator, names, Some(&own)).await;
-        let may_be_set = match &set {
-            Ok(()) => true,
-            Err(RegistrationError::Invoke(error)) => !error.is_surely_not_dispatched(),
-            Err(_) => false,
-        };
-        self.core
-            .is_registered
-            .fetch_or(may_be_set, Ordering::Relaxed);
-        set.map_err(|source| AdapterError::Registration {
-            adapter_id: names.id.clone(),
-            locator: locator.to_string(),
-            source: Box::new(source),
+        // Before it is known, for this may be cancelled.
+        *is_registered = true;
+        let told = self.tell(&locator, names, Some(&own)).await;
+        told.map_err(|source| {
+            *is_registered = source.may_be_registered();
+            AdapterError::Registration {
+                adapter_id: names.id.clone(),
+                locator: locator.to_string(),
+                source: Box::new(source),
+            }
         })
     }
 
     /// Tells the locator that the adapter is nowhere any more, if it has been told where it is. One that does not
-    /// answer is waited for up to the close timeout.
-    pub(crate) async fn unregister(&self) {
-        if !self.core.is_registered.swap(false, Ordering::Relaxed) {
-            return;
-        }
+    /// answer is waited for up to the close timeout; that it was not told is a warning in the log. Cancelled, it is to be
+    /// called again.
+    pub async fn unregister(&self) {
         let (Some(names), Some(locator)) = (self.core.names.as_ref(), self.locator()) else {
             return;
         };
+        let mut is_registered = self.core.is_registered.lock().await;
+        if !*is_registered {
+            return;
+        }
         let limit = self.communicator.settings().close_timeout;
         let id = &names.id;
-        match timeout(limit, set(&locator, names, None)).await {
+        match timeout(limit, self.tell(&locator, names, None)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 tracing::warn!("could not tell the locator that adapter \"{id}\" ends: {error}");
             }
             Err(_) => {
-                tracing::warn!("could not tell the locator within {limit:?} that \"{id}\" ends");
+                tracing::warn!(
+                    "could not tell the locator within {limit:?} that adapter \"{id}\" ends"
+                );
             }
         }
+        *is_registered = false;
+    }
+
+    /// Tells the registry of a locator where the adapter is, or that it is nowhere.
+    async fn tell(
+        &self,
+        locator: &LocatorProxy,
+        names: &AdapterNames,
+        proxy: Option<&Proxy>,
+    ) -> Result<(), RegistrationError> {
+        let registry = locator.get_registry().await;
+        let Some(registry) = registry.map_err(RegistrationError::Invoke)? else {
+            tracing::warn!(
+                "the locator {locator} has no registry: nobody finds adapter \"{}\" by it",
+                names.id
+            );
+            return Ok(());
+        };
+        let registry = LocatorRegistryProxy::from_proxy(
+            registry
+                .as_proxy()
+                .ice_timeout(Some(self.registry_timeout())),
+        );
+        match &names.replica_group_id {
+            None => {
+                let set = registry.set_adapter_direct_proxy(&names.id, proxy).await;
+                set.map_err(|error| match error {
+                    SetError::AdapterNotFoundException(_) => RegistrationError::UnknownAdapter,
+                    SetError::AdapterAlreadyActiveException(_) => RegistrationError::AlreadyActive,
+                    SetError::Invoke(error) => RegistrationError::Invoke(error),
+                })
+            }
+            Some(group) => {
+                let set = registry.set_replicated_adapter_direct_proxy(&names.id, group, proxy);
+                set.await.map_err(|error| match error {
+                    SetReplicatedError::AdapterNotFoundException(_) => {
+                        RegistrationError::UnknownAdapter
+                    }
+                    SetReplicatedError::AdapterAlreadyActiveException(_) => {
+                        RegistrationError::AlreadyActive
+                    }
+                    SetReplicatedError::InvalidReplicaGroupIdException(_) => {
+                        RegistrationError::UnknownReplicaGroup { id: group.clone() }
+                    }
+                    SetReplicatedError::Invoke(error) => RegistrationError::Invoke(error),
+                })
+            }
+        }
+    }
+
+    fn locator(&self) -> Option<LocatorProxy> {
+        let locator = self.communicator.settings().locator.clone()?;
+        let locator = Proxy::new(locator, Some(self.communicator.clone())).ice_twoway();
+        let locator = locator.ice_timeout(Some(self.registry_timeout()));
+        Some(LocatorProxy::from_proxy(locator))
+    }
+
+    fn registry_timeout(&self) -> Duration {
+        let timeout = self.communicator.settings().invocation_timeout;
+        timeout.unwrap_or(REGISTRY_TIMEOUT)
     }
 
     /// Whether proxies that name this id lead here: it is that of the adapter, or of its replica group.
     pub fn is_named(&self, adapter_id: &str) -> bool {
         self.core.is_named(adapter_id)
-    }
-
-    fn locator(&self) -> Option<LocatorProxy> {
-        let locator = self.communicator.settings().locator.clone()?;
-        let locator = Proxy::new(locator, Some(self.communicator.clone()));
-        Some(LocatorProxy::from_proxy(locator.ice_twoway()))
     }
 
     /// A proxy to an object of this adapter that says where it is, whatever a locator knows.
@@ -145,50 +216,6 @@ impl Adapter {
         let adapter_id = names.id.clone();
         self.communicator
             .proxy_from(Reference::new(identity, Target::Indirect { adapter_id }))
-    }
-}
-
-/// Tells the registry of a locator where an adapter is, or that it is nowhere.
-async fn set(
-    locator: &LocatorProxy,
-    names: &AdapterNames,
-    proxy: Option<&Proxy>,
-) -> Result<(), RegistrationError> {
-    let registry: Option<LocatorRegistryProxy> = locator
-        .get_registry()
-        .await
-        .map_err(RegistrationError::Invoke)?;
-    let Some(registry) = registry else {
-        tracing::debug!(
-            "{locator} has no registry: it is not told of \"{}\"",
-            names.id
-        );
-        return Ok(());
-    };
-    match &names.replica_group_id {
-        None => {
-            let set = registry.set_adapter_direct_proxy(&names.id, proxy).await;
-            set.map_err(|error| match error {
-                SetError::AdapterNotFoundException(_) => RegistrationError::UnknownAdapter,
-                SetError::AdapterAlreadyActiveException(_) => RegistrationError::AlreadyActive,
-                SetError::Invoke(error) => RegistrationError::Invoke(error),
-            })
-        }
-        Some(group) => {
-            let set = registry.set_replicated_adapter_direct_proxy(&names.id, group, proxy);
-            set.await.map_err(|error| match error {
-                SetReplicatedError::AdapterNotFoundException(_) => {
-                    RegistrationError::UnknownAdapter
-                }
-                SetReplicatedError::AdapterAlreadyActiveException(_) => {
-                    RegistrationError::AlreadyActive
-                }
-                SetReplicatedError::InvalidReplicaGroupIdException(_) => {
-                    RegistrationError::UnknownReplicaGroup { id: group.clone() }
-                }
-                SetReplicatedError::Invoke(error) => RegistrationError::Invoke(error),
-            })
-        }
     }
 }
 

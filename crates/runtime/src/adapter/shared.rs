@@ -33,7 +33,8 @@ pub(crate) struct AdapterCore {
     /// By what a locator finds it.
     pub(super) names: Option<AdapterNames>,
     /// Whether a locator may have been told where it is.
-    pub(super) is_registered: AtomicBool,
+    /// Held while it is told.
+    pub(super) is_registered: tokio::sync::Mutex<bool>,
     pub(super) admissions: Arc<Admissions>,
     pub(super) counters: Counters,
     /// What the dispatches of all its connections together may take.
@@ -94,9 +95,9 @@ impl AdapterCore {
         }
     }
 
-    /// Whether a locator may have been told where it is.
-    pub(crate) fn is_registered(&self) -> bool {
-        self.is_registered.load(Ordering::Relaxed)
+    /// Whether a locator may be told where it is.
+    pub(crate) fn has_id(&self) -> bool {
+        self.names.is_some()
     }
 
     /// Whether proxies that name this adapter lead here.

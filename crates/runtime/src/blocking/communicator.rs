@@ -62,7 +62,7 @@ impl Communicator {
         self.as_async().adapter(endpoints).wait()
     }
 
-    /// The same with limits of its own.
+    /// The same with settings of its own, such as limits, or the id by which a locator finds it.
     ///
     /// # Errors
     /// As [`Communicator::adapter`].
@@ -97,7 +97,7 @@ impl Communicator {
         self.as_async().shutdown_on_signals()
     }
 
-    /// Ends everything in order, and waits at most the close timeout twice: see
+    /// Ends everything in order, and waits at most four times the close timeout: see
     /// [`floe::Communicator::shutdown`](crate::Communicator::shutdown).
     pub fn shutdown(&self) {
         self.as_async().shutdown().wait();

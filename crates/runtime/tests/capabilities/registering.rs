@@ -268,3 +268,14 @@ async fn an_adapter_without_an_id_or_a_locator_has_nothing_to_tell() {
     alone.register().await.unwrap();
     assert_eq!(world.book.told(), [""; 0]);
 }
+
+#[tokio::test]
+async fn an_adapter_that_has_ended_is_registered_no_more() {
+    let world = World::start().await;
+    let (adapter, _) = world.serve(&world.communicator(), "Here", "").await;
+    adapter.deactivate();
+    let error = adapter.register().await.unwrap_err();
+    assert!(matches!(error, AdapterError::Deactivated), "{error}");
+    adapter.destroy().await;
+    assert_eq!(world.book.told(), [""; 0]);
+}

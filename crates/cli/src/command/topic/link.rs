@@ -117,7 +117,13 @@ impl Unlink {
         if let Some(known) = identity.as_ref().filter(is_known) {
             return Ok(known.clone());
         }
-        let mut named = ends.iter().filter(|end| end.name == *to).peekable();
+        let is_named = |end: &&FarEnd| end.name == *to;
+        // What only looks like a topic is meant where nothing else is called so.
+        let has_certain = ends.iter().filter(is_named).any(|end| end.is_certain);
+        let mut named = ends
+            .iter()
+            .filter(|end| is_named(end) && (end.is_certain || !has_certain))
+            .peekable();
         let first = named.next().map(|end| end.identity.clone());
         if let (Some(first), Some(_)) = (&first, named.peek()) {
             let others = named.map(|end| format!(", `{}`", end.identity));

@@ -65,7 +65,8 @@ impl Unsubscribe {
         if !subscribers.contains(identity) {
             let message = format_args!("`{identity}` does not subscribe to topic `{name}`");
             return Err(Failure::not_found(message).help(format_args!(
-                "`floe topic subscribers {name}` shows who does"
+                "`floe topic subscribers {}` shows who does",
+                output::word(name)
             )));
         }
         Ok(topic.as_proxy().ice_identity(identity.clone()))

@@ -10,14 +10,31 @@ use super::*;
 /// What may happen to a subscription.
 #[derive(Debug, Clone)]
 enum Step {
-    Events { byte_lens: Vec<usize> },
-    Offer { byte_lens: Vec<usize> },
+    Events {
+        byte_lens: Vec<usize>,
+    },
+    Offer {
+        byte_lens: Vec<usize>,
+    },
     OfferAgain,
-    Turn { bytes_min: usize },
-    Take { events_max: usize, bytes_max: usize },
-    Delivered { share: u64 },
-    Failed { share: u64, failure: Failure },
-    Wait { seconds: u64 },
+    Turn {
+        bytes_min: usize,
+    },
+    Take {
+        events_max: usize,
+        bytes_max: usize,
+        is_told: bool,
+    },
+    Delivered {
+        share: u64,
+    },
+    Failed {
+        share: u64,
+        failure: Failure,
+    },
+    Wait {
+        seconds: u64,
+    },
     Drain,
     Remove,
 }
@@ -38,8 +55,8 @@ fn step() -> impl Strategy<Value = Step> {
         10 => byte_lens().prop_map(|byte_lens| Step::Offer { byte_lens }),
         10 => Just(Step::OfferAgain),
         15 => (1..80_usize).prop_map(|bytes_min| Step::Turn { bytes_min }),
-        20 => (1..6_usize, 1..150_usize)
-            .prop_map(|(events_max, bytes_max)| Step::Take { events_max, bytes_max }),
+        20 => (1..6_usize, 1..150_usize, any::<bool>())
+            .prop_map(|(events_max, bytes_max, is_told)| Step::Take { events_max, bytes_max, is_told }),
         15 => (0..4_u64).prop_map(|share| Step::Delivered { share }),
         5 => (0..4_u64, failure).prop_map(|(share, failure)| Step::Failed { share, failure }),
         3 => (1..90_u64).prop_map(|seconds| Step::Wait { seconds }),
@@ -117,10 +134,15 @@ impl Seen {
             Step::Take {
                 events_max,
                 bytes_max,
+                is_told,
             } => {
                 let mut taken = Vec::new();
                 let gap = subscription.take(events_max, bytes_max, &mut taken);
-                self.told += gap.unwrap_or(0);
+                match gap {
+                    Some(count) if is_told => self.told += count,
+                    Some(count) => subscription.handle_untold(count),
+                    None => {}
+                }
                 for number in numbers(&taken) {
                     prop_assert!(self.last_taken.is_none_or(|last| last < number));
                     self.last_taken = Some(number);
