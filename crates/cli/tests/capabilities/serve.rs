@@ -320,8 +320,8 @@ fn serve_registered(port: u16) -> Running {
     std::fs::write(&file, "adapter-id = \"Topics\"\n").expect("there is a place for it");
     let config = file.to_str().expect("its path is text");
     let listen = ["--listen", "tcp -h 127.0.0.1 -p 0"];
-    let serve = ["serve", "--transient", "--config", config, "--locator"];
-    Running::start(&[&serve as &[_], &[&locator], &listen].concat())
+    let serve = ["serve", "--transient", "--config", config];
+    Running::start(&[&serve[..], &listen, &["--locator", &locator]].concat())
 }
 
 #[test]
