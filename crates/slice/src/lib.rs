@@ -23,7 +23,8 @@
 //! The slice2cpp of Ice 3.7.8 accepts some texts that mean nothing; they are errors here: a default value
 //! that names something unknown (`int i = Nowhere;`), a constant beyond the range of `float`, a
 //! comma without an enumerator or parameter (`enum E { a, , b }`), a default of an integer member that is
-//! an enumerator, declarations that differ only in case (`class C; class c;`), escapes that are not
+//! an enumerator, declarations that differ only in case (`class C; class c;`), a constant named in other
+//! capitals (`const int k = 1; const int L = K;`), escapes that are not
 //! UTF-8 (`"\xff"`), bytes that are not UTF-8 in comments, and NUL characters.
 //!
 //! # Where it is more lenient than Ice
@@ -41,9 +42,7 @@
 //! (`\int`, which 3.8 takes for the built-in type), unknown pragmas are errors, and `[[...]]` stands
 //! before all definitions even if it is empty, and an enumerator that is a compact id has its own
 //! capitals (`enum F { a } class E(A) { }`). Accepted here and refused there: `#line` with a file name,
-//! the string `"//"`, an enumerator without its enum where another part of the module defines the enum,
-//! and a module that has the name of one that the value of a constant before it has used (in `M`:
-//! `const E U = M::E::x; module M { }`). Both read `08` as an octal number, which is 0; here it is 8, with a warning.
+//! the string `"//"`, and an enumerator without its enum where another part of the module defines the enum. Both read `08` as an octal number, which is 0; here it is 8, with a warning.
 //!
 //! The crate is pure: no file system, clock, thread or async. It knows nothing of the wire and
 //! nothing of the languages that code is generated for.
