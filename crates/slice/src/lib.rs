@@ -22,7 +22,7 @@
 //!
 //! The slice2cpp of Ice 3.7.8 accepts some texts that mean nothing; they are errors here: a default value
 //! that names something unknown (`int i = Nowhere;`), a constant beyond the range of `float`, a
-//! comma without an enumerator or parameter (`enum E { a, , b }`), a default of an integer member that is
+//! comma without a parameter (`void f(, int a)`), a default of an integer member that is
 //! an enumerator, declarations that differ only in case (`class C; class c;`), a constant named in other
 //! capitals (`const int k = 1; const int L = K;`), escapes that are not
 //! UTF-8 (`"\xff"`), bytes that are not UTF-8 in comments, and NUL characters.

@@ -64,6 +64,7 @@ fn where_ice_38_is_followed_no_further() {
         "module M { const string S = \"\\U00110000\"; }",
         "module M { } [[ ]]",
         "#pragma = once\nmodule M { }",
+        "module M { enum E { a, , b } }",
     ];
     let accepted = [
         "#line 5 \"x.ice\"\nmodule M { }",
@@ -121,7 +122,6 @@ fn texts_that_ice_37_accepts_without_a_meaning_are_refused() {
     for source in [
         "module A { struct S { int i = Nowhere; } }",
         "module A { const float F = 1e39; }",
-        "module A { enum E { a, , b } }",
         "module A { enum E { x } struct S { int i = x; } }",
         "module A { sequence<int> Q; struct S { Q q = Nowhere; } }",
         "module A { interface I { void op(, int a); } }",
@@ -157,6 +157,8 @@ fn finer_verdicts_are_those_of_ice_37() {
         "module A { class C { } module N { class D extends C { } class C; } }",
         "module A { interface I { } module N { interface J extends I { } class I; } }",
         "module A { const int K = 1; module N { class D(K) { } const int K = 2; } }",
+        // Commas without an enumerator.
+        "module A { enum E { , a, , b = 7,, c, } const int N = 1; }",
         // Values: what hides a constant or an enumerator, and what does not.
         "module A { const int K = 1; struct S { int K = K; } struct T { int i = K; int K; } struct U { int K; int i = A::K; } }",
         "module A { const int K = 1; class B { int K; } class C extends B { int i = K; optional(K) int j; } }",
@@ -219,6 +221,10 @@ fn finer_verdicts_are_those_of_ice_37() {
         "module A { const int K = 1; interface I { optional(K) int f(); void K(); } }",
         "module A { const int K = 1; interface I { void K(); void f(optional(K) int a); } }",
         "module A { struct S { int i; } class C { S a; void S(); } }",
+        // Commas without an enumerator.
+        "module A { enum E { , } }",
+        "module A { enum E { , a = 2147483647, , b } }",
+        "module A { enum E { a, = 3 } }",
         // Values.
         "module A { const int K = 1; class C { int K; int i = K; } }",
         "module A { const int K = 1; struct S { int k; int i = K; } }",

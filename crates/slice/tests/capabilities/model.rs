@@ -5,7 +5,7 @@ use floe_slice::model::{
 };
 use floe_slice::{Code, Model};
 
-use crate::{compile_text, model};
+use crate::{codes, compile_text, model};
 
 fn find<'m>(model: &'m Model, scoped: &str) -> &'m Definition {
     let id = model.find(scoped).unwrap_or_else(|| panic!("no {scoped}"));
@@ -113,6 +113,17 @@ fn enumerators_count_on_from_the_one_before() {
     let values: Vec<i32> = r#enum.enumerators.iter().map(|one| one.value).collect();
     assert_eq!(values, [0, 5, 6, 7, 8]);
     assert_eq!(r#enum.max_value(), 8);
+}
+
+#[test]
+fn commas_without_an_enumerator_count_for_nothing() {
+    let compilation = compile_text("module A { enum E { , a, , b = 7,, c, } }");
+    assert_eq!(codes(&compilation), [Code::DeprecatedFeature; 3]);
+    let DefinitionKind::Enum(r#enum) = &find(&compilation.model, "::A::E").kind else {
+        panic!("not an enum");
+    };
+    let values: Vec<i32> = r#enum.enumerators.iter().map(|one| one.value).collect();
+    assert_eq!(values, [0, 7, 8]);
 }
 
 #[test]
