@@ -25,13 +25,12 @@
 //! comma without a parameter (`void f(, int a)`), a default of an integer member that is
 //! an enumerator, declarations that differ only in case (`class C; class c;`), a constant named in other
 //! capitals (`const int k = 1; const int L = K;`), escapes that are not
-//! UTF-8 (`"\xff"`), bytes that are not UTF-8 in comments, and NUL characters.
+//! UTF-8 (`"\xff"`), characters in conditions with a prefix or an unknown escape (`L'a'`, `'\q'`), bytes that are not UTF-8 in comments, and NUL characters.
 //!
 //! # Where it is more lenient than Ice
 //!
 //! Ice's preprocessor puts blanks around the text of a macro, which makes two words of `-N` and
-//! `A::N`, and it reads quotes in skipped groups; here such texts are legal. In conditions, there are
-//! no character constants (`'a'`) here. Of the predefined macros of C there are `__LINE__` and `__FILE__`.
+//! `A::N`, and it reads quotes in skipped groups; here such texts are legal. Of the predefined macros of C there are `__LINE__` and `__FILE__`.
 //!
 //! # Where it differs from Ice 3.8
 //!

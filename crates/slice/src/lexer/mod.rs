@@ -104,6 +104,7 @@ impl Lexer {
             '0'..='9' => self.number(),
             '.' if self.byte_at(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
             '"' => self.string(),
+            '\'' => self.character(),
             '\\' => self.escaped_word(),
             _ if first.is_alphabetic() => self.word(),
             _ => self.punctuation(first),
@@ -193,6 +194,24 @@ impl Lexer {
             Some("write a newline inside a string as `\\n`"),
         );
         (kind, span)
+    }
+
+    /// A character constant of a condition, `'a'`; its token keeps the escapes. An apostrophe that no
+    /// other closes on its line stands alone.
+    fn character(&mut self) -> (TokenKind, Span) {
+        let line = self.rest().lines().next().unwrap_or("");
+        let mut is_escaped = false;
+        let close = line.char_indices().skip(1).find(|(_, character)| {
+            let closes = *character == '\'' && !is_escaped;
+            is_escaped = *character == '\\' && !is_escaped;
+            closes
+        });
+        let Some((close, _)) = close.filter(|(at, _)| *at > 1) else {
+            return (TokenKind::Unknown('\''), self.take(1));
+        };
+        let span = self.take(close + 1);
+        let text = self.text[span.start + 1..span.end - 1].into();
+        (TokenKind::Char(text), span)
     }
 
     fn punctuation(&mut self, first: char) -> (TokenKind, Span) {
