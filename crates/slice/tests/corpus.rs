@@ -63,7 +63,6 @@ fn where_ice_38_is_followed_no_further() {
         "module M { const string S = \"\\xc3\"; }",
         "module M { const string S = \"\\U00110000\"; }",
         "module M { } [[ ]]",
-        "#pragma = once\nmodule M { }",
         "module M { enum E { a, , b } }",
     ];
     let accepted = [
@@ -190,6 +189,9 @@ fn finer_verdicts_are_those_of_ice_37() {
         // The preprocessor.
         "#define F(...) __VA_ARGS__\nmodule A { struct S { F(int i; int j;) } }",
         "#line 7\nmodule A { const int L = __LINE__; const string F = __FILE__; }",
+        "#undef defined\n#undef __VA_ARGS__\n#pragma = once\n#pragma 1\nmodule A { }",
+        "#if __STDC__ != 1 || __STDC_HOSTED__ != 1 || __STDC_VERSION__ != 199409L\n#error no\n#endif\n",
+        "mod\\\nule A { struct S { in\\\r\nt i; int \\in\\\n\\\nt; } const int N = 1\\\n2; }\n#def\\\nine X\n",
         "#if 18446744073709551615 && 0x8000000000000000\n#else\n#error no\n#endif\n",
     ];
     let rejected = [
@@ -268,6 +270,9 @@ fn finer_verdicts_are_those_of_ice_37() {
         "#define F ##\n",
         "#define defined 1\n",
         "#undef X Y\n",
+        "#undef __LINE__\n",
+        "#define __VA_ARGS__ 1\n",
+        "#pragma once 1\n",
         "#if 1\n#endif X\n",
         "#line 0\n",
         "#pragma other\n",

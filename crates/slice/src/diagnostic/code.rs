@@ -40,6 +40,7 @@ codes! {
     IncludeNotFound, "include-not-found", Error, "no directory has the included file";
     LateInclude, "late-include", Error, "Ice 3.8 wants every include before the definitions";
     BadDirective, "bad-directive", Error, "a preprocessor directive is unknown or malformed";
+    IgnoredDirective, "ignored-directive", Warning, "a preprocessor directive means nothing";
     UnbalancedConditional, "unbalanced-conditional", Error, "#if, #else and #endif do not pair up";
     UserError, "user-error", Error, "an #error directive was reached";
     MacroRedefined, "macro-redefined", Warning, "a macro gets a second, different definition";

@@ -37,7 +37,7 @@ impl Preprocessor<'_, '_> {
             }
             Some("undef") => {
                 if let Some(name) = self.macro_name(&mut reader.lexer, span) {
-                    if !self.refuse_reserved(&name) {
+                    if !self.refuse_place(&name) {
                         self.macros.remove(name.source().as_str());
                     }
                     self.end_of_directive(&mut reader.lexer);
@@ -189,16 +189,20 @@ impl Preprocessor<'_, '_> {
         token
     }
 
-    /// `#pragma once`; no other means anything.
+    /// `#pragma once`; no other means anything. Observed: slice2cpp of Ice 3.7.8 refuses the others too,
+    /// but ignores what does not begin with a word.
     fn pragma(&mut self, reader: &mut Reader, span: Span) {
         let what = reader.lexer.next_in_line();
         if what.as_ref().and_then(Token::word) == Some("once") {
             self.once.insert(reader.file);
             self.end_of_directive(&mut reader.lexer);
-        } else if what.is_some() {
-            let message = "this pragma is unknown";
+        } else if let Some(what) = what {
+            let (code, message) = match what.word() {
+                Some(_) => (Code::BadDirective, "this pragma is unknown"),
+                None => (Code::IgnoredDirective, "this pragma means nothing"),
+            };
             let help = "the only one is `#pragma once`: remove this line";
-            self.error(Code::BadDirective, span, message, help);
+            self.error(code, span, message, help);
         }
     }
 

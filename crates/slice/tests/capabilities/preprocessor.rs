@@ -145,6 +145,16 @@ fn long_definitions_continue_after_a_backslash() {
 }
 
 #[test]
+fn words_and_numbers_continue_after_a_backslash() {
+    let text = "mod\\\nule A { con\\\r\nst in\\\n\\\nt N = 0\\\nx1\\\nF; }";
+    assert_eq!(value(text), 31);
+    assert_eq!(
+        value("#def\\\nine LO\\\nNG 7\nmodule A { const int N = LONG; }"),
+        7
+    );
+}
+
+#[test]
 fn undef_removes_a_macro() {
     assert_eq!(
         value("#define N M\n#undef N\nmodule A { const int N = 5; }"),
