@@ -194,6 +194,11 @@ impl Checker {
         None
     }
 
+    /// A value that a `float` or `double` holds.
+    ///
+    /// Observed: slice2cpp and slice2py of Ice 3.7.8 ask of a `float` too only whether a double holds it, and
+    /// give `3.4e39` and `1e-50` to the compilers of their languages, of which some refuse it and some make
+    /// infinity and 0 of it. That is no meaning to share: the reference of the language calls it an error.
     fn float_value(&mut self, primitive: Primitive, value: f64, span: Span) -> Option<ConstValue> {
         if primitive == Primitive::Double {
             return Some(ConstValue::Float(value));
