@@ -52,7 +52,7 @@ codes! {
     UnterminatedComment, "unterminated-comment", Warning, "a comment has no end";
     NestedComment, "nested-comment", Warning, "a comment begins inside a comment";
     MalformedNumber, "malformed-number", Error, "not a number that Slice knows";
-    AmbiguousNumber, "ambiguous-number", Warning, "a number looks octal and is not";
+    AmbiguousNumber, "ambiguous-number", Warning, "a number with a leading 0 has digits that are not octal";
     BadEscape, "bad-escape", Error, "an escape sequence has no meaning";
     UnknownEscape, "unknown-escape", Warning, "a backslash stands before a character that needs none";
     // Syntax.
