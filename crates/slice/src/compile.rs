@@ -43,8 +43,9 @@ impl Language {
 
 /// What a compilation may be told.
 ///
-/// The macros `__FLOE__` (1) and `ICE_VERSION`, `__ICE_VERSION__` (30708 for [`Language::V37`],
-/// otherwise 30811) are predefined.
+/// The macros `__FLOE__` (1), `ICE_VERSION` and `__ICE_VERSION__` (30708 for [`Language::V37`],
+/// otherwise 30811), `__STDC__`, `__STDC_HOSTED__`, `__STDC_VERSION__`, `__FILE__` and `__LINE__` are
+/// predefined.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Where included files are searched, in order (`-I`). A file included in quotes is searched

@@ -63,12 +63,11 @@ fn where_ice_38_is_followed_no_further() {
         "module M { const string S = \"\\xc3\"; }",
         "module M { const string S = \"\\U00110000\"; }",
         "module M { } [[ ]]",
-        "#pragma = once\nmodule M { }",
+        "module M { enum E { a, , b } }",
     ];
     let accepted = [
         "#line 5 \"x.ice\"\nmodule M { }",
         "module M { const string S = \"//\"; }",
-        "module M { enum K { x, y = 08 } }",
     ];
     for source in refused {
         let compilation = compile_as(source, Language::V38);
@@ -121,11 +120,14 @@ fn texts_that_ice_37_accepts_without_a_meaning_are_refused() {
     for source in [
         "module A { struct S { int i = Nowhere; } }",
         "module A { const float F = 1e39; }",
-        "module A { enum E { a, , b } }",
+        "module A { const float F = 1e-50; }",
+        "module A { struct S { float f = -3.4e39; } }",
+        "module A { const double D = 1e300; const float F = D; }",
         "module A { enum E { x } struct S { int i = x; } }",
         "module A { sequence<int> Q; struct S { Q q = Nowhere; } }",
         "module A { interface I { void op(, int a); } }",
         "module A { class C { } class c; }",
+        "module A { const int K = 1; module B { const int k = 2; const int L = K; } }",
         "module A { enum E { x } const int X = 1; class C(x) { } }",
         "module A { const string S = \"\\xff\"; }",
     ] {
@@ -156,6 +158,25 @@ fn finer_verdicts_are_those_of_ice_37() {
         "module A { class C { } module N { class D extends C { } class C; } }",
         "module A { interface I { } module N { interface J extends I { } class I; } }",
         "module A { const int K = 1; module N { class D(K) { } const int K = 2; } }",
+        // Commas without an enumerator.
+        "module A { enum E { , a, , b = 7,, c, } const int N = 1; }",
+        // Values: what hides a constant or an enumerator, and what does not.
+        "module A { const int K = 1; struct S { int K = K; } struct T { int i = K; int K; } struct U { int K; int i = A::K; } }",
+        "module A { const int K = 1; class B { int K; } class C extends B { int i = K; optional(K) int j; } }",
+        "module A { const int K = 1; class B { void K(); } class C extends B { void f(optional(K) int i); } }",
+        "module A { enum E { x } struct S { int x; E e = E::x; } class C { int E; optional(E::x) int i; } }",
+        "module A { enum E { x } class C { E e = x; void x(); } }",
+        "module A { const int K = 1; interface I { optional(K) int f(int K); } class C { void f(optional(K) int i); int K; } }",
+        // Values: the first part of a name keeps its meaning in a module, if that is defined or declared.
+        "module A { const int K = 1; } module B { class A; const int N = A::K; }",
+        "module A { const int K = 1; } module B { const int A = 1; const int N = A::K; }",
+        "module A { const int K = 1; } module B { interface A { } struct S { int i = A::K; } enum E { e = A::K } }",
+        "module A { const int K = 1; } module B { interface A { } class C(A::K) { } }",
+        "module A { enum E { x } } module B { interface A { } const ::A::E N = A::x; }",
+        "module A { const int K = 1; } module B { interface A { } } module B { const int N = A::K; }",
+        "module A { struct S { int i; } } module B { struct A { int i; } sequence<A::S> Q; }",
+        "module A { enum E { x } module B { const int E = 1; struct S { ::A::E e = E::x; } class C(E::x) { } } }",
+        "module A { struct S { int i; } module B { const int s = 1; sequence<S> Q; } }",
         // Classes: operations and members in any order, diamonds, forward declarations.
         "module A { class C; class C; class C { C c; } class C; }",
         "module A { interface I { void f(); } interface J extends I { } interface K extends I { } class C implements J, K { } }",
@@ -170,6 +191,9 @@ fn finer_verdicts_are_those_of_ice_37() {
         // The preprocessor.
         "#define F(...) __VA_ARGS__\nmodule A { struct S { F(int i; int j;) } }",
         "#line 7\nmodule A { const int L = __LINE__; const string F = __FILE__; }",
+        "#undef defined\n#undef __VA_ARGS__\n#pragma = once\n#pragma 1\nmodule A { }",
+        "#if __STDC__ != 1 || __STDC_HOSTED__ != 1 || __STDC_VERSION__ != 199409L\n#error no\n#endif\n",
+        "mod\\\nule A { struct S { in\\\r\nt i; int \\in\\\n\\\nt; } const int N = 1\\\n2; }\n#def\\\nine X\n",
         "#if 18446744073709551615 && 0x8000000000000000\n#else\n#error no\n#endif\n",
     ];
     let rejected = [
@@ -201,6 +225,30 @@ fn finer_verdicts_are_those_of_ice_37() {
         "module A { const int K = 1; interface I { optional(K) int f(); void K(); } }",
         "module A { const int K = 1; interface I { void K(); void f(optional(K) int a); } }",
         "module A { struct S { int i; } class C { S a; void S(); } }",
+        // Commas without an enumerator.
+        "module A { enum E { , } }",
+        "module A { enum E { , a = 2147483647, , b } }",
+        "module A { enum E { a, = 3 } }",
+        // Values.
+        "module A { const int K = 1; class C { int K; int i = K; } }",
+        "module A { const int K = 1; struct S { int k; int i = K; } }",
+        "module A { const int K = 1; exception X { int K; optional(K) int i; } }",
+        "module A { enum E { x } class C { optional(1) int x = 5; optional(3) E e = x; } }",
+        "module A { const int K = 1; interface I { void f(int K, optional(K) int i); } }",
+        "module A { const int K = 1; class C { void K(); int i = K; } }",
+        "module A { const int K = 1; class C { int i = K; void K(); } }",
+        "module A { const int K = 1; class C { int K; optional(K) int f(); } }",
+        "module A { const int K = 1; } module B { interface A; const int N = A::K; }",
+        "module A { const int K = 1; } module B { module a { } const int N = A::K; }",
+        "module A { enum E { x } } module B { struct A { int i; } const ::A::E N = A::E::x; }",
+        "module A { enum E { x } } module B { const ::A::E N = A::E::x; module A { } }",
+        "module A { enum E { x } } module B { class C(A::E::x) { } interface A { } }",
+        "module A { const int K = 1; } module B { class A; const int N = A::K; class A { } }",
+        "module A { const int K = 1; } module B { module A { } } module B { const int N = A::K; module A { } }",
+        // Names in other capitals nearer by.
+        "module A { const int K = 1; module B { class k; const int N = K; } }",
+        "module A { struct S { int i; } module B { struct s { int i; } sequence<S> Q; } }",
+        "module A { exception X { } module B { const int x = 1; exception Y extends X { } } }",
         // Enumerators without their enum.
         "module A { enum E { x } exception X { } const E C = x; }",
         "module A { enum E { x } exception X { } struct S { E e = x; } }",
@@ -224,6 +272,9 @@ fn finer_verdicts_are_those_of_ice_37() {
         "#define F ##\n",
         "#define defined 1\n",
         "#undef X Y\n",
+        "#undef __LINE__\n",
+        "#define __VA_ARGS__ 1\n",
+        "#pragma once 1\n",
         "#if 1\n#endif X\n",
         "#line 0\n",
         "#pragma other\n",

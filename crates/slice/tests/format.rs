@@ -14,6 +14,11 @@ fn every_accepted_case_keeps_its_meaning() {
 }
 
 #[test]
+fn commas_without_an_enumerator_stay() {
+    assert_kept("commas", "module A { enum E { , a, , b = 7,, c, } }");
+}
+
+#[test]
 fn every_contract_keeps_its_meaning() {
     for (path, source) in contracts() {
         assert_kept(&path.display().to_string(), &source);

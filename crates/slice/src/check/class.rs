@@ -2,10 +2,11 @@
 
 use super::container::Names;
 use super::interface::Inherited;
+use super::member::values_of;
 use super::{Checker, Context};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Class, DefinitionId, DefinitionKind, Operation};
-use crate::parse::ast::{self, Name, ScopedName, TypeKind, Value};
+use crate::parse::ast::{self, Name, ScopedName, TypeKind, Value, ValueKind};
 
 impl Checker {
     pub(super) fn class(
@@ -31,6 +32,7 @@ impl Checker {
         if !context.is_local {
             self.warn_about_operations(name, class);
         }
+        self.check_hidden_by_operations(class);
         let members = self.members(&class.members, &mut names, context.body());
         let operations = self.class_operations(name, class, &mut names, context.body());
         self.remember_operations(name, class.operations.iter(), context);
@@ -47,7 +49,18 @@ impl Checker {
         }))
     }
 
-    /// The operations of a class. To its operations, though not to its members, a type that a member
+    /// Reports values of members that are named like an operation before them.
+    fn check_hidden_by_operations(&mut self, class: &ast::Class) {
+        let mut names = Names::default();
+        for operation in &class.operations {
+            names.define(&operation.name, "operation");
+        }
+        for value in class.members.iter().flat_map(values_of) {
+            self.is_hidden_value(value, &names);
+        }
+    }
+
+    /// The operations of a class. To its operations, though not to its members, a name that a member
     /// before them has used is a name with a meaning.
     fn class_operations(
         &mut self,
@@ -65,6 +78,13 @@ impl Checker {
             for member in class.members.iter().filter(is_before) {
                 if let TypeKind::Named(used) | TypeKind::Proxy(used) = &member.r#type.kind {
                     names.note_use(used);
+                }
+                for value in values_of(member) {
+                    if let ValueKind::Name(used) = &value.kind
+                        && self.gives_meaning(used, context)
+                    {
+                        names.note_use(used);
+                    }
                 }
             }
             found.extend(self.operation(operation, name, &[], names, context));

@@ -1,5 +1,6 @@
 //! Constants and default values.
 
+use super::scope::ScopeId;
 use super::{Checker, Context, nearest};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{
@@ -29,12 +30,58 @@ impl Checker {
             self.facts[own.0].is_local = true;
         }
         self.open_constant = Some(name.span);
-        let value = self.value(resolved, value, context);
+        let found = self.value(resolved, value, context);
         self.open_constant = None;
+        if let (Some(_), ValueKind::Name(name)) = (&found, &value.kind) {
+            self.keep_meaning(name, context);
+        }
         Some(DefinitionKind::Const(Const {
             r#type: resolved,
-            value: value?,
+            value: found?,
         }))
+    }
+
+    /// The value of a constant that is found outside of its module gives the first part of its name a
+    /// meaning there: the module may have defined something else under that name neither before nor
+    /// after.
+    fn keep_meaning(&mut self, name: &ScopedName, context: Context) {
+        let Some(first) = name.parts.first().filter(|_| !name.is_absolute) else {
+            return;
+        };
+        let Some(found) = self.scope_of_value(name, context) else {
+            return;
+        };
+        if found == context.scope {
+            return;
+        }
+        let key = first.text.to_ascii_lowercase();
+        let scope = self.scopes.get_mut(context.scope);
+        let Some(place) = scope.introduced.get(&key).copied() else {
+            let used = (first.text.clone(), first.span);
+            scope.used.entry(key).or_insert(used);
+            return;
+        };
+        let message = format!("`{}` means something else in this module", first.text);
+        let diagnostic = Diagnostic::new(Code::ChangedMeaning, name.span, message)
+            .label(place, "it means this")
+            .help("rename it, or write the name from the outermost module on: `::Module::Name`");
+        self.report(diagnostic);
+    }
+
+    /// Whether the first part of a value's name gets a meaning by it. That of an enumerator without its
+    /// enum does not.
+    pub(super) fn gives_meaning(&self, name: &ScopedName, context: Context) -> bool {
+        self.scope_of_value(name, context).is_some()
+    }
+
+    /// Where the first part of the name of a constant, or of an enumerator with its enum, is found.
+    fn scope_of_value(&self, name: &ScopedName, context: Context) -> Option<ScopeId> {
+        let of_enumerator = || {
+            let (scope, ..) = self.enum_before(name, context)?;
+            Some(scope)
+        };
+        let definition = self.definitions_named(name, context).next();
+        definition.map(|(scope, _)| scope).or_else(of_enumerator)
     }
 
     /// The value of an initializer for a type; `None` if it does not fit, which is reported.
@@ -147,6 +194,11 @@ impl Checker {
         None
     }
 
+    /// A value that a `float` or `double` holds.
+    ///
+    /// Observed: slice2cpp and slice2py of Ice 3.7.8 ask of a `float` too only whether a double holds it, and
+    /// give `3.4e39` and `1e-50` to the compilers of their languages, of which some refuse it and some make
+    /// infinity and 0 of it. That is no meaning to share: the reference of the language calls it an error.
     fn float_value(&mut self, primitive: Primitive, value: f64, span: Span) -> Option<ConstValue> {
         if primitive == Primitive::Double {
             return Some(ConstValue::Float(value));
@@ -271,23 +323,32 @@ impl Checker {
         of: Option<DefinitionId>,
         context: Context,
     ) -> Option<(DefinitionId, usize)> {
-        let (last, path) = name.parts.split_last()?;
-        let prefix = ScopedName {
-            is_absolute: name.is_absolute,
-            parts: path.to_vec(),
-            span: name.span,
-        };
-        let scoped = self.lookup_quietly(&prefix, context);
-        let of = match scoped.filter(|id| self.enumeration_of(*id).is_some()) {
-            Some(of) => of,
-            None if self.lookup_quietly(name, context).is_none() => {
-                self.enum_around(&prefix, &last.text, of, context)?
-            }
-            None => return None,
-        };
+        if let Some((_, of, index)) = self.enum_before(name, context) {
+            return Some((of, index));
+        }
+        if self.lookup_quietly(name, context).is_some() {
+            return None;
+        }
+        let (path, last) = split_name(name)?;
+        let of = self.enum_around(&path, last, of, context)?;
+        Some((of, self.index_of(of, last)?))
+    }
+
+    /// The enumerator written `Enum::name`, and the scope where `Enum` is found: the nearest whose enum
+    /// has the enumerator. What else has the name of the enum is no matter.
+    fn enum_before(
+        &self,
+        name: &ScopedName,
+        context: Context,
+    ) -> Option<(ScopeId, DefinitionId, usize)> {
+        let (path, last) = split_name(name)?;
+        self.definitions_named(&path, context)
+            .find_map(|(scope, of)| Some((scope, of, self.index_of(of, last)?)))
+    }
+
+    fn index_of(&self, of: DefinitionId, enumerator: &str) -> Option<usize> {
         let enumerators = &self.enumeration_of(of)?.enumerators;
-        let index = enumerators.iter().position(|one| one.name == last.text)?;
-        Some((of, index))
+        enumerators.iter().position(|one| one.name == enumerator)
     }
 
     /// Warns of an enumerator without its enum where its type does not say which enum is meant, as
@@ -304,13 +365,8 @@ impl Checker {
 
     /// Whether the name of an enumerator has the enum before it.
     fn is_with_enum(&self, of: DefinitionId, name: &ScopedName, context: Context) -> bool {
-        let path = name.parts.split_last().map_or(&[][..], |(_, path)| path);
-        let path = ScopedName {
-            is_absolute: name.is_absolute,
-            parts: path.to_vec(),
-            span: name.span,
-        };
-        self.lookup_quietly(&path, context) == Some(of)
+        let written = self.enum_before(name, context);
+        written.is_some_and(|(_, found, _)| found == of)
     }
 
     /// Reports an enumerator without its enum that enums of one module have both. It has the type of
@@ -321,13 +377,8 @@ impl Checker {
         name: &ScopedName,
         context: Context,
     ) -> Option<()> {
-        let (last, path) = name.parts.split_last()?;
-        let path = ScopedName {
-            is_absolute: name.is_absolute,
-            parts: path.to_vec(),
-            span: name.span,
-        };
-        let key = last.text.to_ascii_lowercase();
+        let (path, last) = split_name(name)?;
+        let key = last.to_ascii_lowercase();
         let scopes = self.scopes_named(&path, context).into_iter();
         let mut enums = scopes.filter_map(|scope| self.scopes.get(scope).enumerators.get(&key));
         let mut enums = enums
@@ -338,15 +389,11 @@ impl Checker {
         };
         let (definition, other) = (self.definition(of), self.definition(*other));
         let (one, two) = (&definition.name, &other.name);
-        let message = format!(
-            "`{}` may be `{one}::{}` or one of `{two}`",
-            name.text(),
-            last.text
-        );
+        let message = format!("`{}` may be `{one}::{last}` or one of `{two}`", name.text());
         let diagnostic = Diagnostic::new(Code::BadInitializer, name.span, message)
             .label(definition.span, "one enum")
             .label(other.span, "the other enum")
-            .help(format!("write `{one}::{}`", last.text));
+            .help(format!("write `{one}::{last}`"));
         self.report(diagnostic);
         None
     }
@@ -420,8 +467,9 @@ impl Checker {
         };
         if let Some((of, index)) = self.enumerator_of_name(name, None, context) {
             self.check_hidden_enumerator(of, name, context);
-            if !self.is_with_enum(of, name, context) {
-                self.check_one_meaning(of, name, context)?;
+            match self.is_with_enum(of, name, context) {
+                true => self.note_use(name, context),
+                false => self.check_one_meaning(of, name, context)?,
             }
             self.warn_without_enum(of, name, context);
             let enumerator = self.enumeration_of(of)?.enumerators.get(index)?;
@@ -444,6 +492,17 @@ impl Checker {
     pub(super) fn check_type_metadata(&mut self, metadata: &[Metadata]) {
         self.check_metadata(metadata, super::metadata::Place::Type);
     }
+}
+
+/// The last part of a name, and what stands before it.
+fn split_name(name: &ScopedName) -> Option<(ScopedName, &str)> {
+    let (last, path) = name.parts.split_last()?;
+    let path = ScopedName {
+        is_absolute: name.is_absolute,
+        parts: path.to_vec(),
+        span: name.span,
+    };
+    Some((path, &last.text))
 }
 
 /// The smallest and largest value of an integral type.

@@ -4,34 +4,61 @@ use std::collections::HashMap;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::parse::ast::{Name, ScopedName};
+use crate::parse::ast::{Name, ScopedName, Value, ValueKind};
 
 /// The names so far.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// By name in lower case: the name, its place, and whether a base has it.
-    defined: HashMap<String, (String, Span, bool)>,
+    /// By name in lower case.
+    defined: HashMap<String, Defined>,
     /// First parts of the names of results and exceptions so far, in lower case, and as written. Names
     /// of members and parameters do not count: `Color color;` is common.
     used: HashMap<String, (String, Span)>,
+}
+
+/// One of the names.
+#[derive(Debug, Clone)]
+struct Defined {
+    name: String,
+    place: Span,
+    /// The word for what it names.
+    what: &'static str,
+    /// Whether a base has it and not the definition itself.
+    is_inherited: bool,
 }
 
 impl Names {
     /// Adds a name that was checked elsewhere, such as an inherited one.
     pub(super) fn inherit(&mut self, name: &str, span: Span) {
         let key = name.to_ascii_lowercase();
-        self.defined
-            .entry(key)
-            .or_insert((name.to_owned(), span, true));
+        self.defined.entry(key).or_insert_with(|| Defined {
+            name: name.to_owned(),
+            place: span,
+            what: "name",
+            is_inherited: true,
+        });
     }
 
-    /// Where a name of this definition stands that a simple name means, or would mean but for case.
-    pub(super) fn place_of(&self, name: &ScopedName) -> Option<Span> {
+    /// Adds a name of the definition itself, unless it has it already.
+    pub(super) fn define(&mut self, name: &Name, what: &'static str) {
+        let key = name.text.to_ascii_lowercase();
+        self.defined.entry(key).or_insert_with(|| Defined {
+            name: name.text.clone(),
+            place: name.span,
+            what,
+            is_inherited: false,
+        });
+    }
+
+    /// What of this definition itself a simple name means, or would mean but for case, if it stands
+    /// before the name.
+    fn hiding(&self, name: &ScopedName) -> Option<&Defined> {
         let [only] = name.parts.as_slice() else {
             return None;
         };
-        let (_, place, _) = self.defined.get(&only.text.to_ascii_lowercase())?;
-        (!name.is_absolute).then_some(*place)
+        let found = self.defined.get(&only.text.to_ascii_lowercase())?;
+        let is_behind = found.place.file == name.span.file && found.place.start > name.span.start;
+        (!name.is_absolute && !found.is_inherited && !is_behind).then_some(found)
     }
 
     /// Notes that a type is used, so that no later name may change its meaning.
@@ -46,19 +73,25 @@ impl Names {
 }
 
 impl Checker {
-    /// Checks a name and adds it to those of its definition; false if it clashes with one.
-    pub(super) fn add_name(&mut self, name: &Name, names: &mut Names) -> bool {
+    /// Checks a name and adds it to those of its definition; false if it clashes with one. `what` is
+    /// the word for what it names.
+    pub(super) fn add_name(&mut self, name: &Name, what: &'static str, names: &mut Names) -> bool {
         self.check_name(name);
-        self.add_unchecked_name(name, names)
+        self.add_unchecked_name(name, what, names)
     }
 
     /// Adds a name to those of its definition; false if it clashes with one.
-    pub(super) fn add_unchecked_name(&mut self, name: &Name, names: &mut Names) -> bool {
+    pub(super) fn add_unchecked_name(
+        &mut self,
+        name: &Name,
+        what: &'static str,
+        names: &mut Names,
+    ) -> bool {
         let key = name.text.to_ascii_lowercase();
-        if let Some((before, place, is_inherited)) = names.defined.get(&key).cloned() {
-            match is_inherited && before == name.text {
-                true => self.report_inherited(name, place),
-                false => self.report_two_names(name, &before, place),
+        if let Some(before) = names.defined.get(&key) {
+            match before.is_inherited && before.name == name.text {
+                true => self.report_inherited(name, before.place),
+                false => self.report_two_names(name, &before.name, before.place),
             }
             return false;
         }
@@ -69,9 +102,37 @@ impl Checker {
                 self.report_changed_case(name, used, *place);
             }
         }
-        names
-            .defined
-            .insert(key, (name.text.clone(), name.span, false));
+        names.define(name, what);
+        true
+    }
+
+    /// Whether a value is named like something that the definition has before it, which is reported:
+    /// Ice takes the name for that.
+    pub(super) fn is_hidden_value(&mut self, value: &Value, names: &Names) -> bool {
+        let help = "the constant with its modules, the enumerator with its enum";
+        match &value.kind {
+            ValueKind::Name(name) => self.is_hidden(name, help, names),
+            _ => false,
+        }
+    }
+
+    /// Whether a name of the definition hides what is meant outside of it, which is reported. `help`
+    /// is what may be written instead.
+    pub(super) fn is_hidden(&mut self, used: &ScopedName, help: &str, names: &Names) -> bool {
+        let Some(hiding) = names.hiding(used) else {
+            return false;
+        };
+        let article = if hiding.what == "operation" {
+            "an"
+        } else {
+            "a"
+        };
+        let what = hiding.what;
+        let message = format!("`{}` means {article} {what} here", used.text());
+        let diagnostic = Diagnostic::new(Code::ChangedMeaning, used.span, message)
+            .label(hiding.place, format!("this {what}"))
+            .help(format!("rename one, or write {help}"));
+        self.report(diagnostic);
         true
     }
 

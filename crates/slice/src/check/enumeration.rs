@@ -33,7 +33,7 @@ impl Checker {
         let mut found = Vec::new();
         for enumerator in enumerators {
             self.check_metadata(&enumerator.prelude.metadata, metadata::Place::Enumerator);
-            let is_new = self.add_name(&enumerator.name, &mut names);
+            let is_new = self.add_name(&enumerator.name, "enumerator", &mut names);
             let Some(value) = self.enumerator_number(enumerator, next, &found, context) else {
                 continue;
             };

@@ -248,15 +248,16 @@ impl Checker {
         if !self.language.has_38() {
             self.check_name(name);
         }
-        let is_new = self.add_unchecked_name(name, names);
+        if let Some((Some(tag), _)) = &operation.returns {
+            self.is_hidden_value(&tag.value, names);
+        }
+        let is_new = self.add_unchecked_name(name, "operation", names);
         self.check_inherited(name, ancestors);
         for tag in operation.parameters.iter().filter_map(|it| it.tag.as_ref()) {
-            if let ValueKind::Name(tag) = &tag.value.kind {
-                self.check_hidden(tag, "the constant", names);
-            }
+            self.is_hidden_value(&tag.value, names);
         }
         for exception in &operation.throws {
-            self.check_hidden(exception, "the exception", names);
+            self.is_hidden(exception, "the exception with its modules", names);
             names.note_use(exception);
         }
         let mut tags = Tags::new();
@@ -338,7 +339,10 @@ impl Checker {
         context: Context,
     ) -> Option<Parameter> {
         self.check_metadata(&parameter.prelude.metadata, metadata::Place::Parameter);
-        let is_new = self.add_name(&parameter.name, names);
+        if let Some(tag) = &parameter.tag {
+            self.is_hidden_value(&tag.value, names);
+        }
+        let is_new = self.add_name(&parameter.name, "parameter", names);
         let tag = self.tag(parameter.tag.as_ref(), tags, context);
         let r#type = self.resolve_type(&parameter.r#type, context)?;
         self.check_optional_type(tag, r#type, parameter.r#type.span);
@@ -377,18 +381,6 @@ impl Checker {
             let code = Code::UnknownDocParameter;
             self.error(code, operation.span, message, &help);
         }
-    }
-
-    /// An operation hides what has the same name outside of the interface.
-    fn check_hidden(&mut self, used: &ScopedName, what: &str, names: &Names) {
-        let Some(place) = names.place_of(used) else {
-            return;
-        };
-        let message = format!("`{}` means an operation here", used.text());
-        let diagnostic = Diagnostic::new(Code::ChangedMeaning, used.span, message)
-            .label(place, "this operation")
-            .help(format!("rename one, or write {what} with its modules"));
-        self.report(diagnostic);
     }
 }
 

@@ -6,7 +6,7 @@ use super::container::Names;
 use super::{Checker, Context, doc, metadata};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionId, Member, Type};
-use crate::parse::ast::{self, Tag};
+use crate::parse::ast::{self, Tag, Value};
 
 /// Tags that are taken, with their place.
 pub(super) type Tags = HashMap<i32, Span>;
@@ -34,8 +34,13 @@ impl Checker {
         context: Context,
     ) -> Option<Member> {
         self.check_metadata(&member.prelude.metadata, metadata::Place::Member);
-        let is_new = self.add_name(&member.name, names);
+        let hidden = values_of(member).filter(|value| self.is_hidden_value(value, names));
+        let is_hidden = hidden.count() > 0;
+        let is_new = self.add_name(&member.name, "member", names);
         let resolved = self.resolve_type(&member.r#type, context);
+        if is_hidden {
+            return None;
+        }
         let tag = self.tag(member.tag.as_ref(), tags, context);
         let r#type = resolved?;
         self.check_optional_type(tag, r#type, member.r#type.span);
@@ -108,4 +113,10 @@ impl Checker {
     pub(super) fn uses_classes(&self, r#type: Type) -> bool {
         super::uses_classes::uses_classes(&self.definitions, r#type)
     }
+}
+
+/// The tag and the default value of a member.
+pub(super) fn values_of(member: &ast::Member) -> impl Iterator<Item = &Value> {
+    let tag = member.tag.as_ref().map(|tag| &tag.value);
+    tag.into_iter().chain(&member.default)
 }

@@ -141,7 +141,7 @@ impl Checker {
         self.lacks_files = unit.lacks_files;
         self.upcoming.clear();
         self.compact_ids.clear();
-        self.scopes.forget_uses();
+        self.scopes.forget_meanings();
         collect_names(&unit.items, "", &mut self.upcoming);
         self.items(&unit.items, self.scopes.root(), &mut Vec::new());
         for diagnostic in self.found.drain(..) {

@@ -37,8 +37,8 @@ impl Checker {
             inner = self.open_module(name, inner);
             modules.push(name.clone());
         }
-        // What another opening of the module has used is no matter here.
-        self.scopes.get_mut(inner).used.clear();
+        // What another opening of the module has used or defined is no matter here.
+        self.scopes.get_mut(inner).forget_meanings();
         self.items(&module.items, inner, modules);
         modules.truncate(outer_count);
     }
@@ -47,6 +47,7 @@ impl Checker {
     fn open_module(&mut self, name: &Name, scope: ScopeId) -> ScopeId {
         let unit = self.unit;
         let known = self.scopes.entry(scope, &name.text).cloned();
+        self.introduce(name, scope);
         match known {
             Some(Entry {
                 target: Target::Module(inner),
@@ -63,7 +64,6 @@ impl Checker {
                 self.scopes.add(scope, &name.text)
             }
             None => {
-                self.check_changed_meaning(name, scope);
                 let inner = self.scopes.add(scope, &name.text);
                 self.insert(name, scope, Target::Module(inner));
                 inner
@@ -126,17 +126,17 @@ impl Checker {
         modules: &[Name],
     ) -> Declared {
         let name = &definition.name;
+        // Ice checks neither these nor declarations of classes.
+        if !matches!(
+            definition.kind,
+            Kind::ClassDeclaration
+                | Kind::Sequence { .. }
+                | Kind::Dictionary { .. }
+                | Kind::Const { .. }
+        ) {
+            self.introduce(name, context.scope);
+        }
         let Some(entry) = self.scopes.entry(context.scope, &name.text).cloned() else {
-            // Ice checks neither these nor declarations of classes.
-            if !matches!(
-                definition.kind,
-                Kind::ClassDeclaration
-                    | Kind::Sequence { .. }
-                    | Kind::Dictionary { .. }
-                    | Kind::Const { .. }
-            ) {
-                self.check_changed_meaning(name, context.scope);
-            }
             self.enter(definition, context, modules);
             return Declared::New;
         };
@@ -334,8 +334,12 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    fn check_changed_meaning(&mut self, name: &Name, scope: ScopeId) {
-        let used = &self.scopes.get(scope).used;
+    /// Notes that a scope defines a name, which it must not have used with another meaning.
+    fn introduce(&mut self, name: &Name, scope: ScopeId) {
+        let scope = self.scopes.get_mut(scope);
+        let key = name.text.to_ascii_lowercase();
+        scope.introduced.entry(key).or_insert(name.span);
+        let used = &scope.used;
         let Some((used, place)) = used.get(&name.text.to_ascii_lowercase()).cloned() else {
             return;
         };

@@ -150,7 +150,11 @@ impl Checker {
                     return Some(entry.target);
                 }
                 Walk::OtherCase(entry, spelled) => {
+                    let hides = self.hides_outer(&entry, wanted);
                     other_case.get_or_insert((entry, spelled));
+                    if hides {
+                        break;
+                    }
                 }
                 Walk::Missing => {}
             }
@@ -162,12 +166,34 @@ impl Checker {
         None
     }
 
+    /// Whether something that differs from a name only in case keeps it from meaning what is farther
+    /// out. Ice looks past modules and constants for a type.
+    fn hides_outer(&self, entry: &Entry, wanted: &str) -> bool {
+        match entry.target {
+            _ if matches!(wanted, "constant" | "exception") => true,
+            Target::Definition(id) => !matches!(self.definition(id).kind, DefinitionKind::Const(_)),
+            Target::Module(_) | Target::Broken => false,
+        }
+    }
+
     /// The definition that a name means, if it means one; nothing is reported.
     pub(super) fn lookup_quietly(
         &self,
         name: &ScopedName,
         context: Context,
     ) -> Option<DefinitionId> {
+        self.definitions_named(name, context)
+            .map(|(_, id)| id)
+            .next()
+    }
+
+    /// The definitions that a name may mean, nearest first, each with the scope where the first part of
+    /// the name is found.
+    pub(super) fn definitions_named<'n>(
+        &'n self,
+        name: &'n ScopedName,
+        context: Context,
+    ) -> impl Iterator<Item = (ScopeId, DefinitionId)> + 'n {
         let from = if name.is_absolute {
             self.scopes.root()
         } else {
@@ -175,11 +201,11 @@ impl Checker {
         };
         self.scopes
             .outward(from)
-            .find_map(|scope| match self.walk(scope, name) {
+            .filter_map(|scope| match self.walk(scope, name) {
                 Walk::Found(Entry {
                     target: Target::Definition(id),
                     ..
-                }) => Some(id),
+                }) => Some((scope, id)),
                 _ => None,
             })
     }
@@ -265,7 +291,7 @@ impl Checker {
 
     /// Remembers that a module itself uses a name of an outer one: from then on it may not define
     /// that name.
-    fn note_use(&mut self, name: &ScopedName, context: Context) {
+    pub(super) fn note_use(&mut self, name: &ScopedName, context: Context) {
         let Some(first) = name.parts.first() else {
             return;
         };

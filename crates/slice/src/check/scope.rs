@@ -40,9 +40,21 @@ pub(super) struct Scope {
     /// Names of outer scopes that this scope itself has used since it was opened: by the name in lower
     /// case, as written, with the place.
     pub(super) used: HashMap<String, (String, Span)>,
+    /// What this scope itself has defined since it was opened, by the name in lower case, with the
+    /// place. Declarations of classes, sequences, dictionaries and constants are not among it: Ice lets
+    /// their names mean something else.
+    pub(super) introduced: HashMap<String, Span>,
     /// The enums of this scope that have an enumerator of a name, by the name in lower case, with the
     /// name: Ice 3.7 finds it without its enum.
     pub(super) enumerators: HashMap<String, Vec<(String, DefinitionId)>>,
+}
+
+impl Scope {
+    /// Forgets what the names mean that were used or defined here so far.
+    pub(super) fn forget_meanings(&mut self) {
+        self.used.clear();
+        self.introduced.clear();
+    }
 }
 
 /// All scopes.
@@ -71,9 +83,9 @@ impl Scopes {
         ScopeId(self.scopes.len() - 1)
     }
 
-    /// Forgets which outer names the scopes have used: each unit is checked for itself.
-    pub(super) fn forget_uses(&mut self) {
-        self.scopes.iter_mut().for_each(|scope| scope.used.clear());
+    /// Forgets what the names of all scopes mean in them: each unit is checked for itself.
+    pub(super) fn forget_meanings(&mut self) {
+        self.scopes.iter_mut().for_each(Scope::forget_meanings);
     }
 
     pub(super) fn get(&self, id: ScopeId) -> &Scope {

@@ -40,6 +40,7 @@ codes! {
     IncludeNotFound, "include-not-found", Error, "no directory has the included file";
     LateInclude, "late-include", Error, "Ice 3.8 wants every include before the definitions";
     BadDirective, "bad-directive", Error, "a preprocessor directive is unknown or malformed";
+    IgnoredDirective, "ignored-directive", Warning, "a preprocessor directive means nothing";
     UnbalancedConditional, "unbalanced-conditional", Error, "#if, #else and #endif do not pair up";
     UserError, "user-error", Error, "an #error directive was reached";
     MacroRedefined, "macro-redefined", Warning, "a macro gets a second, different definition";
@@ -51,7 +52,7 @@ codes! {
     UnterminatedComment, "unterminated-comment", Warning, "a comment has no end";
     NestedComment, "nested-comment", Warning, "a comment begins inside a comment";
     MalformedNumber, "malformed-number", Error, "not a number that Slice knows";
-    AmbiguousNumber, "ambiguous-number", Warning, "a number looks octal and is not";
+    AmbiguousNumber, "ambiguous-number", Warning, "a number with a leading 0 has digits that are not octal";
     BadEscape, "bad-escape", Error, "an escape sequence has no meaning";
     UnknownEscape, "unknown-escape", Warning, "a backslash stands before a character that needs none";
     // Syntax.

@@ -104,6 +104,7 @@ impl Lexer {
             '0'..='9' => self.number(),
             '.' if self.byte_at(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
             '"' => self.string(),
+            '\'' => self.character(),
             '\\' => self.escaped_word(),
             _ if first.is_alphabetic() => self.word(),
             _ => self.punctuation(first),
@@ -118,7 +119,7 @@ impl Lexer {
     fn word(&mut self) -> (TokenKind, Span) {
         let len = word_len(self.rest());
         let span = self.take(len);
-        let text: Rc<str> = self.text[span.start..span.end].into();
+        let text = spliced(&self.text[span.start..span.end]);
         if !text.is_ascii() {
             self.problem(
                 Code::IllegalCharacter,
@@ -136,7 +137,7 @@ impl Lexer {
         if len == 0 || self.text.as_bytes()[span.start + 1].is_ascii_digit() {
             return (TokenKind::Unknown('\\'), span);
         }
-        let text = self.text[span.start + 1..span.end].into();
+        let text = spliced(&self.text[span.start + 1..span.end]);
         (TokenKind::Escaped(text), span)
     }
 
@@ -147,17 +148,20 @@ impl Lexer {
         let mut len = 0;
         while let Some(byte) = bytes.get(len) {
             let after_exponent = !is_hex && len > 0 && matches!(bytes[len - 1], b'e' | b'E');
-            let part = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_');
-            if !(part || after_exponent && matches!(byte, b'+' | b'-')) {
+            if is_number_part(*byte) || after_exponent && matches!(byte, b'+' | b'-') {
+                len += 1;
+                continue;
+            }
+            let splices = splices_len(&self.rest()[len..]);
+            let next = bytes.get(len + splices).copied();
+            if splices == 0 || !next.is_some_and(is_number_part) {
                 break;
             }
-            len += 1;
+            len += splices;
         }
         let span = self.take(len);
-        (
-            TokenKind::Number(self.text[span.start..span.end].into()),
-            span,
-        )
+        let text = spliced(&self.text[span.start..span.end]);
+        (TokenKind::Number(text), span)
     }
 
     /// A string literal; its token keeps the escapes. A backslash also hides an end of line.
@@ -193,6 +197,24 @@ impl Lexer {
             Some("write a newline inside a string as `\\n`"),
         );
         (kind, span)
+    }
+
+    /// A character constant of a condition, `'a'`; its token keeps the escapes. An apostrophe that no
+    /// other closes on its line stands alone.
+    fn character(&mut self) -> (TokenKind, Span) {
+        let line = self.rest().lines().next().unwrap_or("");
+        let mut is_escaped = false;
+        let close = line.char_indices().skip(1).find(|(_, character)| {
+            let closes = *character == '\'' && !is_escaped;
+            is_escaped = *character == '\\' && !is_escaped;
+            closes
+        });
+        let Some((close, _)) = close.filter(|(at, _)| *at > 1) else {
+            return (TokenKind::Unknown('\''), self.take(1));
+        };
+        let span = self.take(close + 1);
+        let text = self.text[span.start + 1..span.end - 1].into();
+        (TokenKind::Char(text), span)
     }
 
     fn punctuation(&mut self, first: char) -> (TokenKind, Span) {
@@ -241,7 +263,39 @@ impl Lexer {
 /// What Slice, the preprocessor and its conditions are punctuated with.
 const PUNCTUATION: &str = "{}()[]<>,;:=*+-/%!&|^~?#";
 
+fn is_number_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_')
+}
+
+/// The length of the word that a text begins with, with the ends of lines that stand in it behind a
+/// backslash.
 fn word_len(text: &str) -> usize {
-    text.find(|character: char| !(character.is_alphanumeric() || character == '_'))
-        .unwrap_or(text.len())
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let mut len = 0;
+    loop {
+        let rest = &text[len..];
+        len += rest.find(|one| !is_part(one)).unwrap_or(rest.len());
+        let splices = splices_len(&text[len..]);
+        if len == 0 || splices == 0 || !text[len + splices..].starts_with(is_part) {
+            return len;
+        }
+        len += splices;
+    }
+}
+
+/// The length of the ends of lines, each behind a backslash, that a text begins with.
+fn splices_len(text: &str) -> usize {
+    let mut rest = text;
+    while let Some(next) = rest.strip_prefix("\\\n").or(rest.strip_prefix("\\\r\n")) {
+        rest = next;
+    }
+    text.len() - rest.len()
+}
+
+/// A word or number without the ends of lines that stand in it behind a backslash.
+fn spliced(text: &str) -> Rc<str> {
+    match text.contains('\\') {
+        true => text.replace("\\\r\n", "").replace("\\\n", "").into(),
+        false => text.into(),
+    }
 }

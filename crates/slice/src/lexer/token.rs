@@ -31,6 +31,9 @@ pub(crate) enum TokenKind {
     Number(Rc<str>),
     /// What stands between the quotes of a string, escapes not yet resolved.
     Str(Rc<str>),
+    /// What stands between the apostrophes of a character constant, escapes not yet resolved; only in
+    /// conditions.
+    Char(Rc<str>),
     /// `::`
     Scope,
     /// `[[`
@@ -77,6 +80,7 @@ impl Token {
             }
             TokenKind::Escaped(text) => format!("\\{text}"),
             TokenKind::Str(text) => format!("\"{text}\""),
+            TokenKind::Char(text) => format!("'{text}'"),
             TokenKind::Scope => "::".to_owned(),
             TokenKind::OpenFile => "[[".to_owned(),
             TokenKind::CloseFile => "]]".to_owned(),

@@ -274,10 +274,18 @@ impl Parser<'_> {
         })
     }
 
+    /// The enumerators between the braces. Observed: to slice2cpp of Ice 3.7.8, commas without an
+    /// enumerator mean nothing; slice2py of Ice 3.8.3 refuses all but one behind the last.
     fn enumerators(&mut self) -> Parsed<Vec<Enumerator>> {
         let open = self.expect('{', "to open the enum")?;
         let mut enumerators = Vec::new();
         while self.peek().is_some() && !self.peek_is('}') {
+            if self.peek_is(',') && self.language.has_37() {
+                let message = "this comma stands behind no enumerator";
+                self.error(Code::DeprecatedFeature, self.here(), message, "remove it");
+                self.at += 1;
+                continue;
+            }
             match self.enumerator() {
                 Ok(enumerator) => enumerators.push(enumerator),
                 Err(Failed) => self.skip_enumerator(),

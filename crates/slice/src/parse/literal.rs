@@ -13,7 +13,7 @@ pub(super) fn number(
 ) -> Option<Value> {
     let kind = match integer(text, is_negative) {
         Some(Ok(integer)) => {
-            warn_of_octal(text, span, reporter);
+            warn_of_octal(text, integer, span, reporter);
             ValueKind::Integer(integer)
         }
         Some(Err(())) => {
@@ -27,26 +27,27 @@ pub(super) fn number(
     Some(Value { kind, span })
 }
 
-/// Observed: slice2cpp and slice2py of Ice 3.7.8 take the octal digits of `0129` and make 10 of it.
-fn warn_of_octal(text: &str, span: Span, reporter: &mut Reporter) {
-    let decimal = text.trim_start_matches('0');
-    if text.len() == decimal.len() || !decimal.contains(['8', '9']) || text.starts_with("0x") {
+/// Warns of digits that are not read: see [`octal_digits`].
+fn warn_of_octal(text: &str, value: i64, span: Span, reporter: &mut Reporter) {
+    let Some(digits) = octal_digits(text).filter(|digits| digits.len() < text.len()) else {
         return;
-    }
-    let message = format!("`{text}` is the decimal {decimal} here, and another number for Ice 3.7");
-    let help = format!("a leading 0 makes a number octal: write `{decimal}`");
+    };
+    let (decimal, value) = (text.trim_start_matches('0'), value.unsigned_abs());
+    let message = format!(
+        "`{text}` is {value}, for octal digits end before the `{}`",
+        &text[digits.len()..][..1]
+    );
+    let help =
+        format!("a leading 0 makes a number octal, in Ice too: write `{decimal}` or `{value}`");
     reporter.report(Diagnostic::new(Code::AmbiguousNumber, span, message).help(help));
 }
 
 /// `None` if it is no integer, `Some(Err)` if it is too large.
 fn integer(text: &str, is_negative: bool) -> Option<Result<i64, ()>> {
-    let (digits, radix) = match text.strip_prefix("0x") {
-        Some(digits) => (digits, 16),
-        // `09` is decimal: the language accepts it.
-        None if text.len() > 1 && text.starts_with('0') && !text.contains(['8', '9']) => {
-            (&text[1..], 8)
-        }
-        None => (text, 10),
+    let (digits, radix) = match (text.strip_prefix("0x"), octal_digits(text)) {
+        (Some(digits), _) => (digits, 16),
+        (None, Some(digits)) => (digits, 8),
+        (None, None) => (text, 10),
     };
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return None;
@@ -54,6 +55,16 @@ fn integer(text: &str, is_negative: bool) -> Option<Result<i64, ()>> {
     let magnitude = i128::from_str_radix(digits, radix);
     let value = magnitude.map(|value| if is_negative { -value } else { value });
     Some(value.map_err(drop).and_then(|v| v.try_into().map_err(drop)))
+}
+
+/// The digits that are read of a number with a leading 0: those before the first 8 or 9.
+///
+/// Observed: slice2cpp of Ice 3.7.8 and slice2py of Ice 3.8.3 make 10 of `0128` and 0 of `09`, in constants as
+/// in enumerators, tags and compact ids. Those travel, so what they mean to Ice is what they are.
+fn octal_digits(text: &str) -> Option<&str> {
+    let is_octal = text.starts_with('0') && text.bytes().all(|digit| digit.is_ascii_digit());
+    let end = text.find(['8', '9']).unwrap_or(text.len());
+    is_octal.then(|| &text[..end])
 }
 
 fn float(text: &str, is_negative: bool, span: Span, reporter: &mut Reporter) -> Option<f64> {

@@ -1,5 +1,6 @@
 //! Conditional groups, and the expressions of `#if` and `#elif`.
 
+use super::number::{Number, apply, character, integer};
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::lexer::{Token, TokenKind};
 
@@ -81,8 +82,8 @@ impl Conditions {
 /// What is wrong with an expression, and where if a token is to blame.
 pub(super) type ExpressionError = (Option<Span>, String);
 
-/// The value of an expression whose macros are expanded and whose `defined` are replaced.
-pub(super) fn evaluate(tokens: &[Token]) -> Result<i64, ExpressionError> {
+/// Whether an expression is true whose macros are expanded and whose `defined` are replaced.
+pub(super) fn evaluate(tokens: &[Token]) -> Result<bool, ExpressionError> {
     let mut parser = Expression {
         tokens,
         at: 0,
@@ -91,7 +92,7 @@ pub(super) fn evaluate(tokens: &[Token]) -> Result<i64, ExpressionError> {
     let value = parser.ternary(true)?;
     match parser.tokens.get(parser.at) {
         Some(extra) => Err(unexpected(extra)),
-        None => Ok(value),
+        None => Ok(value.is_true()),
     }
 }
 
@@ -104,16 +105,23 @@ struct Expression<'t> {
 impl Expression<'_> {
     /// `live` is false in a part that does not matter, such as the right of `0 &&`: there a
     /// division by zero is no error.
-    fn ternary(&mut self, live: bool) -> Result<i64, ExpressionError> {
+    fn ternary(&mut self, live: bool) -> Result<Number, ExpressionError> {
         self.enter()?;
         let condition = self.binary(0, live)?;
         let value = if self.take("?") {
-            let yes = self.ternary(live && condition != 0)?;
+            let yes = self.ternary(live && condition.is_true())?;
             if !self.take(":") {
                 return Err((self.here(), "expected `:` after `?`".to_owned()));
             }
-            let no = self.ternary(live && condition == 0)?;
-            if condition != 0 { yes } else { no }
+            let no = self.ternary(live && !condition.is_true())?;
+            Number {
+                bits: if condition.is_true() {
+                    yes.bits
+                } else {
+                    no.bits
+                },
+                is_unsigned: yes.is_unsigned || no.is_unsigned,
+            }
         } else {
             condition
         };
@@ -121,7 +129,7 @@ impl Expression<'_> {
         Ok(value)
     }
 
-    fn binary(&mut self, level: usize, live: bool) -> Result<i64, ExpressionError> {
+    fn binary(&mut self, level: usize, live: bool) -> Result<Number, ExpressionError> {
         let Some(operators) = LEVELS.get(level) else {
             return self.unary(live);
         };
@@ -129,30 +137,30 @@ impl Expression<'_> {
         while let Some(operator) = operators.iter().find(|operator| self.take(operator)) {
             let live = live
                 && match *operator {
-                    "&&" => left != 0,
-                    "||" => left == 0,
+                    "&&" => left.is_true(),
+                    "||" => !left.is_true(),
                     _ => true,
                 };
             let right = self.binary(level + 1, live)?;
             left = match apply(operator, left, right) {
                 Some(value) => value,
                 None if live => return Err((self.here(), "division by zero".to_owned())),
-                None => 0,
+                None => left,
             };
         }
         Ok(left)
     }
 
-    fn unary(&mut self, live: bool) -> Result<i64, ExpressionError> {
+    fn unary(&mut self, live: bool) -> Result<Number, ExpressionError> {
         self.enter()?;
         let value = if self.take("!") {
-            i64::from(self.unary(live)? == 0)
+            Number::from(!self.unary(live)?.is_true())
         } else if self.take("-") {
-            self.unary(live)?.wrapping_neg()
+            self.unary(live)?.map(i64::wrapping_neg)
         } else if self.take("+") {
             self.unary(live)?
         } else if self.take("~") {
-            !self.unary(live)?
+            self.unary(live)?.map(|bits| !bits)
         } else if self.take("(") {
             let value = self.ternary(live)?;
             if !self.take(")") {
@@ -166,7 +174,7 @@ impl Expression<'_> {
         Ok(value)
     }
 
-    fn primary(&mut self) -> Result<i64, ExpressionError> {
+    fn primary(&mut self) -> Result<Number, ExpressionError> {
         let Some(token) = self.tokens.get(self.at) else {
             return Err((None, "expected a value".to_owned()));
         };
@@ -174,8 +182,12 @@ impl Expression<'_> {
         match &token.kind {
             TokenKind::Number(text) => integer(text)
                 .ok_or_else(|| (Some(token.span), format!("`{text}` is not an integer"))),
+            TokenKind::Char(text) => character(text).ok_or_else(|| {
+                let message = format!("`'{text}'` is not a character constant");
+                (Some(token.span), message)
+            }),
             // A name that is not a macro counts as 0, in C as here.
-            TokenKind::Word(_) => Ok(0),
+            TokenKind::Word(_) => Ok(Number::from(false)),
             _ => Err(unexpected(token)),
         }
     }
@@ -231,45 +243,7 @@ const LEVELS: &[&[&str]] = &[
     &["*", "/", "%"],
 ];
 
-/// The result, wrapped as C does in practice; `None` for a division by zero.
-fn apply(operator: &str, left: i64, right: i64) -> Option<i64> {
-    let shift = right.clamp(0, 63) as u32;
-    Some(match operator {
-        "||" => i64::from(left != 0 || right != 0),
-        "&&" => i64::from(left != 0 && right != 0),
-        "|" => left | right,
-        "^" => left ^ right,
-        "&" => left & right,
-        "==" => i64::from(left == right),
-        "!=" => i64::from(left != right),
-        "<=" => i64::from(left <= right),
-        ">=" => i64::from(left >= right),
-        "<" => i64::from(left < right),
-        ">" => i64::from(left > right),
-        "<<" => left.wrapping_shl(shift),
-        ">>" => left >> shift,
-        "+" => left.wrapping_add(right),
-        "-" => left.wrapping_sub(right),
-        "*" => left.wrapping_mul(right),
-        _ if right == 0 => return None,
-        "/" => left.wrapping_div(right),
-        _ => left.wrapping_rem(right),
-    })
-}
-
 fn unexpected(token: &Token) -> ExpressionError {
     let message = format!("unexpected `{}` in the condition", token.source());
     (Some(token.span), message)
-}
-
-/// An integer as C writes it; suffixes such as `L` are ignored. What needs all 64 bits is negative.
-fn integer(text: &str) -> Option<i64> {
-    let digits = text.trim_end_matches(['l', 'L', 'u', 'U']);
-    let (digits, radix) = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
-        Some(hex) => (hex, 16),
-        None if digits.starts_with('0') => (digits, 8),
-        None => (digits, 10),
-    };
-    let value = u64::from_str_radix(digits, radix).ok()?;
-    Some(value as i64)
 }

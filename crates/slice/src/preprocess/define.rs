@@ -7,15 +7,21 @@ use super::macros::{Macro, Parameters};
 use crate::diagnostic::{Code, Span};
 use crate::lexer::{Lexer, Token, TokenKind};
 
-/// Names that are no macros of the text.
-const RESERVED: &[&str] = &["defined", "__LINE__", "__FILE__", "__VA_ARGS__"];
+/// Macros whose text is the place where they stand: the text can neither define nor remove them.
+const PLACES: &[&str] = &["__LINE__", "__FILE__"];
+/// Names that are no macros. Observed: to slice2cpp of Ice 3.7.8, removing them is no error.
+const NO_MACROS: &[&str] = &["defined", "__VA_ARGS__"];
 
 impl Preprocessor<'_, '_> {
     pub(super) fn define(&mut self, lexer: &mut Lexer, span: Span) {
         let Some(name) = self.macro_name(lexer, span) else {
             return;
         };
-        if self.refuse_reserved(&name) {
+        if NO_MACROS.contains(&name.source().as_str()) {
+            self.report_reserved(&name);
+            return;
+        }
+        if self.refuse_place(&name) {
             return;
         }
         let mut body = Vec::new();
@@ -46,20 +52,19 @@ impl Preprocessor<'_, '_> {
         self.macros.insert(name.source().into(), definition);
     }
 
-    /// Reports a name that a text can neither define nor remove.
-    pub(super) fn refuse_reserved(&mut self, name: &Token) -> bool {
-        let text = name.source();
-        let is_reserved = RESERVED.contains(&text.as_str());
-        if is_reserved {
-            let message = format!("`{text}` has a meaning of its own");
-            self.error(
-                Code::BadDirective,
-                name.span,
-                message,
-                "choose another name",
-            );
+    /// Reports a macro that a text can neither define nor remove.
+    pub(super) fn refuse_place(&mut self, name: &Token) -> bool {
+        let is_place = PLACES.contains(&name.source().as_str());
+        if is_place {
+            self.report_reserved(name);
         }
-        is_reserved
+        is_place
+    }
+
+    fn report_reserved(&mut self, name: &Token) {
+        let message = format!("`{}` has a meaning of its own", name.source());
+        let help = "choose another name";
+        self.error(Code::BadDirective, name.span, message, help);
     }
 
     /// Reports `##` that joins nothing, and `#` before what is no parameter.

@@ -37,7 +37,7 @@ impl Preprocessor<'_, '_> {
             }
             Some("undef") => {
                 if let Some(name) = self.macro_name(&mut reader.lexer, span) {
-                    if !self.refuse_reserved(&name) {
+                    if !self.refuse_place(&name) {
                         self.macros.remove(name.source().as_str());
                     }
                     self.end_of_directive(&mut reader.lexer);
@@ -115,17 +115,13 @@ impl Preprocessor<'_, '_> {
     }
 
     fn condition(&mut self, lexer: &mut Lexer, span: Span) -> Result<bool, Abort> {
-        let mut tokens = Vec::new();
-        while let Some(token) = lexer.next_in_line() {
-            if token.word() == Some("defined") {
-                tokens.push(self.defined(lexer, token));
-            } else {
-                tokens.push(token);
-            }
-        }
-        let tokens = self.expand_line(tokens, span)?;
+        let tokens = self.replace_defined(|| lexer.next_in_line());
+        let mut expanded = self.expand_line(tokens, span)?.into_iter();
+        // Observed: slice2cpp of Ice 3.7.8 takes a `defined` that comes of a macro when macros are expanded
+        // in what follows it, which must be a name still.
+        let tokens = self.replace_defined(|| expanded.next());
         match evaluate(&tokens) {
-            Ok(value) => Ok(value != 0),
+            Ok(is_true) => Ok(is_true),
             Err((place, message)) => {
                 let help = "a condition is built of integers, macros, defined(NAME), and the operators of C";
                 self.error(Code::BadDirective, place.unwrap_or(span), message, help);
@@ -134,16 +130,28 @@ impl Preprocessor<'_, '_> {
         }
     }
 
-    /// `defined NAME` or `defined(NAME)` as the number 0 or 1.
-    fn defined(&mut self, lexer: &mut Lexer, defined: Token) -> Token {
-        let mut next = lexer.next_in_line();
-        let has_parenthesis = next.as_ref().is_some_and(|token| token.is('('));
-        if has_parenthesis {
-            next = lexer.next_in_line();
+    /// The tokens with a number in the place of each `defined`.
+    fn replace_defined(&mut self, mut next: impl FnMut() -> Option<Token>) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        while let Some(token) = next() {
+            tokens.push(match token.word() {
+                Some("defined") => self.defined(token, &mut next),
+                _ => token,
+            });
         }
-        let name = next.as_ref().and_then(Token::word);
+        tokens
+    }
+
+    /// `defined NAME` or `defined(NAME)` as the number 0 or 1.
+    fn defined(&mut self, defined: Token, mut next: impl FnMut() -> Option<Token>) -> Token {
+        let mut name = next();
+        let has_parenthesis = name.as_ref().is_some_and(|token| token.is('('));
+        if has_parenthesis {
+            name = next();
+        }
+        let name = name.as_ref().and_then(Token::word);
         let value = name.is_some_and(|name| self.macros.contains(name));
-        let is_closed = !has_parenthesis || lexer.next_in_line().is_some_and(|token| token.is(')'));
+        let is_closed = !has_parenthesis || next().is_some_and(|token| token.is(')'));
         if name.is_none() || !is_closed {
             let message = "`defined` is followed by a name or by a name in parentheses";
             let help = "write `defined(NAME)`";
@@ -181,16 +189,20 @@ impl Preprocessor<'_, '_> {
         token
     }
 
-    /// `#pragma once`; no other means anything.
+    /// `#pragma once`; no other means anything. Observed: slice2cpp of Ice 3.7.8 refuses the others too,
+    /// but ignores what does not begin with a word.
     fn pragma(&mut self, reader: &mut Reader, span: Span) {
         let what = reader.lexer.next_in_line();
         if what.as_ref().and_then(Token::word) == Some("once") {
             self.once.insert(reader.file);
             self.end_of_directive(&mut reader.lexer);
-        } else if what.is_some() {
-            let message = "this pragma is unknown";
+        } else if let Some(what) = what {
+            let (code, message) = match what.word() {
+                Some(_) => (Code::BadDirective, "this pragma is unknown"),
+                None => (Code::IgnoredDirective, "this pragma means nothing"),
+            };
             let help = "the only one is `#pragma once`: remove this line";
-            self.error(Code::BadDirective, span, message, help);
+            self.error(code, span, message, help);
         }
     }
 

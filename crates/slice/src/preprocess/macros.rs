@@ -82,7 +82,7 @@ pub(super) struct Macros {
 }
 
 impl Macros {
-    /// `__FLOE__`, the version of Ice, and what the options define.
+    /// `__FLOE__`, the version of Ice, what a C preprocessor says of itself, and what the options define.
     pub(super) fn predefined(options: &Options) -> Self {
         let mut macros = Self::default();
         // Both get their text when they are used.
@@ -92,6 +92,9 @@ impl Macros {
         macros.define_text("__FLOE__", "1");
         macros.define_text("ICE_VERSION", version);
         macros.define_text("__ICE_VERSION__", version);
+        for (name, value) in OF_C {
+            macros.define_text(name, value);
+        }
         for (name, value) in &options.defines {
             macros.define_text(name, value);
         }
@@ -154,6 +157,14 @@ impl Macros {
         }
     }
 }
+
+/// Observed: slice2cpp of Ice 3.7.8 and slice2py of Ice 3.8.3 have these. Their `__DATE__`, `__TIME__` and
+/// names of platforms (`__linux__`) are missing here: a contract means the same everywhere, any day.
+const OF_C: &[(&str, &str)] = &[
+    ("__STDC__", "1"),
+    ("__STDC_HOSTED__", "1"),
+    ("__STDC_VERSION__", "199409L"),
+];
 
 /// The tokens of a text that stands in no file; whoever uses them gives them a place.
 pub(super) fn tokens_of(text: &str) -> Vec<Token> {

@@ -10,6 +10,7 @@ mod expand;
 mod files;
 mod include;
 mod macros;
+mod number;
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -203,7 +204,12 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
     }
 
     fn push(&mut self, reader: &mut Reader, mut token: Token) {
-        if let TokenKind::Unknown(character) = token.kind {
+        let unknown = match token.kind {
+            TokenKind::Unknown(character) => Some(character),
+            TokenKind::Char(_) => Some('\''),
+            _ => None,
+        };
+        if let Some(character) = unknown {
             let shown = match character.is_ascii_graphic() {
                 true => format!("`{character}`"),
                 false => format!("{character:?}"),

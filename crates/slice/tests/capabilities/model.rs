@@ -5,7 +5,7 @@ use floe_slice::model::{
 };
 use floe_slice::{Code, Model};
 
-use crate::{compile_text, model};
+use crate::{codes, compile_text, model};
 
 fn find<'m>(model: &'m Model, scoped: &str) -> &'m Definition {
     let id = model.find(scoped).unwrap_or_else(|| panic!("no {scoped}"));
@@ -60,15 +60,32 @@ fn constants_have_their_values() {
     assert_eq!(copied, ConstValue::Integer(7));
 }
 
+/// Observed: slice2cpp of Ice 3.7.8 and slice2py of Ice 3.8.3 give these values.
 #[test]
-fn a_number_that_looks_octal_is_decimal_with_a_warning() {
-    let compilation = compile_text("module A { const int C = 0129; }");
-    let codes: Vec<Code> = compilation.diagnostics.iter().map(|it| it.code).collect();
-    assert_eq!(codes, [Code::AmbiguousNumber]);
-    match &find(&compilation.model, "::A::C").kind {
-        DefinitionKind::Const(constant) => assert_eq!(constant.value, ConstValue::Integer(129)),
-        other => panic!("{other:?}"),
+fn an_octal_number_ends_before_its_first_8_or_9_with_a_warning() {
+    for (number, value) in [
+        ("09", 0),
+        ("0128", 10),
+        ("-0129", -10),
+        ("-010000000000000000000009", i64::MIN),
+        ("01777777777777777777779", 0x1fff_ffff_ffff_ffff),
+    ] {
+        let compilation = compile_text(&format!("module A {{ const long C = {number}; }}"));
+        assert_eq!(codes(&compilation), [Code::AmbiguousNumber], "{number}");
+        let DefinitionKind::Const(constant) = &find(&compilation.model, "::A::C").kind else {
+            panic!("not a constant");
+        };
+        assert_eq!(constant.value, ConstValue::Integer(value), "{number}");
     }
+    let compilation = compile_text("module A { enum E { a = 0128, b } class C(0129) { } }");
+    let DefinitionKind::Enum(r#enum) = &find(&compilation.model, "::A::E").kind else {
+        panic!("not an enum");
+    };
+    assert_eq!(r#enum.max_value(), 11);
+    let DefinitionKind::Class(class) = &find(&compilation.model, "::A::C").kind else {
+        panic!("not a class");
+    };
+    assert_eq!(class.compact_id, Some(10));
 }
 
 #[test]
@@ -113,6 +130,17 @@ fn enumerators_count_on_from_the_one_before() {
     let values: Vec<i32> = r#enum.enumerators.iter().map(|one| one.value).collect();
     assert_eq!(values, [0, 5, 6, 7, 8]);
     assert_eq!(r#enum.max_value(), 8);
+}
+
+#[test]
+fn commas_without_an_enumerator_count_for_nothing() {
+    let compilation = compile_text("module A { enum E { , a, , b = 7,, c, } }");
+    assert_eq!(codes(&compilation), [Code::DeprecatedFeature; 3]);
+    let DefinitionKind::Enum(r#enum) = &find(&compilation.model, "::A::E").kind else {
+        panic!("not an enum");
+    };
+    let values: Vec<i32> = r#enum.enumerators.iter().map(|one| one.value).collect();
+    assert_eq!(values, [0, 7, 8]);
 }
 
 #[test]

@@ -50,10 +50,47 @@ fn conditions_compute_as_in_c() {
         "10L == 10UL",
         "5 > 3 == 1",
         "1 - -1 == 2",
+        // Numbers without a sign are stronger than those with one.
+        "-1 > 0u && 1u - 2u > 0 && -1u > 0 && ~0u > 0",
+        "-1 / 2u > 0 && -1 % 10u == 5 && -1u >> 63 == 1 && -1 >> 1u == -1",
+        "(1 ? -1 : 0u) > 0 && (-1 | 0u) > 0 && (1u < 2) - 2 < 0",
+        "9223372036854775808 > 0 && 0xffffffffffffffff == -1",
+        "1 << 65 == 2 && 2 >> 64 == 2",
+        // Characters are the number of their bytes.
+        "'a' == 97 && 'a' + 1 == 'b' && ' ' == 32 && '\"' == 34",
+        "'\\n' == 10 && '\\0' == 0 && '\\x41' == 65 && '\\101' == 65 && '\\'' == 39",
+        "'ab' == 24930 && '\\377' == 255 && 'é' == 0xc3a9 && '//' == 12079",
     ] {
         assert!(is_true(condition), "{condition}");
         assert!(!is_true(&format!("!({condition})")), "not {condition}");
     }
+}
+
+#[test]
+fn what_is_no_number_of_a_condition_is_refused() {
+    for condition in ["''", "'a", "'abcdefghi'", "'\\400'", "'\\q'", "1uu", "1lll"] {
+        let text = format!("#if {condition}\n#endif\nmodule A {{ const int N = 1; }}");
+        let compilation = compile_text(&text);
+        assert_eq!(codes(&compilation), [Code::BadDirective], "{condition}");
+    }
+}
+
+/// Observed: in slice2cpp of Ice 3.7.8, the name has been expanded when `defined` is looked at.
+#[test]
+fn macros_may_ask_whether_another_is_defined() {
+    let asks = |macros: &str| {
+        value(&format!(
+            "{macros}\n#define HAS(name) defined(name)\n#define BOTH defined P && defined(Q)\n#if HAS(X) || BOTH\nmodule A {{ const int N = 1; }}\n#else\nmodule A {{ const int N = 0; }}\n#endif"
+        ))
+    };
+    assert_eq!(asks(""), 0);
+    assert_eq!(asks("#define X Y"), 0);
+    assert_eq!(
+        asks("#define X Y\n#define P R\n#define Q R\n#define R R"),
+        1
+    );
+    let text = "#define X 1\n#define HAS defined(X)\n#if HAS\n#endif\nmodule A { }";
+    assert_eq!(codes(&compile_text(text)), [Code::BadDirective]);
 }
 
 #[test]
@@ -104,6 +141,16 @@ fn long_definitions_continue_after_a_backslash() {
     assert_eq!(
         value("#define BODY const int \\\r\n  N = \\\n 8;\r\nmodule A { BODY }"),
         8
+    );
+}
+
+#[test]
+fn words_and_numbers_continue_after_a_backslash() {
+    let text = "mod\\\nule A { con\\\r\nst in\\\n\\\nt N = 0\\\nx1\\\nF; }";
+    assert_eq!(value(text), 31);
+    assert_eq!(
+        value("#def\\\nine LO\\\nNG 7\nmodule A { const int N = LONG; }"),
+        7
     );
 }
 
