@@ -239,8 +239,9 @@ fn an_offer_holds_for_an_endpoint_that_says_otherwise_whether_to_compress() {
     let plain: Endpoint = "unix -f /s".parse().expect("an endpoint");
     let elsewhere: Endpoint = "unix -f /t".parse().expect("an endpoint");
     let offer = offer(&[Compression::Zstd], &[asking]).expect("something to offer");
-    assert!(offered(Compression::Zstd, &[offer.clone()], &plain));
-    assert!(!offered(Compression::Zstd, &[offer], &elsewhere));
+    let proxy = [offer];
+    assert!(offered(Compression::Zstd, &proxy, &plain));
+    assert!(!offered(Compression::Zstd, &proxy, &elsewhere));
 }
 
 #[test]

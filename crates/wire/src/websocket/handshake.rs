@@ -193,11 +193,11 @@ impl<'a> Head<'a> {
     }
 
     fn require_upgrade(&self) -> Result<(), WebSocketError> {
-        let has = |name, word: &str| self.value(name).to_ascii_lowercase().contains(word);
-        if !has("upgrade", "websocket") {
+        if !self.value("upgrade").eq_ignore_ascii_case("websocket") {
             return Err(self.lacks("the header `Upgrade: websocket`"));
         }
-        if !has("connection", "upgrade") {
+        let connection = self.value("connection").to_ascii_lowercase();
+        if !connection.contains("upgrade") {
             return Err(self.lacks("the header `Connection: Upgrade`"));
         }
         Ok(())

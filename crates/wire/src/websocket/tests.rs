@@ -186,6 +186,11 @@ fn openings_that_break_the_rules_are_refused() {
         ),
         (
             "Host: ",
+            "Upgrade: websocket\r\nHost: ",
+            "the header `Upgrade",
+        ),
+        (
+            "Host: ",
             "Sec-WebSocket-Version: 13\r\nHost: ",
             "`Sec-WebSocket-Version: 13`",
         ),
