@@ -25,7 +25,7 @@ pub(crate) fn run(input: &[u8]) {
 fn open(bytes: &[u8]) {
     if let Ok(Some(len)) = head_len(bytes) {
         assert!(
-            (4..=bytes.len()).contains(&len),
+            (2..=bytes.len()).contains(&len),
             "a head is a part of what came"
         );
         // Whether it is one is for them to say.

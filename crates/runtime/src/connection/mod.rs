@@ -364,7 +364,10 @@ impl Connection {
         // It may hold this connection.
         self.set_heartbeat_listener(None);
         // Wakes whoever reads; the reading then ends.
-        self.writer.shutdown();
+        match &error {
+            LocalError::Protocol { error, .. } => self.writer.refuse(error),
+            _ => self.writer.shutdown(),
+        }
         self.driver.look_again();
         if let (Some(core), Some(endpoint)) = (self.owner.upgrade(), &self.endpoint) {
             core.pool().forget(endpoint, self);

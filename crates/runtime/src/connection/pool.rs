@@ -1,5 +1,6 @@
-//! Outgoing connections, shared by all proxies with the same endpoint.
+//! Outgoing connections, shared by all proxies with the same endpoint, be it with `-z` or without.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::transport::{self, Setup};
 /// The outgoing connections of a communicator.
 #[derive(Default)]
 pub(crate) struct Pool {
-    /// By endpoint; in each, by connection id, of which there is nearly always one.
+    /// By endpoint, [`without_compression`]; in each, by connection id, of which there is nearly always one.
     slots: Mutex<Slots>,
 }
 
@@ -40,8 +41,9 @@ impl Pool {
         id: &Arc<str>,
         communicator: &Communicator,
     ) -> Connected {
+        let endpoint = without_compression(endpoint);
         for _ in 0..ABANDONED_MAX {
-            let mut connecting = match self.begin(endpoint, id, communicator) {
+            let mut connecting = match self.begin(&endpoint, id, communicator) {
                 Slot::Connected(connection) => return Ok(connection),
                 Slot::Connecting(connecting) => connecting,
             };
@@ -77,7 +79,8 @@ impl Pool {
 
     /// The connection to an endpoint, if there is one.
     pub(crate) fn existing(&self, endpoint: &Endpoint, id: &str) -> Option<Arc<Connection>> {
-        match find(&self.lock(), endpoint, id) {
+        let endpoint = without_compression(endpoint);
+        match find(&self.lock(), &endpoint, id) {
             Some(Slot::Connected(connection)) if connection.is_active() => Some(connection.clone()),
             _ => None,
         }
@@ -136,6 +139,24 @@ fn put(slots: &mut Slots, endpoint: &Endpoint, id: &Arc<str>, slot: Option<Slot>
     if of_endpoint.is_empty() {
         slots.remove(endpoint);
     }
+}
+
+/// The endpoint of a connection: any message may be compressed or not, as the proxy that sends it wants.
+///
+/// Source: observed: Ice 3.7.8.
+fn without_compression(endpoint: &Endpoint) -> Cow<'_, Endpoint> {
+    if !endpoint.wants_compression() {
+        return Cow::Borrowed(endpoint);
+    }
+    let mut plain = endpoint.clone();
+    match &mut plain {
+        Endpoint::Tcp(tcp) | Endpoint::Ssl(tcp) => tcp.compress = false,
+        Endpoint::Ws(ws) | Endpoint::Wss(ws) => ws.tcp.compress = false,
+        Endpoint::Udp(udp) => udp.compress = false,
+        Endpoint::Unix(unix) => unix.compress = false,
+        _ => {}
+    }
+    Cow::Owned(plain)
 }
 
 /// Connects, and tells all who wait.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use floe_wire::connection::{self, AttemptEnd};
-use floe_wire::message::OperationMode;
+use floe_wire::message::{OperationMode, ProtocolError};
 
 use super::{Interceptor, Invocation, InvokeFuture, Next};
 use crate::connection::Failure;
@@ -19,15 +19,20 @@ impl<'a> Retries<'a> {
 
     /// How long to wait before the request is sent again; `None` if it must not be.
     pub(crate) fn next(&mut self, is_idempotent: bool, failure: &Failure) -> Option<Duration> {
-        let end = attempt_end(&failure.error);
+        let end = attempt_end(&failure.error, failure.perhaps_dispatched);
         self.0.next(is_idempotent, failure.perhaps_dispatched, end)
     }
 }
 
-fn attempt_end(error: &LocalError) -> AttemptEnd {
+fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> AttemptEnd {
     match error {
+        // A reply like this would come again.
+        LocalError::Protocol { error, .. } if perhaps_dispatched && is_of_contents(error) => {
+            AttemptEnd::Final
+        }
         LocalError::ClosedByPeer { .. } => AttemptEnd::ClosedByPeer,
         LocalError::ConnectionLost { .. }
+        | LocalError::Protocol { .. }
         | LocalError::Closing { .. }
         | LocalError::Connect { .. }
         | LocalError::ConnectTimeout { .. } => AttemptEnd::Lost,
@@ -35,8 +40,18 @@ fn attempt_end(error: &LocalError) -> AttemptEnd {
     }
 }
 
-fn is_worthwhile(error: &LocalError) -> bool {
-    attempt_end(error) != AttemptEnd::Final
+/// Whether the peer said it as it says all else, and what it said is at fault.
+///
+/// Source: observed: Ice 3.7.8, which sends an idempotent request again after all other faults.
+fn is_of_contents(error: &ProtocolError) -> bool {
+    matches!(
+        error,
+        ProtocolError::SizeTooLarge { .. } | ProtocolError::Malformed { .. }
+    )
+}
+
+fn is_worthwhile(error: &LocalError, perhaps_dispatched: bool) -> bool {
+    attempt_end(error, perhaps_dispatched) != AttemptEnd::Final
 }
 
 /// Tries an invocation again that failed on this side of the wire, more patiently than the
@@ -84,8 +99,8 @@ impl Interceptor for Retry {
 
 fn may_repeat(mode: OperationMode, error: &InvokeError) -> bool {
     match error {
-        InvokeError::NotDispatched(error) => is_worthwhile(error),
-        InvokeError::PerhapsDispatched(error) => mode.is_idempotent() && is_worthwhile(error),
+        InvokeError::NotDispatched(error) => is_worthwhile(error, false),
+        InvokeError::PerhapsDispatched(error) => mode.is_idempotent() && is_worthwhile(error, true),
         _ => false,
     }
 }
@@ -145,6 +160,25 @@ mod tests {
         let mut retries = Retries::new(&[]);
         assert_eq!(retries.next(false, &closed), Some(Duration::ZERO));
         assert_eq!(retries.next(false, &closed), None);
+    }
+
+    #[test]
+    fn a_broken_protocol_is_a_lost_connection_unless_the_reply_itself_is_at_fault() {
+        let broken = |error, perhaps_dispatched| {
+            let peer = "p".into();
+            failure(LocalError::Protocol { peer, error }, perhaps_dispatched)
+        };
+        let garbage = ProtocolError::BadMagic(*b"garb");
+        let too_large = ProtocolError::SizeTooLarge { size: 9, limit: 8 };
+        for error in [garbage.clone(), too_large.clone()] {
+            assert_eq!(first(false, &broken(error, false)), Some(Duration::ZERO));
+        }
+        assert_eq!(
+            first(true, &broken(garbage.clone(), true)),
+            Some(Duration::ZERO)
+        );
+        assert_eq!(first(false, &broken(garbage, true)), None);
+        assert_eq!(first(true, &broken(too_large, true)), None);
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! or tried again. What cannot be done at once goes the long way of `attempt.rs`. A thread that waits for one call
 //! alone makes it here, and reads the answer itself.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
@@ -13,9 +12,10 @@ use floe_wire::reference::{InvocationMode, Reference};
 
 use super::batch::Full;
 use super::options::Options;
+use super::route::Found;
 use super::{OperationInfo, Proxy};
 use crate::blocking::may_wait_at_once;
-use crate::connection::{Connection, Failure, Received, Reply, Short};
+use crate::connection::{Failure, Received, Reply, Short};
 use crate::error::InvokeError;
 
 /// What became of a message.
@@ -100,7 +100,7 @@ impl Proxy {
             return Ok(None);
         }
         let connection = match self.known_connection() {
-            Some(connection) if !self.compresses(&connection) => connection,
+            Some(found) if !self.compresses(&found) => found.connection,
             _ => return Ok(None),
         };
         connection.set_polling(self.polling());
@@ -149,7 +149,7 @@ impl Proxy {
             return Begun::Not(None);
         }
         let connection = match self.known_connection() {
-            Some(connection) if !self.compresses(&connection) => connection,
+            Some(found) if !self.compresses(&found) => found.connection,
             _ => return Begun::Not(None),
         };
         connection.set_polling(self.polling());
@@ -187,7 +187,7 @@ impl Proxy {
 
     fn post_at_once(&self, write: impl Fn(&mut Buffer) -> Result<(), EncodeError>) -> AtOnce {
         let connection = match self.known_connection() {
-            Some(connection) if !self.compresses(&connection) => connection,
+            Some(found) if !self.compresses(&found) => found.connection,
             _ => return AtOnce::Not(None),
         };
         match connection.send_at_once(write) {
@@ -201,11 +201,11 @@ impl Proxy {
     }
 
     /// The connection that an invocation would take, if that needs no thought.
-    pub(super) fn known_connection(&self) -> Option<Arc<Connection>> {
+    pub(super) fn known_connection(&self) -> Option<Found> {
         let options = &self.inner.options;
         let is_cached =
             options.is_connection_cached && self.inner.is_remote.load(Ordering::Relaxed);
         let is_known = is_cached || options.fixed.is_some();
-        is_known.then(|| self.cached_connection())?
+        is_known.then(|| self.cached())?
     }
 }

@@ -12,9 +12,10 @@ use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Proxy;
+use super::route::Found;
 use crate::adapter::AdapterCore;
 use crate::blocking::{is_waiting, wait_until};
-use crate::connection::{Connection, Failure, Reply, handle};
+use crate::connection::{Failure, Reply, handle};
 use crate::deadline;
 use crate::error::{InvokeError, LocalError};
 use crate::pipeline::retry::Retries;
@@ -61,7 +62,7 @@ impl From<Option<Failure>> for First {
 
 /// Where an invocation goes.
 pub(super) enum Route {
-    Connection(Arc<Connection>),
+    Connection(Found),
     /// To an adapter of the same communicator.
     Here(Arc<AdapterCore>),
 }
@@ -82,7 +83,7 @@ impl Proxy {
         let terms = self.terms("(connect)", true);
         let run = |route| {
             std::future::ready(Ok(match route {
-                Route::Connection(connection) => Some(handle::Connection::new(connection)),
+                Route::Connection(found) => Some(handle::Connection::new(found.connection)),
                 Route::Here(_) => None,
             }))
         };
@@ -145,9 +146,9 @@ impl Proxy {
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
-                Route::Connection(connection) => {
-                    connection.set_polling(self.polling());
-                    self.request_on(connection, write, handed_over).await
+                Route::Connection(found) => {
+                    found.connection.set_polling(self.polling());
+                    self.request_on(found, write, handed_over).await
                 }
                 Route::Here(adapter) => {
                     handed_over();
@@ -191,9 +192,7 @@ impl Proxy {
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
-                Route::Connection(connection) => {
-                    self.post_on(connection, until, write, handed_over).await
-                }
+                Route::Connection(found) => self.post_on(found, until, write, handed_over).await,
                 Route::Here(adapter) => {
                     handed_over();
                     self.send_here(&adapter, write)

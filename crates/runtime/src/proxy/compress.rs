@@ -5,10 +5,10 @@ use std::sync::Arc;
 use floe_wire::compression::{Compression, Compressor, offered};
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
-use floe_wire::reference::Endpoint;
 
 use super::Proxy;
 use super::attempt::Until;
+use super::route::Found;
 use crate::connection::{Connection, Failure};
 
 /// What a proxy says of compression.
@@ -55,11 +55,13 @@ impl Proxy {
     /// `handed_over` is called when the request gets into the connection's output.
     pub(super) async fn request_on(
         &self,
-        connection: Arc<Connection>,
+        found: Found,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
     ) -> Result<IncomingReply, Failure> {
-        let Some(compressor) = self.compressor(&connection) else {
+        let compressor = self.compressor(&found);
+        let connection = found.connection;
+        let Some(compressor) = compressor else {
             let write = |buffer: &mut Buffer, id| {
                 handed_over();
                 write(buffer, id)
@@ -80,12 +82,14 @@ impl Proxy {
     /// Sends messages that get no reply, as [`Proxy::request_on`] does.
     pub(super) async fn post_on(
         &self,
-        connection: Arc<Connection>,
+        found: Found,
         until: Until,
         write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
     ) -> Result<(), Failure> {
-        let Some(compressor) = self.compressor(&connection) else {
+        let compressor = self.compressor(&found);
+        let connection = found.connection;
+        let Some(compressor) = compressor else {
             let write = |buffer: &mut Buffer| {
                 handed_over();
                 write(buffer)
@@ -103,28 +107,23 @@ impl Proxy {
 
     /// Whether what is sent on this connection is compressed.
     #[inline]
-    pub(super) fn compresses(&self, connection: &Connection) -> bool {
+    pub(super) fn compresses(&self, found: &Found) -> bool {
         let Some(communicator) = self.communicator() else {
             return false;
         };
         let own = self.inner.options.compress.is_on;
-        match communicator.settings().compress_override.or(own) {
-            Some(is_on) => is_on,
-            // None of one that the peer made, over which it is called back.
-            None => connection
-                .endpoint()
-                .is_some_and(Endpoint::wants_compression),
-        }
+        let settled = communicator.settings().compress_override.or(own);
+        settled.unwrap_or(found.wants_compression)
     }
 
     /// How to compress what is sent on this connection; `None` if it is not to be.
-    pub(super) fn compressor(&self, connection: &Connection) -> Option<Compressor> {
-        if !self.compresses(connection) {
+    pub(super) fn compressor(&self, found: &Found) -> Option<Compressor> {
+        if !self.compresses(found) {
             return None;
         }
         let settings = self.communicator()?.settings();
         let compress = self.inner.options.compress;
-        let endpoint = connection.endpoint();
+        let endpoint = found.connection.endpoint();
         let wanted = compress.compression;
         let is_offered = |endpoint| offered(wanted, self.reference().endpoints(), endpoint);
         let is_known =

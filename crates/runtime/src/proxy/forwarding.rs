@@ -66,13 +66,14 @@ impl Proxy {
         first: u64,
         behind: Option<&Way>,
     ) -> Option<Forwardings> {
-        let connection = self.known_connection()?;
-        if behind.is_some_and(|way| !Arc::ptr_eq(&way.0, &connection)) {
+        let found = self.known_connection()?;
+        if behind.is_some_and(|way| !Arc::ptr_eq(&way.0, &found.connection)) {
             return None;
         }
-        if self.compressor(&connection).is_some() {
+        if self.compressor(&found).is_some() {
             return None;
         }
+        let connection = found.connection;
         connection.set_polling(self.polling());
         let target = self.target();
         // Why it failed is found out by whoever sends them the long way.

@@ -66,7 +66,7 @@ impl Proxy {
     fn send_joined(&self, sent: Appended<()>, outlet: &Arc<Outlet>) -> Result<bool, Box<Failure>> {
         // If its connection has ended, or the proxy has another one meanwhile, whoever was about to write the others
         // writes this, or the end has said how many bytes could not be sent. Nobody may send it twice.
-        let connection = self.known_connection();
+        let connection = self.known_connection().map(|found| found.connection);
         if let Some(connection) = connection.filter(|it| Arc::ptr_eq(it.outlet(), outlet)) {
             connection.send_appended(sent).map_err(Box::new)?;
         }

@@ -34,7 +34,7 @@ mod typed;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
@@ -52,6 +52,7 @@ use at_once::ShortWay;
 use batch::Batch;
 use heads::Heads;
 use options::Options;
+use route::Used;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
 ///
@@ -76,7 +77,7 @@ pub(crate) struct Inner {
     /// The longest batch that it sends, in bytes.
     batch_size_max: usize,
     /// The connection used last. The pool owns it.
-    connection: Mutex<Weak<Connection>>,
+    used: Mutex<Used>,
     /// Whether it has used a connection, and so does not look for an adapter here any more; never if a locator says
     /// where its object is.
     is_remote: AtomicBool,
@@ -107,7 +108,7 @@ impl Proxy {
             options,
             short_way,
             batch_size_max,
-            connection: Mutex::default(),
+            used: Mutex::default(),
             is_remote: AtomicBool::new(false),
             batch: Mutex::default(),
             is_in_batches: AtomicBool::new(false),

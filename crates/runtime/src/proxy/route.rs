@@ -15,19 +15,73 @@ use crate::error::{InvokeError, LocalError};
 use crate::settings::EndpointSelection;
 use crate::transport;
 
+/// A connection that a proxy uses, and what the endpoint says by which it was found: connections are shared by proxies
+/// that differ in that.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) connection: Arc<Connection>,
+    /// Whether the endpoint of the proxy has `-z`.
+    pub(super) wants_compression: bool,
+}
+
+impl Found {
+    fn by(endpoint: &Endpoint, connection: Arc<Connection>) -> Self {
+        Self {
+            connection,
+            wants_compression: endpoint.wants_compression(),
+        }
+    }
+
+    /// The connection of a fixed proxy, which has no endpoint.
+    fn fixed(connection: &Arc<Connection>) -> Self {
+        Self {
+            connection: connection.clone(),
+            wants_compression: false,
+        }
+    }
+}
+
+/// The same as long as the connection, which the pool owns, is there.
+#[derive(Clone, Default)]
+pub(super) struct Used {
+    connection: Weak<Connection>,
+    wants_compression: bool,
+}
+
+impl Used {
+    fn of(found: &Found) -> Self {
+        Self {
+            connection: Arc::downgrade(&found.connection),
+            wants_compression: found.wants_compression,
+        }
+    }
+
+    fn upgrade(&self) -> Option<Found> {
+        Some(Found {
+            connection: self.connection.upgrade()?,
+            wants_compression: self.wants_compression,
+        })
+    }
+}
+
 impl Proxy {
     /// Whether the next invocation will find a connection.
     pub fn is_connected(&self) -> bool {
-        self.cached_connection().is_some()
+        self.cached().is_some()
     }
 
     /// The connection that the next invocation will find.
     pub(super) fn cached_connection(&self) -> Option<Arc<Connection>> {
+        self.cached().map(|found| found.connection)
+    }
+
+    /// The same, with what is known of it.
+    pub(super) fn cached(&self) -> Option<Found> {
         let cached = match &self.inner.options.fixed {
-            Some(fixed) => Some(fixed.clone()),
-            None => self.lock_connection().upgrade(),
+            Some(fixed) => Some(Found::fixed(fixed)),
+            None => self.lock_used().upgrade(),
         };
-        cached.filter(|connection| connection.is_active())
+        cached.filter(|found| found.connection.is_active())
     }
 
     /// Whether the next invocation will find this connection.
@@ -50,39 +104,39 @@ impl Proxy {
 
     /// The connection used last, or one that is open to any of the endpoints, or a new one to the
     /// first that answers. Without caching the endpoint that is tried first is another every time.
-    pub(super) async fn connection(&self) -> Result<Arc<Connection>, LocalError> {
+    pub(super) async fn connection(&self) -> Result<Found, LocalError> {
         if let Some(fixed) = &self.inner.options.fixed {
             return match fixed.is_active() {
-                true => Ok(fixed.clone()),
+                true => Ok(Found::fixed(fixed)),
                 false => Err(fixed.refusal()),
             };
         }
         if self.inner.options.is_connection_cached {
-            let cached = self.lock_connection().upgrade();
-            if let Some(connection) = cached
-                && connection.is_active()
+            let cached = self.lock_used().upgrade();
+            if let Some(found) = cached
+                && found.connection.is_active()
             {
-                return Ok(connection);
+                return Ok(found);
             }
         }
-        let connection = self.new_connection().await?;
-        *self.lock_connection() = Arc::downgrade(&connection);
+        let found = self.new_connection().await?;
+        *self.lock_used() = Used::of(&found);
         // An object that a locator knows may have moved when it is not there any more: each call needs thought.
         let is_remote = !self.is_located();
         self.inner.is_remote.store(is_remote, Ordering::Relaxed);
-        Ok(connection)
+        Ok(found)
     }
 
     /// The next invocation looks for a connection anew, where the locator says then.
     pub(super) fn look_elsewhere(&self) {
         self.forget_location();
-        *self.lock_connection() = Weak::new();
+        *self.lock_used() = Used::default();
     }
 
     /// Lets another proxy to the same place begin with this one's connection.
     pub(super) fn share_connection(&self, other: &Self) {
-        let connection = self.lock_connection().clone();
-        *other.lock_connection() = connection;
+        let used = self.lock_used().clone();
+        *other.lock_used() = used;
         let is_remote = self.inner.is_remote.load(Ordering::Relaxed);
         other.inner.is_remote.store(is_remote, Ordering::Relaxed);
     }
@@ -95,7 +149,7 @@ impl Proxy {
         }
     }
 
-    async fn new_connection(&self) -> Result<Arc<Connection>, LocalError> {
+    async fn new_connection(&self) -> Result<Found, LocalError> {
         let communicator = self.communicator().ok_or(LocalError::Unbound)?;
         if communicator.core().is_shut_down() {
             return Err(LocalError::Shutdown);
@@ -119,21 +173,22 @@ impl Proxy {
         &self,
         endpoints: &[Endpoint],
         communicator: &Communicator,
-    ) -> Result<Arc<Connection>, LocalError> {
+    ) -> Result<Found, LocalError> {
         let endpoints = self.usable_of(endpoints)?;
         let pool = communicator.core().pool();
         let id = &self.inner.options.connection_id;
         if self.inner.options.is_connection_cached
-            && let Some(connection) = endpoints
-                .iter()
-                .find_map(|endpoint| pool.existing(endpoint, id))
+            && let Some(found) = endpoints.iter().find_map(|endpoint| {
+                let connection = pool.existing(endpoint, id)?;
+                Some(Found::by(endpoint, connection))
+            })
         {
-            return Ok(connection);
+            return Ok(found);
         }
         let mut last = self.no_endpoint("an endpoint");
         for endpoint in endpoints {
             match pool.connection(endpoint, id, communicator).await {
-                Ok(connection) => return Ok(connection),
+                Ok(connection) => return Ok(Found::by(endpoint, connection)),
                 Err(error) => last = error,
             }
         }
@@ -176,9 +231,9 @@ impl Proxy {
         Ok(endpoints)
     }
 
-    fn lock_connection(&self) -> MutexGuard<'_, Weak<Connection>> {
+    fn lock_used(&self) -> MutexGuard<'_, Used> {
         self.inner
-            .connection
+            .used
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }

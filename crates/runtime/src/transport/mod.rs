@@ -35,6 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::task::{Context, Poll};
 
+use floe_wire::message::ProtocolError;
 use floe_wire::reference::{Endpoint, TcpEndpoint, WsEndpoint};
 use tokio::io::AsyncRead;
 use tokio::time::Instant;
@@ -75,6 +76,11 @@ pub(crate) trait StreamWriter: Send + Sync + 'static {
 
     /// Ends the stream in both directions; the reading half then finds its end.
     fn shutdown(&self);
+
+    /// The same because the peer broke the protocol in what the stream carries: a layer may tell it so.
+    fn refuse(&self, _error: &ProtocolError) {
+        self.shutdown();
+    }
 
     /// Whether what it carries are datagrams, which are never answered.
     fn is_datagram(&self) -> bool {

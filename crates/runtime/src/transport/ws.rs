@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BytesMut};
+use floe_wire::message::ProtocolError;
 use floe_wire::reference::WsEndpoint;
 use floe_wire::websocket::{
-    CLOSE_NORMAL, CLOSE_PROTOCOL_ERROR, FrameReader, Incoming, Key, Side, WebSocketError,
-    append_request, append_response, check_request, check_response, head_len,
+    CLOSE_NORMAL, CLOSE_PROTOCOL_ERROR, CLOSE_TOO_LONG, FrameReader, Incoming, Key, Side,
+    WebSocketError, append_request, append_response, check_request, check_response, head_len,
 };
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
@@ -233,6 +234,14 @@ impl AsyncRead for Reader {
 
 struct Writer(Arc<Shared>);
 
+impl Writer {
+    /// Says why, and ends the stream.
+    fn close(&self, code: u16) {
+        self.0.lock().close(code, &*self.0.writer);
+        self.0.writer.shutdown();
+    }
+}
+
 impl StreamWriter for Writer {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().try_write(bytes, &*self.0.writer)
@@ -243,8 +252,14 @@ impl StreamWriter for Writer {
     }
 
     fn shutdown(&self) {
-        self.0.lock().close(CLOSE_NORMAL, &*self.0.writer);
-        self.0.writer.shutdown();
+        self.close(CLOSE_NORMAL);
+    }
+
+    fn refuse(&self, error: &ProtocolError) {
+        self.close(match error {
+            ProtocolError::SizeTooLarge { .. } => CLOSE_TOO_LONG,
+            _ => CLOSE_PROTOCOL_ERROR,
+        });
     }
 
     fn describe(&self, info: &mut ConnectionInfo) {

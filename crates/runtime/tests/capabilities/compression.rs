@@ -167,6 +167,38 @@ async fn an_endpoint_asks_for_compression_and_the_proxy_may_refuse() {
 }
 
 #[tokio::test]
+async fn proxies_share_a_connection_over_which_each_compresses_or_not_as_its_endpoint_says() {
+    let world = World::start(Settings::default()).await;
+    let plain = &world.proxy;
+    let communicator = plain.communicator().unwrap();
+    let asking: Proxy = communicator.proxy(&format!("{plain} -z")).unwrap();
+    for (proxy, status) in [(plain, 0), (&asking, 2), (plain, 0)] {
+        check_echo(proxy, &long()).await;
+        assert_eq!(world.heard.statuses(), [[status], [status]], "{proxy}");
+    }
+    // One that is bound to the connection has no endpoint that could ask.
+    let connection = asking.ice_cached_connection().unwrap();
+    assert_eq!(plain.ice_cached_connection().unwrap(), connection);
+    check_echo(&asking.ice_fixed(&connection), &long()).await;
+    assert_eq!(world.heard.statuses(), [[0], [0]]);
+    assert_eq!(world.heard.connection_count.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn one_that_asks_for_compression_opens_the_connection_for_all() {
+    let world = World::start(Settings::default()).await;
+    let plain = world.proxy.ice_connection_cached(false);
+    let communicator = plain.communicator().unwrap();
+    let asking: Proxy = communicator.proxy(&format!("{plain} -z")).unwrap();
+    let asking = asking.ice_connection_cached(false);
+    for (proxy, status) in [(&asking, 2), (&plain, 0), (&asking, 2)] {
+        check_echo(proxy, &long()).await;
+        assert_eq!(world.heard.statuses(), [[status], [status]], "{proxy}");
+    }
+    assert_eq!(world.heard.connection_count.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn the_settings_override_proxies_and_endpoints() {
     for is_on in [false, true] {
         let mut settings = Settings::default();

@@ -4,6 +4,7 @@
 //! any wait.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use floe::{
     Communicator, EncodeError, Encoder, InvokeError, LocalError, OperationInfo, OperationMode,
@@ -11,9 +12,13 @@ use floe::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 use crate::echo::{NOTHING, soon};
 use crate::raw::header;
+
+/// Long enough for another attempt, if there is one.
+const PAUSE: Duration = Duration::from_millis(500);
 
 const RUN: OperationInfo = operation("run", OperationMode::Normal);
 const LOOK: OperationInfo = operation("look", OperationMode::Idempotent);
@@ -164,6 +169,101 @@ async fn what_may_be_repeated_is_sent_again_once_and_no_more_often() {
         std::task::Poll::Ready(!is_none)
     });
     assert!(!more.await, "there is no third attempt");
+}
+
+/// What a peer may say that breaks the protocol: no message, one of another protocol, and one of no type.
+fn faults() -> [Vec<u8>; 3] {
+    let mut of_version_2 = header(3, 14);
+    of_version_2[4] = 2;
+    [b"garbage".repeat(3), of_version_2, header(9, 14)]
+}
+
+#[tokio::test]
+async fn a_peer_that_begins_with_a_fault_is_tried_again_with_whatever_was_to_be_said() {
+    // A request and a graceful close, too, are not what a server begins with.
+    let request = [&header(0, 18)[..], &[1, 0, 0, 0]].concat();
+    for first in faults().into_iter().chain([request, header(4, 14)]) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let text = format!("fake:tcp -h 127.0.0.1 -p {port}");
+        let proxy: Proxy = Communicator::new().proxy(&text).unwrap();
+        let saying = first.clone();
+        let server = tokio::spawn(async move {
+            let (mut faulty, _) = soon(listener.accept()).await.unwrap();
+            faulty.write_all(&saying).await.unwrap();
+            let mut stream = accept(&listener).await;
+            let (id, operation) = read_request(&mut stream).await;
+            answer(&mut stream, id).await;
+            (operation, faulty, stream)
+        });
+        call(&proxy, &RUN).await.unwrap();
+        let (operation, _faulty, _stream) = soon(server).await.unwrap();
+        assert_eq!(operation, "run", "after {first:02x?}");
+    }
+}
+
+#[tokio::test]
+async fn a_fault_in_place_of_a_reply_is_answered_with_the_request_again_if_that_may_be_repeated() {
+    for fault in faults() {
+        let Pair {
+            listener,
+            mut stream,
+            proxy,
+        } = Pair::connected().await;
+        let server = tokio::spawn(async move {
+            let mut operations = Vec::new();
+            for _ in 0..2 {
+                operations.push(read_request(&mut stream).await.1);
+                stream.write_all(&fault).await.unwrap();
+                stream = accept(&listener).await;
+            }
+            let (id, operation) = read_request(&mut stream).await;
+            operations.push(operation);
+            answer(&mut stream, id).await;
+            (operations, stream)
+        });
+        let error = call(&proxy, &RUN).await.unwrap_err();
+        let is_doubtful = matches!(
+            error,
+            InvokeError::PerhapsDispatched(LocalError::Protocol { .. })
+        );
+        assert!(is_doubtful, "{error:?}");
+        call(&proxy, &LOOK).await.unwrap();
+        let (operations, _stream) = soon(server).await.unwrap();
+        assert_eq!(operations, ["run", "look", "look"]);
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_speaks_another_protocol_for_good_is_tried_twice_and_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let text = format!("fake:tcp -h 127.0.0.1 -p {port}");
+    let proxy: Proxy = Communicator::new().proxy(&text).unwrap();
+    let server = tokio::spawn(async move {
+        let mut count = 0;
+        let mut streams = Vec::new();
+        while let Ok(accepted) = timeout(PAUSE, listener.accept()).await {
+            let (mut stream, _) = accepted.unwrap();
+            stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n").await.unwrap();
+            streams.push(stream);
+            count += 1;
+        }
+        count
+    });
+    let error = call(&proxy, &LOOK).await.unwrap_err();
+    let is_sure = matches!(
+        error,
+        InvokeError::NotDispatched(LocalError::Protocol { .. })
+    );
+    assert!(is_sure, "{error:?}");
+    let said = error.to_string();
+    assert!(
+        said.contains("expected a message that starts with"),
+        "{said}"
+    );
+    assert!(said.contains("got 53 53 48 2d"), "{said}");
+    assert_eq!(soon(server).await.unwrap(), 2);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};
+use crate::raw::header;
 
 macro_rules! over_each_transport {
     ($($transport:ident: $endpoint:expr;)+) => {$(
@@ -236,6 +237,11 @@ fn frame(start: u8, payload: &[u8]) -> Vec<u8> {
     [&[start, len, 0, 0, 0, 0], payload].concat()
 }
 
+/// What a client says that opens a WebSocket.
+const OPENING: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\
+                         Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                         Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n";
+
 /// As servers of Ice do it (observed: 3.7.8, 3.8.3).
 #[tokio::test]
 async fn what_came_before_the_end_of_a_websocket_is_answered() {
@@ -247,10 +253,7 @@ async fn what_came_before_the_end_of_a_websocket_is_answered() {
     let text = frame(0x81, b"hello");
     for (end, answer) in [(close, 1000_u16), (text, 1002)] {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-        let opening = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\
-                        Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
-                        Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n";
-        stream.write_all(opening).await.unwrap();
+        stream.write_all(OPENING).await.unwrap();
         stream
             .write_all(&[frame(0x82, ping), end].concat())
             .await
@@ -261,6 +264,25 @@ async fn what_came_before_the_end_of_a_websocket_is_answered() {
         let has_reply = all.windows(reply.len()).any(|window| window == reply);
         assert!(has_reply, "{:?}", String::from_utf8_lossy(&all));
         let last = [&[0x88, 2][..], &answer.to_be_bytes()].concat();
+        assert!(all.ends_with(&last), "{:?}", &all[all.len() - 4..]);
+    }
+}
+
+#[tokio::test]
+async fn a_websocket_with_a_broken_message_is_closed_with_a_code_that_says_so() {
+    let server = start("ws -h 127.0.0.1 -p 0").await;
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    for (message, code) in [
+        (b"garbage".repeat(3), 1002_u16),
+        (header(9, 14), 1002),
+        (header(0, i32::MAX), 1009),
+    ] {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        stream.write_all(OPENING).await.unwrap();
+        stream.write_all(&frame(0x82, &message)).await.unwrap();
+        let mut all = Vec::new();
+        soon(stream.read_to_end(&mut all)).await.unwrap();
+        let last = [&[0x88, 2][..], &code.to_be_bytes()].concat();
         assert!(all.ends_with(&last), "{:?}", &all[all.len() - 4..]);
     }
 }

@@ -68,7 +68,10 @@ fn is_same_place(one: &Endpoint, other: &Endpoint) -> bool {
         (Some(a), Some(b)) => {
             one.type_code() == other.type_code() && (&a.host, a.port) == (&b.host, b.port)
         }
-        _ => one == other,
+        _ => match (one, other) {
+            (Endpoint::Unix(a), Endpoint::Unix(b)) => (&a.path, &a.host) == (&b.path, &b.host),
+            _ => one == other,
+        },
     }
 }
 

@@ -234,6 +234,17 @@ fn an_offer_holds_for_its_own_endpoints_only() {
 }
 
 #[test]
+fn an_offer_holds_for_an_endpoint_that_says_otherwise_whether_to_compress() {
+    let asking: Endpoint = "unix -f /s -z".parse().expect("an endpoint");
+    let plain: Endpoint = "unix -f /s".parse().expect("an endpoint");
+    let elsewhere: Endpoint = "unix -f /t".parse().expect("an endpoint");
+    let offer = offer(&[Compression::Zstd], &[asking]).expect("something to offer");
+    let proxy = [offer];
+    assert!(offered(Compression::Zstd, &proxy, &plain));
+    assert!(!offered(Compression::Zstd, &proxy, &elsewhere));
+}
+
+#[test]
 fn an_offer_survives_as_text_and_is_nothing_if_garbled() {
     let own = [Endpoint::tcp("here", 1)];
     let offer = offer(&[Compression::ZstdStream], &own).expect("something to offer");

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// What ended an attempt, as far as another one depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttemptEnd {
-    /// No connection came about, or it broke, or this side is closing it.
+    /// No connection came about, or it broke, or the peer spoke so on it that this side closed it, or this side is
+    /// closing it.
     Lost,
     /// The peer closed the connection gracefully: it did not execute what was in flight.
     ClosedByPeer,

@@ -6,6 +6,8 @@ use super::Opcode;
 pub const CLOSE_NORMAL: u16 = 1000;
 /// Code of a close frame to a peer that broke the protocol.
 pub const CLOSE_PROTOCOL_ERROR: u16 = 1002;
+/// Code of a close frame to a peer that sent a message above the limit.
+pub const CLOSE_TOO_LONG: u16 = 1009;
 
 /// Most bytes that a control frame carries.
 pub const CONTROL_LEN_MAX: usize = 125;

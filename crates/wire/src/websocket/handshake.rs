@@ -1,7 +1,10 @@
 //! The request that opens a WebSocket, and its response.
 //!
-//! Both are accepted and sent as Ice does: the sub-protocol is `ice.zeroc.com`, and a client may
-//! leave it out.
+//! Both are accepted and sent as Ice does: the sub-protocol is `ice.zeroc.com`, in letters of either case, and a client
+//! may leave it out. Lines may end with LF alone. A header that comes more than once is a list, as HTTP has it, and
+//! what is no text in a header stands in the way of nothing else.
+//!
+//! Source: RFC 6455; RFC 9110, 5.3; RFC 9112, 2.2; observed: Ice 3.7.8.
 
 use super::WebSocketError;
 use crate::base64;
@@ -53,9 +56,16 @@ pub fn append_request(buffer: &mut Vec<u8>, host: &str, port: u16, resource: &st
 /// [`WebSocketError::HeaderTooLong`].
 pub fn head_len(input: &[u8]) -> Result<Option<usize>, WebSocketError> {
     let searched = &input[..input.len().min(HEADER_LEN_MAX)];
-    let end = searched.windows(4).position(|window| window == b"\r\n\r\n");
+    let line_ends = (0..searched.len()).filter(|at| searched[*at] == b'\n');
+    let end = line_ends
+        .map(|at| at + 1)
+        .find_map(|at| match &searched[at..] {
+            [b'\n', ..] => Some(at + 1),
+            [b'\r', b'\n', ..] => Some(at + 2),
+            _ => None,
+        });
     match end {
-        Some(at) => Ok(Some(at + 4)),
+        Some(len) => Ok(Some(len)),
         None if input.len() < HEADER_LEN_MAX => Ok(None),
         None => Err(WebSocketError::HeaderTooLong {
             limit: HEADER_LEN_MAX,
@@ -75,7 +85,8 @@ pub struct Request {
 /// # Errors
 /// [`WebSocketError::Handshake`]; the connection is dropped without an answer.
 pub fn check_request(head: &[u8]) -> Result<Request, WebSocketError> {
-    let head = Head::parse(head)?;
+    let head = String::from_utf8_lossy(head);
+    let head = Head::parse(&head)?;
     let mut words = head.first_line.split(' ');
     let is_get = words.next() == Some("GET") && words.next().is_some_and(|word| !word.is_empty());
     if !is_get || words.next() != Some("HTTP/1.1") || words.next().is_some() {
@@ -86,20 +97,17 @@ pub fn check_request(head: &[u8]) -> Result<Request, WebSocketError> {
         ));
     }
     head.require_upgrade()?;
-    if head.value("sec-websocket-version")? != Some("13") {
+    if head.value("sec-websocket-version") != "13" {
         return Err(head.lacks("the header `Sec-WebSocket-Version: 13`"));
     }
-    let protocol = head.value("sec-websocket-protocol")?;
-    if protocol.is_some_and(|list| list.split(',').any(|word| word.trim() != PROTOCOL)) {
-        return Err(head.lacks("the sub-protocol `ice.zeroc.com` and no other"));
-    }
-    let key = head.value("sec-websocket-key")?.unwrap_or_default();
-    if base64::decode(key).is_none_or(|bytes| bytes.len() != 16) {
+    let names_protocol = head.names_protocol()?;
+    let key = head.value("sec-websocket-key");
+    if base64::decode(&key).is_none_or(|bytes| bytes.len() != 16) {
         return Err(head.lacks("the header `Sec-WebSocket-Key` with 16 bytes in base64"));
     }
     Ok(Request {
-        key: Key(key.to_owned()),
-        names_protocol: protocol.is_some(),
+        key: Key(key),
+        names_protocol,
     })
 }
 
@@ -122,7 +130,8 @@ pub fn append_response(buffer: &mut Vec<u8>, request: &Request) {
 /// # Errors
 /// [`WebSocketError::Handshake`].
 pub fn check_response(head: &[u8], key: &Key) -> Result<(), WebSocketError> {
-    let head = Head::parse(head)?;
+    let head = String::from_utf8_lossy(head);
+    let head = Head::parse(&head)?;
     let mut words = head.first_line.split(' ');
     if words.next() != Some("HTTP/1.1") || words.next() != Some("101") {
         let expected = "the response `HTTP/1.1 101 Switching Protocols`";
@@ -132,11 +141,8 @@ pub fn check_response(head: &[u8], key: &Key) -> Result<(), WebSocketError> {
         ));
     }
     head.require_upgrade()?;
-    let protocol = head.value("sec-websocket-protocol")?;
-    if protocol.is_some_and(|protocol| protocol != PROTOCOL) {
-        return Err(head.lacks("the sub-protocol `ice.zeroc.com`"));
-    }
-    if head.value("sec-websocket-accept")? != Some(&key.accept()) {
+    head.names_protocol()?;
+    if head.value("sec-websocket-accept") != key.accept() {
         return Err(head.lacks("the header `Sec-WebSocket-Accept` that belongs to our key"));
     }
     Ok(())
@@ -149,17 +155,14 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    fn parse(head: &'a [u8]) -> Result<Self, WebSocketError> {
-        const EXPECTED: &str = "the opening handshake of a WebSocket";
-        let text =
-            std::str::from_utf8(head).map_err(|_| WebSocketError::handshake(EXPECTED, head))?;
-        let mut lines = text.trim_end_matches("\r\n").split("\r\n");
+    fn parse(head: &'a str) -> Result<Self, WebSocketError> {
+        let mut lines = head.lines();
         let first_line = lines.next().unwrap_or_default();
-        let pairs = lines.map(|line| {
+        let pairs = lines.take_while(|line| !line.is_empty()).map(|line| {
             let (name, value) = line
                 .split_once(':')
                 .ok_or_else(|| WebSocketError::handshake("a header line", line.as_bytes()))?;
-            Ok((name, value.trim()))
+            Ok((name, value.trim_ascii()))
         });
         Ok(Self {
             first_line,
@@ -167,32 +170,34 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The value of a header, whose name is in lower case; an error if it is there twice.
-    fn value(&self, name: &str) -> Result<Option<&'a str>, WebSocketError> {
-        let mut values = self
+    /// The value of a header, whose name is in lower case; those that are not empty, as a list, if it is there more
+    /// than once, so that what has to be one value contradicts itself.
+    fn value(&self, name: &str) -> String {
+        let values = self
             .lines
             .iter()
-            .filter(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, value)| *value);
-        let value = values.next();
-        match values.next() {
-            None => Ok(value),
-            Some(second) => Err(WebSocketError::handshake(
-                "a header once",
-                second.as_bytes(),
-            )),
+            .filter(|(known, value)| known.eq_ignore_ascii_case(name) && !value.is_empty());
+        let values: Vec<_> = values.map(|(_, value)| *value).collect();
+        values.join(", ")
+    }
+
+    /// Whether it names a sub-protocol, which can only be ours.
+    fn names_protocol(&self) -> Result<bool, WebSocketError> {
+        let list = self.value("sec-websocket-protocol");
+        let words = list.split(',').map(str::trim_ascii);
+        let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+        match words.iter().all(|word| word.eq_ignore_ascii_case(PROTOCOL)) {
+            true => Ok(!words.is_empty()),
+            false => Err(self.lacks("the sub-protocol `ice.zeroc.com` and no other")),
         }
     }
 
     fn require_upgrade(&self) -> Result<(), WebSocketError> {
-        let has = |name, word: &str| {
-            let value = self.value(name)?.unwrap_or_default().to_ascii_lowercase();
-            Ok(value.contains(word))
-        };
-        if !has("upgrade", "websocket")? {
+        if !self.value("upgrade").eq_ignore_ascii_case("websocket") {
             return Err(self.lacks("the header `Upgrade: websocket`"));
         }
-        if !has("connection", "upgrade")? {
+        let connection = self.value("connection").to_ascii_lowercase();
+        if !connection.contains("upgrade") {
             return Err(self.lacks("the header `Connection: Upgrade`"));
         }
         Ok(())

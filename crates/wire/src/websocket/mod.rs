@@ -15,8 +15,8 @@ mod reader;
 
 pub use error::WebSocketError;
 pub use frame::{
-    CLOSE_NORMAL, CLOSE_PROTOCOL_ERROR, CONTROL_LEN_MAX, Mask, append_control, append_data_header,
-    append_masked,
+    CLOSE_NORMAL, CLOSE_PROTOCOL_ERROR, CLOSE_TOO_LONG, CONTROL_LEN_MAX, Mask, append_control,
+    append_data_header, append_masked,
 };
 pub use handshake::{
     HEADER_LEN_MAX, Key, Request, append_request, append_response, check_request, check_response,

@@ -179,7 +179,27 @@ fn openings_that_break_the_rules_are_refused() {
         ("ice.zeroc.com", "ice.zeroc.com, chat", "and no other"),
         ("ohioMTNxkYkpSBy9ZL00ww==", "b2hpbw==", "16 bytes in base64"),
         ("Host: 127.0.0.1:36045", "Host", "a header line"),
-        ("Host: ", "Upgrade: websocket\r\nHost: ", "a header once"),
+        (
+            "Host: ",
+            "Sec-WebSocket-Key: ohioMTNxkYkpSBy9ZL00ww==\r\nHost: ",
+            "16 bytes in base64",
+        ),
+        (
+            "Host: ",
+            "Upgrade: websocket\r\nHost: ",
+            "the header `Upgrade",
+        ),
+        (
+            "Host: ",
+            "Sec-WebSocket-Version: 13\r\nHost: ",
+            "`Sec-WebSocket-Version: 13`",
+        ),
+        (
+            "Host: ",
+            "Sec-WebSocket-Protocol: chat\r\nHost: ",
+            "and no other",
+        ),
+        ("ice.zeroc.com", "ice.zeroc.com\u{e9}", "and no other"),
     ] {
         let bad = good.replacen(from, to, 1);
         let error = check_request(bad.as_bytes()).unwrap_err().to_string();
@@ -200,6 +220,73 @@ fn openings_that_break_the_rules_are_refused() {
             .to_string()
             .contains("at most 16384 bytes")
     );
+}
+
+/// Each was accepted by Ice 3.7.8.
+#[test]
+fn openings_that_are_written_otherwise_mean_the_same() {
+    let request = vector("ws_00_client");
+    let plain = check_request(&request).unwrap();
+    for (from, to) in [
+        ("ice.zeroc.com", "Ice.ZeroC.COM"),
+        ("ice.zeroc.com", "ice.zeroc.com,"),
+        ("ice.zeroc.com", ", ice.zeroc.com,ICE.zeroc.com"),
+        ("Host: ", "Sec-WebSocket-Protocol:\r\nHost: "),
+        ("Host: ", "Sec-WebSocket-Protocol: ice.zeroc.com\r\nHost: "),
+        ("Host: ", "Connection: keep-alive\r\nHost: "),
+        ("Host: ", "Sec-WebSocket-Key:\r\nHost: "),
+        ("/demo", "/d\u{e9}mo"),
+        ("Host: ", "X: \u{e9}\r\nHost: "),
+        ("\r\n", "\n"),
+        ("\r\n\r\n", "\n\r\n"),
+        ("\r\n\r\n", "\r\n\n"),
+    ] {
+        let written = String::from_utf8(request.clone())
+            .unwrap()
+            .replace(from, to);
+        // As ISO 8859-1, in which a letter with an accent is a byte that is no text by itself.
+        let mut bytes: Vec<u8> = written
+            .chars()
+            .map(|it| u8::try_from(it).unwrap())
+            .collect();
+        let len = bytes.len();
+        bytes.extend(b"\n\n");
+        assert_eq!(head_len(&bytes).unwrap(), Some(len), "{written}");
+        for short in 0..len {
+            assert_eq!(head_len(&bytes[..short]).unwrap(), None, "{written}");
+        }
+        assert_eq!(check_request(&bytes[..len]).unwrap(), plain, "{written}");
+    }
+    let nameless = String::from_utf8(request)
+        .unwrap()
+        .replace("ice.zeroc.com", ",");
+    let mut answer = Vec::new();
+    append_response(&mut answer, &check_request(nameless.as_bytes()).unwrap());
+    assert!(!String::from_utf8(answer).unwrap().contains("Protocol:"));
+}
+
+/// Each was accepted by Ice 3.7.8.
+#[test]
+fn responses_that_are_written_otherwise_mean_the_same() {
+    let random = crate::base64::decode("ohioMTNxkYkpSBy9ZL00ww==").unwrap();
+    let key = Key::from_random(random.try_into().unwrap());
+    let response = String::from_utf8(vector("ws_01_server")).unwrap();
+    for (from, to) in [
+        ("ice.zeroc.com", "Ice.ZeroC.Com"),
+        ("Upgrade: ", "Server: \u{e9}\r\nUpgrade: "),
+        ("\r\n", "\n"),
+    ] {
+        let written = response.replace(from, to);
+        let bytes: Vec<u8> = written
+            .chars()
+            .map(|it| u8::try_from(it).unwrap())
+            .collect();
+        assert_eq!(head_len(&bytes).unwrap(), Some(bytes.len()));
+        check_response(&bytes, &key).unwrap();
+    }
+    let other = response.replace("ice.zeroc.com", "chat");
+    let error = check_response(other.as_bytes(), &key).unwrap_err();
+    assert!(error.to_string().contains("and no other"), "{error}");
 }
 
 proptest! {
