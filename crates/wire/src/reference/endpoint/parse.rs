@@ -6,13 +6,13 @@
 use std::slice::Iter;
 use std::str::FromStr;
 
-use super::codec::decode_body;
+use super::codec::decode_known;
 use super::token::{Token, Tokens, split};
 use super::{
     Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
 };
 use crate::base64;
-use crate::encoding::{Decoder, EncodingVersion};
+use crate::encoding::{Decoder, Encapsulation, EncodingVersion};
 use crate::reference::scanner::parse_version;
 use crate::reference::{ParseDefaults, ParseReferenceError};
 
@@ -217,25 +217,19 @@ fn parse_opaque(options: &mut Options<'_>) -> Result<Endpoint, ParseReferenceErr
     let (at, bytes) = value.ok_or_else(|| missing("-v and the bytes of the opaque endpoint"))?;
     match Protocol::from_type_code(type_code) {
         Some(protocol) if encoding.is_supported() => {
-            match decode_body(protocol, Decoder::new(&bytes, encoding)) {
-                // Nobody has reserved the number for us: what is not ours is carried.
-                Err(_) if protocol == Protocol::Unix => Ok(opaque(type_code, encoding, bytes)),
-                decoded => decoded.map_err(|error| {
-                    let expected = format!("the bytes of a {protocol} endpoint ({error})");
-                    ParseReferenceError::new(at, expected, &base64::encode(&bytes))
-                }),
-            }
+            let payload = bytes.as_slice();
+            let unopened = Encapsulation { encoding, payload };
+            decode_known(protocol, Decoder::new(payload, encoding), unopened).map_err(|error| {
+                let expected = format!("the bytes of a {protocol} endpoint ({error})");
+                ParseReferenceError::new(at, expected, &base64::encode(payload))
+            })
         }
-        _ => Ok(opaque(type_code, encoding, bytes)),
+        _ => Ok(Endpoint::Opaque(OpaqueEndpoint {
+            type_code,
+            encoding,
+            bytes,
+        })),
     }
-}
-
-fn opaque(type_code: i16, encoding: EncodingVersion, bytes: Vec<u8>) -> Endpoint {
-    Endpoint::Opaque(OpaqueEndpoint {
-        type_code,
-        encoding,
-        bytes,
-    })
 }
 
 const PORT: &str = "a port from 0 to 65535";

@@ -339,8 +339,8 @@ fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
             "at byte 17: expected the bytes of a tcp endpoint",
         ),
         (
-            "a:opaque -t 1 -v CTEyNy4wLjAuMRAnAABg6gAAAAA=",
-            "1 bytes are left after the last value",
+            "a:opaque -t 1 -v CTEyNy4wLjAuMRAnAABg6gAAAAAA",
+            "2 bytes are left after the last value",
         ),
     ] {
         let error = error(text);
