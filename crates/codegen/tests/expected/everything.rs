@@ -1287,7 +1287,7 @@ pub mod everything {
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
         }
 
         /// Takes one of everything.
@@ -1406,7 +1406,7 @@ pub mod everything {
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
         }
 
         /// Slice operation `clone` of `::Everything::Tool`.
@@ -1420,7 +1420,7 @@ pub mod everything {
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
         }
 
         /// Slice operation `len` of `::Everything::Tool`.
@@ -2135,7 +2135,7 @@ pub mod everything {
                         ::floe::Nilable::encode_nilable(topic, encoder);
                         encoder.put(qos);
                     },
-                    |_| Ok(()),
+                    |decoder| decoder.nothing(),
                 )
         }
     }
@@ -2367,7 +2367,7 @@ pub mod everything {
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
         }
 
         /// Takes one of everything.
@@ -2486,7 +2486,7 @@ pub mod everything {
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
         }
 
         /// Slice operation `clone` of `::Everything::Tool`.
@@ -2500,7 +2500,7 @@ pub mod everything {
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
         }
 
         /// Slice operation `len` of `::Everything::Tool`.
@@ -2539,7 +2539,7 @@ pub mod everything {
                         ::floe::Nilable::encode_nilable(topic, encoder);
                         encoder.put(qos);
                     },
-                    |_| Ok(()),
+                    |decoder| decoder.nothing(),
                 )
         }
 
@@ -2554,7 +2554,7 @@ pub mod everything {
                 mode: ::floe::OperationMode::Normal,
                 returns_data: false,
             };
-            self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
         }
     }
 

@@ -1168,7 +1168,7 @@ impl LossListenerProxy {
                     encoder.put(&count);
                     encoder.put(total);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 }

@@ -580,7 +580,7 @@ impl MetricsAdminProxy {
                 move |encoder| {
                     encoder.put(name);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -605,7 +605,7 @@ impl MetricsAdminProxy {
                 move |encoder| {
                     encoder.put(name);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 

@@ -322,7 +322,7 @@ impl Request {
     }
 
     fn skip_parameters(&self, mode: OperationMode) -> Result<(), SystemException> {
-        self.decode(mode, |_| Ok(()))
+        self.decode(mode, |decoder| decoder.nothing())
     }
 
     /// The response for what a typed servant returned.
@@ -388,7 +388,7 @@ impl Request {
     pub fn builtin(self, type_id: &str, type_ids: &[&str]) -> Result<Response, SystemException> {
         match self.operation() {
             "ice_ping" => {
-                self.decode(OperationMode::Idempotent, |_| Ok(()))?;
+                self.decode_nothing(OperationMode::Idempotent)?;
                 self.returned_nothing()
             }
             "ice_isA" => {
@@ -398,11 +398,11 @@ impl Request {
                 self.returned(|encoder| encoder.put(&is_a))
             }
             "ice_id" => {
-                self.decode(OperationMode::Idempotent, |_| Ok(()))?;
+                self.decode_nothing(OperationMode::Idempotent)?;
                 self.returned(|encoder| encoder.string(type_id))
             }
             "ice_ids" => {
-                self.decode(OperationMode::Idempotent, |_| Ok(()))?;
+                self.decode_nothing(OperationMode::Idempotent)?;
                 self.returned(|encoder| encoder.put(type_ids))
             }
             _ => Err(SystemException::OperationNotExist(

@@ -26,7 +26,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use floe_wire::compression::offer;
-use floe_wire::reference::{Endpoint, Identity, Reference, Target, parse_endpoints};
+use floe_wire::reference::{
+    Endpoint, Identity, ParseReferenceError, Reference, Target, parse_endpoints,
+    parse_published_endpoints,
+};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -141,7 +144,8 @@ impl Adapter {
     /// [`AdapterError::Endpoints`] if the text is no endpoint list.
     #[doc(alias = "setPublishedEndpoints")]
     pub fn publish(&self, endpoints: &str) -> Result<(), AdapterError> {
-        let endpoints = with_offer(endpoints_of(endpoints)?, &self.communicator);
+        let parsed = parsed_of(endpoints, parse_published_endpoints)?;
+        let endpoints = with_offer(parsed, &self.communicator);
         let published = self.core.published.write();
         *published.unwrap_or_else(PoisonError::into_inner) = endpoints;
         Ok(())
@@ -348,9 +352,16 @@ impl Adapter {
     }
 }
 
-/// The endpoints of a text.
+/// The endpoints of a text, to listen on.
 pub(crate) fn endpoints_of(text: &str) -> Result<Vec<Endpoint>, AdapterError> {
-    parse_endpoints(text).map_err(|source| AdapterError::Endpoints {
+    parsed_of(text, parse_endpoints)
+}
+
+fn parsed_of(
+    text: &str,
+    parse: fn(&str) -> Result<Vec<Endpoint>, ParseReferenceError>,
+) -> Result<Vec<Endpoint>, AdapterError> {
+    parse(text).map_err(|source| AdapterError::Endpoints {
         endpoints: text.to_owned(),
         source,
     })

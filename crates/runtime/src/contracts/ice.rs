@@ -50,7 +50,7 @@ impl ProcessProxy {
             mode: crate::OperationMode::Normal,
             returns_data: false,
         };
-        self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
     }
 
     /// Writes a message on an output of the process.
@@ -76,7 +76,7 @@ impl ProcessProxy {
                     encoder.put(message);
                     encoder.put(&fd);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 }
@@ -741,7 +741,7 @@ impl LocatorRegistryProxy {
                     encoder.put(id);
                     crate::Nilable::encode_nilable(proxy, encoder);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -774,7 +774,7 @@ impl LocatorRegistryProxy {
                     encoder.put(replica_group_id);
                     crate::Nilable::encode_nilable(proxy, encoder);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -802,7 +802,7 @@ impl LocatorRegistryProxy {
                     encoder.put(id);
                     crate::Nilable::encode_nilable(proxy, encoder);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 }

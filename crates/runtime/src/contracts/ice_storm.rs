@@ -677,7 +677,7 @@ impl TopicProxy {
                 move |encoder| {
                     crate::Nilable::encode_nilable(subscriber, encoder);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -703,7 +703,7 @@ impl TopicProxy {
                     crate::Nilable::encode_nilable(link_to, encoder);
                     encoder.put(&cost);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -726,7 +726,7 @@ impl TopicProxy {
                 move |encoder| {
                     crate::Nilable::encode_nilable(link_to, encoder);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -773,7 +773,7 @@ impl TopicProxy {
             mode: crate::OperationMode::Normal,
             returns_data: false,
         };
-        self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
     }
 }
 
@@ -2258,7 +2258,7 @@ impl TopicLinkProxy {
                 move |encoder| {
                     encoder.put(events);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 }
@@ -2586,7 +2586,7 @@ impl TopicInternalProxy {
                 move |encoder| {
                     crate::Nilable::encode_nilable(subscriber, encoder);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -2612,7 +2612,7 @@ impl TopicInternalProxy {
                     crate::Nilable::encode_nilable(link_to, encoder);
                     encoder.put(&cost);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -2635,7 +2635,7 @@ impl TopicInternalProxy {
                 move |encoder| {
                     crate::Nilable::encode_nilable(link_to, encoder);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 
@@ -2682,7 +2682,7 @@ impl TopicInternalProxy {
             mode: crate::OperationMode::Normal,
             returns_data: false,
         };
-        self.0.call(&OPERATION, move |_| {}, |_| Ok(()))
+        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
     }
 
     /// Gives the receiving end for links to this topic.
@@ -2722,7 +2722,7 @@ impl TopicInternalProxy {
                 move |encoder| {
                     encoder.put(id);
                 },
-                |_| Ok(()),
+                |decoder| decoder.nothing(),
             )
     }
 }

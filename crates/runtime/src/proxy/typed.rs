@@ -223,7 +223,8 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// Whether the object can be reached.
     fn ice_ping(&self) -> impl Future<Output = Result<(), InvokeError>> + Send {
         const PING: OperationInfo = builtin("ice_ping", false);
-        self.as_proxy().call(&PING, |_| (), |_| Ok(()))
+        self.as_proxy()
+            .call(&PING, |_| (), |decoder| decoder.nothing())
     }
 
     /// Whether the object has this type.

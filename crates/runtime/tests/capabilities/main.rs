@@ -27,6 +27,7 @@ mod joining;
 mod located;
 mod locating;
 mod long_limits;
+mod nothing;
 mod oneway;
 mod raw;
 mod registering;

@@ -346,6 +346,31 @@ impl<'a> Decoder<'a> {
         super::tagged::skip_rest(self)
     }
 
+    /// Reads the payload of an encapsulation where no values are expected: parameters of an
+    /// operation that has none, or results. In 1.1 whatever stands there is skipped unread, in 1.0
+    /// nothing may.
+    ///
+    /// Source: observed, Ice 3.7.8 for C++.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::TrailingBytes`].
+    #[inline]
+    pub fn nothing(&mut self) -> Result<(), DecodeError> {
+        match self.remaining() {
+            0 => Ok(()),
+            count => self.skip_unexpected(count),
+        }
+    }
+
+    #[cold]
+    fn skip_unexpected(&mut self, count: usize) -> Result<(), DecodeError> {
+        if self.encoding == EncodingVersion::V1_0 {
+            return Err(self.error("empty encapsulation", DecodeErrorKind::TrailingBytes(count)));
+        }
+        self.seek(self.bytes.len());
+        Ok(())
+    }
+
     /// Ends the reading of something that has no tagged values.
     ///
     /// # Errors

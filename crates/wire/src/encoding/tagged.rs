@@ -317,15 +317,19 @@ impl TagFormat {
     }
 }
 
-/// Skips the tagged values at the end of an encapsulation's payload.
+/// Skips the tagged values at the end of an encapsulation's payload. An end marker may be the last byte, though nobody
+/// has to write one there.
+///
+/// Source: observed, Ice 3.7.8 for C++ and Python.
 pub(super) fn skip_rest(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
-    while decoder.remaining() > 0 {
-        if skip_one(decoder)?.is_none() {
-            let kind = DecodeErrorKind::TrailingBytes(decoder.remaining() + 1);
-            return Err(decoder.error("end of encapsulation", kind));
+    while decoder.remaining() > 0 && skip_one(decoder)?.is_some() {}
+    match decoder.remaining() {
+        0 => Ok(()),
+        count => {
+            let kind = DecodeErrorKind::TrailingBytes(count);
+            Err(decoder.error("end of encapsulation", kind))
         }
     }
-    Ok(())
 }
 
 /// Skips the tagged members of a slice and their end marker.

@@ -26,7 +26,7 @@ pub use escape::ToStringMode;
 pub use identity::Identity;
 pub use mode::InvocationMode;
 pub use print::Style;
-pub use text::{ParseDefaults, ParsedReference, parse_endpoints};
+pub use text::{ParseDefaults, ParsedReference, parse_endpoints, parse_published_endpoints};
 
 use crate::encoding::{EncodingVersion, ProtocolVersion};
 

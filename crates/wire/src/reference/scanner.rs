@@ -97,12 +97,7 @@ impl<'a> Scanner<'a> {
 
     /// Whether an argument of an option comes next, and neither an option nor the target.
     pub(super) fn at_argument(&self) -> bool {
-        let mut bytes = self.rest().bytes();
-        match bytes.next() {
-            None | Some(b':' | b'@') => false,
-            Some(b'-') => bytes.next().is_some_and(|byte| byte.is_ascii_digit()),
-            Some(_) => true,
-        }
+        !matches!(self.rest().bytes().next(), None | Some(b':' | b'@' | b'-'))
     }
 
     /// The end of the text must come next, after blanks.
@@ -115,10 +110,11 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Parses a version such as `1.1`.
+/// Parses a version such as `1.1`; there is none below 1.0.
 pub(super) fn parse_version(text: &str, offset: usize) -> Result<(u8, u8), ParseReferenceError> {
     text.split_once('.')
         .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+        .filter(|(major, _)| *major > 0)
         .ok_or_else(|| ParseReferenceError::new(offset, "a version such as 1.1", text))
 }
 

@@ -101,15 +101,28 @@ impl FromStr for Reference {
 }
 
 /// Parses the endpoints of an adapter, separated by `:`. A blank text is an empty list, `*` as a
-/// host stands for all interfaces, and an unknown protocol is an error.
+/// host stands for all interfaces, and an unknown protocol or an address to connect from is an
+/// error.
 ///
 /// # Errors
 /// [`ParseReferenceError`] with the position in the text.
 pub fn parse_endpoints(text: &str) -> Result<Vec<Endpoint>, ParseReferenceError> {
+    parse_endpoints_for(Role::Adapter, text)
+}
+
+/// The same of the endpoints that an adapter tells others to connect to, and maybe where from.
+///
+/// # Errors
+/// As [`parse_endpoints`].
+pub fn parse_published_endpoints(text: &str) -> Result<Vec<Endpoint>, ParseReferenceError> {
+    parse_endpoints_for(Role::Any, text)
+}
+
+fn parse_endpoints_for(role: Role, text: &str) -> Result<Vec<Endpoint>, ParseReferenceError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let (endpoints, _) = parse_list(text, 0, Role::Adapter, &ParseDefaults::default())?;
+    let (endpoints, _) = parse_list(text, 0, role, &ParseDefaults::default())?;
     Ok(endpoints)
 }
 

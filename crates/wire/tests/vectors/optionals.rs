@@ -102,6 +102,43 @@ fn unknown_tags_of_every_format_are_skipped() {
     decoder.finish().expect("the last one is skipped");
 }
 
+/// Observed, Ice 3.7.8: the parameter 5, then what it takes and what it refuses.
+#[test]
+fn an_end_marker_ends_an_encapsulation_if_nothing_follows() {
+    let ended = |rest: &[u8]| {
+        let bytes = [&[5, 0, 0, 0], rest].concat();
+        let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_1);
+        assert_eq!(decoder.get(), Ok(5));
+        assert_eq!(decoder.tagged::<i64>(2), Ok(None));
+        decoder.finish().map_err(|error| (error.offset, error.kind))
+    };
+    assert_eq!(ended(&[0xFF]), Ok(()));
+    assert_eq!(ended(&[0x08, 1, 0xFF]), Ok(()));
+    let trailing = |offset, count| Err((offset, DecodeErrorKind::TrailingBytes(count)));
+    assert_eq!(ended(&[0xFF, 0xFF]), trailing(5, 1));
+    assert_eq!(ended(&[0xFF, 0x08, 1]), trailing(5, 2));
+    assert_eq!(ended(&[0x08, 1, 0xFF, 0]), trailing(7, 1));
+}
+
+/// Observed, Ice 3.7.8 for C++: what it takes and refuses as parameters of an operation that has none.
+#[test]
+fn where_no_values_are_expected_anything_is_skipped_in_encoding_1_1_and_nothing_may_stand_in_1_0() {
+    let nothing = |payload: &[u8], encoding| {
+        let mut decoder = Decoder::new(payload, encoding);
+        decoder.nothing().map_err(|error| error.kind)?;
+        decoder.finish().map_err(|error| error.kind)
+    };
+    let payloads: [&[u8]; 6] = [&[], &[1], &[1, 2], &[8, 2], &[0xFF], &[8, 2, 0xFF]];
+    for payload in payloads {
+        assert_eq!(nothing(payload, EncodingVersion::V1_1), Ok(()));
+        let in_1_0 = match payload.len() {
+            0 => Ok(()),
+            count => Err(DecodeErrorKind::TrailingBytes(count)),
+        };
+        assert_eq!(nothing(payload, EncodingVersion::V1_0), in_1_0);
+    }
+}
+
 #[test]
 fn a_known_tag_with_another_format_is_refused() {
     let bytes = [0x0A, 5, 0, 0, 0];

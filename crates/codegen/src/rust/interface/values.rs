@@ -86,7 +86,7 @@ impl Values {
     /// The closure that decodes all values and gives them as one value or a tuple.
     pub(super) fn decode(&self, scope: &Scope<'_>) -> TokenStream {
         let [first, others @ ..] = self.as_encoded.as_slice() else {
-            return quote!(|_| Ok(()));
+            return quote!(|decoder| decoder.nothing());
         };
         if others.is_empty() && !self.uses_classes(scope) {
             let get = get(&quote!(decoder), first);

@@ -10,8 +10,8 @@ use super::{
     Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
 };
 use crate::encoding::{
-    Decode, DecodeError, DecodeErrorKind, Decoder, ENCAPSULATION_HEADER_LEN, Encode, Encoder,
-    EncodingVersion, ProtocolVersion,
+    Decode, DecodeError, DecodeErrorKind, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, Encode,
+    Encoder, EncodingVersion, ProtocolVersion,
 };
 
 /// An endpoint with an empty body.
@@ -34,41 +34,53 @@ impl Decode for Endpoint {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         let type_code = decoder.get()?;
         let unopened = decoder.clone().encapsulation()?;
-        let known = Protocol::from_type_code(type_code);
-        let known = known.filter(|_| unopened.encoding.is_supported());
-        let opaque = OpaqueEndpoint {
-            type_code,
-            encoding: unopened.encoding,
-            bytes: Vec::new(),
-        };
-        match known {
-            // Nobody has reserved the number for us: what is not ours is carried like any other.
-            Some(Protocol::Unix) => {
+        match Protocol::from_type_code(type_code) {
+            Some(protocol) if unopened.encoding.is_supported() => {
                 let body = decoder.open_encapsulation()?;
-                Ok(decode_body(Protocol::Unix, body).unwrap_or_else(|_| {
-                    Self::Opaque(OpaqueEndpoint {
-                        bytes: unopened.payload.to_vec(),
-                        ..opaque
-                    })
-                }))
+                decode_known(protocol, body, unopened)
             }
-            Some(protocol) => decode_body(protocol, decoder.open_encapsulation()?),
-            None => {
+            _ => {
                 decoder.encapsulation()?;
-                Ok(Self::Opaque(OpaqueEndpoint {
-                    bytes: unopened.payload.to_vec(),
-                    ..opaque
-                }))
+                Ok(opaque(type_code, unopened))
             }
         }
     }
 }
 
-/// Reads the whole payload of an endpoint's encapsulation.
-pub(super) fn decode_body(
+/// Reads the whole payload of an endpoint's encapsulation, which is `unopened` too. One with a value that means nothing
+/// to us, a timeout of 0 say, is carried as it is, as long as all of its fields are there.
+///
+/// Source: observed, Ice 3.7.8, which connects nowhere with such values and sends them on.
+pub(super) fn decode_known(
     protocol: Protocol,
-    mut body: Decoder<'_>,
+    body: Decoder<'_>,
+    unopened: Encapsulation<'_>,
 ) -> Result<Endpoint, DecodeError> {
+    decode_body(protocol, body).or_else(|error| match is_carried(protocol, unopened) {
+        true => Ok(opaque(protocol.type_code(), unopened)),
+        false => Err(error),
+    })
+}
+
+#[cold]
+fn is_carried(protocol: Protocol, unopened: Encapsulation<'_>) -> bool {
+    // Nobody has reserved the number for us: what is not ours is carried like any other.
+    protocol == Protocol::Unix
+        || unopened
+            .decoder()
+            .and_then(|body| skip_fields(protocol, body))
+            .is_ok()
+}
+
+fn opaque(type_code: i16, unopened: Encapsulation<'_>) -> Endpoint {
+    Endpoint::Opaque(OpaqueEndpoint {
+        type_code,
+        encoding: unopened.encoding,
+        bytes: unopened.payload.to_vec(),
+    })
+}
+
+fn decode_body(protocol: Protocol, mut body: Decoder<'_>) -> Result<Endpoint, DecodeError> {
     let endpoint = match protocol {
         Protocol::Tcp => Endpoint::Tcp(decode_tcp(&mut body)?),
         Protocol::Ssl => Endpoint::Ssl(decode_tcp(&mut body)?),
@@ -77,8 +89,34 @@ pub(super) fn decode_body(
         Protocol::Udp => Endpoint::Udp(decode_udp(&mut body)?),
         Protocol::Unix => Endpoint::Unix(decode_unix(&mut body)?),
     };
-    body.finish_exact("end of endpoint")?;
+    match protocol {
+        Protocol::Unix => body.finish_exact("end of endpoint")?,
+        // As any encapsulation; what is left over is not sent on. Source: observed, Ice 3.7.8.
+        _ => body.finish()?,
+    }
     Ok(endpoint)
+}
+
+/// Reads the whole payload without a look at the values of its fields.
+fn skip_fields(protocol: Protocol, mut body: Decoder<'_>) -> Result<(), DecodeError> {
+    skip_string(&mut body, "endpoint host")?;
+    body.int("endpoint port")?;
+    if protocol != Protocol::Udp {
+        body.int("endpoint timeout")?;
+    } else if body.encoding() == EncodingVersion::V1_0 {
+        body.get::<ProtocolVersion>()?;
+        body.get::<EncodingVersion>()?;
+    }
+    body.get::<bool>()?;
+    if matches!(protocol, Protocol::Ws | Protocol::Wss) {
+        skip_string(&mut body, "endpoint resource")?;
+    }
+    body.finish()
+}
+
+fn skip_string(body: &mut Decoder<'_>, what: &'static str) -> Result<(), DecodeError> {
+    let len = body.size(what)?;
+    body.bytes(len, what).map(drop)
 }
 
 fn encode_body(endpoint: &Endpoint, body: &mut Encoder<'_>) {

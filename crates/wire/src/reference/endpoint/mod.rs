@@ -1,7 +1,7 @@
 //! A way to reach an adapter.
 //!
 //! A type per kind of endpoint, a file each; `codec` turns them to bytes and back, `print` and
-//! `parse` to text and back. A kind that we do not know is an [`OpaqueEndpoint`] and is carried unchanged.
+//! `parse` to text and back. What we do not know is an [`OpaqueEndpoint`] and is carried unchanged.
 
 mod codec;
 mod opaque;
@@ -39,7 +39,7 @@ pub enum Endpoint {
     Udp(UdpEndpoint),
     /// A socket in the file system of one host; between Floe peers.
     Unix(UnixEndpoint),
-    /// Anything else, bluetooth and iAP included.
+    /// Anything else, bluetooth and iAP included, and what leads nowhere.
     Opaque(OpaqueEndpoint),
 }
 

@@ -2,7 +2,8 @@
 
 use crate::encoding::EncodingVersion;
 
-/// An endpoint of a type that we do not know, or in an encoding that we do not know.
+/// An endpoint of a type or in an encoding that we do not know, or with a value that leads nowhere: a port above 65535,
+/// a timeout of 0.
 ///
 /// It is sent on exactly as it came, in its own encoding and not in that of the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

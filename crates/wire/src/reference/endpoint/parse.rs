@@ -3,16 +3,17 @@
 //! Source: observed, proxies given to Ice 3.7.8. Unlike Ice, an option's argument may be quoted
 //! with either kind of quote, and may be empty or start with a dash when it is.
 
+use core::net::IpAddr;
 use std::slice::Iter;
 use std::str::FromStr;
 
-use super::codec::decode_body;
+use super::codec::decode_known;
 use super::token::{Token, Tokens, split};
 use super::{
     Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
 };
 use crate::base64;
-use crate::encoding::{Decoder, EncodingVersion};
+use crate::encoding::{Decoder, Encapsulation, EncodingVersion};
 use crate::reference::scanner::parse_version;
 use crate::reference::{ParseDefaults, ParseReferenceError};
 
@@ -21,16 +22,19 @@ use crate::reference::{ParseDefaults, ParseReferenceError};
 pub(in crate::reference) enum Role {
     /// To connect to. A wildcard is no address; endpoints of unknown protocols are skipped.
     Proxy,
-    /// To listen on. `*` stands for all interfaces; every endpoint must be understood.
+    /// To listen on. `*` stands for all interfaces, and nothing says where to connect from; every endpoint must be
+    /// understood.
     Adapter,
+    /// Either: what one of the two may say is accepted. Every endpoint must be understood.
+    Any,
 }
 
-/// A single endpoint; `*` is accepted as its host.
+/// A single endpoint, of a proxy or of an adapter.
 impl FromStr for Endpoint {
     type Err = ParseReferenceError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (endpoints, _) = parse_list(text, 0, Role::Adapter, &ParseDefaults::default())?;
+        let (endpoints, _) = parse_list(text, 0, Role::Any, &ParseDefaults::default())?;
         let count = endpoints.len();
         let mut endpoints = endpoints.into_iter();
         match (endpoints.next(), count) {
@@ -59,7 +63,7 @@ pub(in crate::reference) fn parse_list(
             continue;
         }
         let error = unknown(name, "tcp, ssl, ws, wss, udp, unix, opaque or default");
-        if role == Role::Adapter {
+        if role != Role::Proxy {
             return Err(error);
         }
         skipped.push(part.source.to_owned());
@@ -125,9 +129,7 @@ fn parse_tcp(
             ("-p", _) => tcp.port = options.number(option, PORT)?,
             ("-t", _) => tcp.timeout = options.timeout(option)?,
             ("-z", _) => tcp.compress = true,
-            ("--sourceAddress", _) => {
-                tcp.source_address = Some(options.number(option, IP_ADDRESS)?);
-            }
+            ("--sourceAddress", _) => tcp.source_address = Some(options.source_address(option)?),
             ("-r", Some(resource)) => **resource = options.value(option)?.text.clone(),
             ("-r", None) => {
                 return Err(unknown(option, "-h, -p, -t, -z or --sourceAddress")
@@ -160,8 +162,8 @@ fn parse_udp(
             "-p" => udp.port = options.number(option, PORT)?,
             "-z" => udp.compress = true,
             "-c" => udp.connect = true,
-            "--sourceAddress" => udp.source_address = Some(options.number(option, IP_ADDRESS)?),
-            "--interface" => udp.interface = Some(options.value(option)?.text.clone()),
+            "--sourceAddress" => udp.source_address = Some(options.source_address(option)?),
+            "--interface" => udp.interface = Some(options.interface(option)?),
             "--ttl" => udp.ttl = Some(options.number(option, "a number of hops from 0 to 255")?),
             // Written by releases before 3.3; without effect since.
             "-v" | "-e" => {
@@ -217,31 +219,25 @@ fn parse_opaque(options: &mut Options<'_>) -> Result<Endpoint, ParseReferenceErr
     let (at, bytes) = value.ok_or_else(|| missing("-v and the bytes of the opaque endpoint"))?;
     match Protocol::from_type_code(type_code) {
         Some(protocol) if encoding.is_supported() => {
-            match decode_body(protocol, Decoder::new(&bytes, encoding)) {
-                // Nobody has reserved the number for us: what is not ours is carried.
-                Err(_) if protocol == Protocol::Unix => Ok(opaque(type_code, encoding, bytes)),
-                decoded => decoded.map_err(|error| {
-                    let expected = format!("the bytes of a {protocol} endpoint ({error})");
-                    ParseReferenceError::new(at, expected, &base64::encode(&bytes))
-                }),
-            }
+            let payload = bytes.as_slice();
+            let unopened = Encapsulation { encoding, payload };
+            decode_known(protocol, Decoder::new(payload, encoding), unopened).map_err(|error| {
+                let expected = format!("the bytes of a {protocol} endpoint ({error})");
+                ParseReferenceError::new(at, expected, &base64::encode(payload))
+            })
         }
-        _ => Ok(opaque(type_code, encoding, bytes)),
+        _ => Ok(Endpoint::Opaque(OpaqueEndpoint {
+            type_code,
+            encoding,
+            bytes,
+        })),
     }
-}
-
-fn opaque(type_code: i16, encoding: EncodingVersion, bytes: Vec<u8>) -> Endpoint {
-    Endpoint::Opaque(OpaqueEndpoint {
-        type_code,
-        encoding,
-        bytes,
-    })
 }
 
 const PORT: &str = "a port from 0 to 65535";
 const TYPE: &str = "an endpoint type from 0 to 32767";
 const QUOTE_ADDRESS: &str = "quote an address that contains `:`, as in `-h \"::1\"`";
-const IP_ADDRESS: &str = "an IP address";
+const WILDCARD: &str = "`*` is for adapters, which listen on all interfaces then";
 
 /// The options of an endpoint that are not read yet.
 struct Options<'a> {
@@ -278,10 +274,36 @@ impl<'a> Options<'a> {
             .map_err(|error| error.help(QUOTE_ADDRESS))?;
         match token.text.as_str() {
             "" => Err(ParseReferenceError::new(token.offset, "a host", "")),
-            "*" if self.role == Role::Proxy => Err(unknown(token, "the host of a proxy")
-                .help("`*` is for adapters, which listen on all interfaces then")),
+            "*" if self.role == Role::Proxy => {
+                Err(unknown(token, "the host of a proxy").help(WILDCARD))
+            }
             host => Ok(host.to_owned()),
         }
+    }
+
+    fn interface(&mut self, option: &Token) -> Result<String, ParseReferenceError> {
+        let token = self.value(option)?;
+        match token.text.as_str() {
+            "" => Err(ParseReferenceError::new(token.offset, "an interface", "")),
+            "*" if self.role == Role::Proxy => {
+                Err(unknown(token, "the interface of a proxy").help(WILDCARD))
+            }
+            interface => Ok(interface.to_owned()),
+        }
+    }
+
+    fn source_address(&mut self, option: &Token) -> Result<IpAddr, ParseReferenceError> {
+        if self.role == Role::Adapter {
+            let expected = "the options of an adapter's endpoint";
+            return Err(unknown(option, expected).help("only proxies connect from an address"));
+        }
+        let token = self.value(option)?;
+        let help = match token.text.contains('%') {
+            true => "the zone of an address is not supported",
+            false => "",
+        };
+        let parsed = token.text.parse();
+        parsed.map_err(|_| unknown(token, "an IP address").help(help))
     }
 
     fn number<T: FromStr>(
@@ -290,7 +312,7 @@ impl<'a> Options<'a> {
         expected: &'static str,
     ) -> Result<T, ParseReferenceError> {
         let token = self.value(option)?;
-        let parsed = token.text.trim().parse();
+        let parsed = without_blanks_in_front(token).parse();
         parsed.map_err(|_| unknown(token, expected))
     }
 
@@ -298,7 +320,10 @@ impl<'a> Options<'a> {
         let token = self.value(option)?;
         let parsed = match token.text.as_str() {
             "infinite" => Some(Timeout::INFINITE),
-            ms => ms.trim().parse().ok().and_then(Timeout::from_ms),
+            _ => without_blanks_in_front(token)
+                .parse()
+                .ok()
+                .and_then(Timeout::from_ms),
         };
         parsed.ok_or_else(|| unknown(token, "a timeout from 1 to 2147483647 ms, or `infinite`"))
     }
@@ -314,6 +339,12 @@ impl<'a> Options<'a> {
         let bytes = base64::decode(&token.text).ok_or_else(|| unknown(token, "base64"))?;
         Ok((token.offset, bytes))
     }
+}
+
+/// A number, in front of which blanks may stand if it is quoted; behind it they may not.
+fn without_blanks_in_front(token: &Token) -> &str {
+    const BLANKS: [char; 6] = [' ', '\t', '\r', '\n', '\x0B', '\x0C'];
+    token.text.trim_start_matches(BLANKS)
 }
 
 fn unknown(token: &Token, expected: &'static str) -> ParseReferenceError {

@@ -93,7 +93,9 @@ fn write_timeout(timeout: Timeout, style: Style, out: &mut dyn Write) -> fmt::Re
 }
 
 fn write_opaque(opaque: &OpaqueEndpoint, out: &mut dyn Write) -> fmt::Result {
-    write!(out, "opaque -t {} -e {}", opaque.type_code, opaque.encoding)?;
+    out.write_str("opaque")?;
+    write_option("-t", &opaque.type_code.to_string(), out)?;
+    write!(out, " -e {}", opaque.encoding)?;
     write_option("-v", &base64::encode(&opaque.bytes), out)
 }
 

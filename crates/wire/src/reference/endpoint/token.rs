@@ -13,12 +13,9 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Whether it is an option: a dash, and not the sign of a number.
+    /// Whether it is an option, which starts with a dash.
     pub(super) fn is_option(&self) -> bool {
-        let mut bytes = self.text.bytes();
-        !self.quoted
-            && bytes.next() == Some(b'-')
-            && !bytes.next().is_some_and(|byte| byte.is_ascii_digit())
+        !self.quoted && self.text.starts_with('-')
     }
 }
 

@@ -80,36 +80,67 @@ fn an_endpoint_of_the_wrong_length_is_refused() {
         DecodeErrorKind::InvalidValue(-1),
         13,
     );
-    let longer = [TCP_BODY, b"\0"].concat();
-    let kind = DecodeErrorKind::TrailingBytes(1);
-    assert_error(
-        &with_endpoint(1, 18, 1, &longer),
-        "end of endpoint",
-        kind,
-        30,
-    );
+}
+
+/// Observed, Ice 3.7.8: what it takes behind the fields, sends on without, and refuses.
+#[test]
+fn an_endpoint_ends_as_any_encapsulation() {
+    let with = |minor, rest: &[u8]| {
+        let body = [TCP_BODY, rest].concat();
+        decode_1_1(&with_endpoint(1, 6 + body.len() as i32, minor, &body))
+    };
+    let plain = decode_1_1(&with_endpoint(1, 17, 1, TCP_BODY));
+    for (minor, rest) in [(0, &[0][..]), (1, &[8, 1]), (1, &[0xFF]), (1, &[0, 0])] {
+        assert_eq!(with(minor, rest), plain, "{rest:?} in 1.{minor}");
+    }
+    let kind = |refused: Result<_, DecodeError>| refused.expect_err("refused").kind;
+    assert_eq!(kind(with(0, &[0, 0])), DecodeErrorKind::TrailingBytes(2));
+    let (needed, remaining) = (1, 0);
+    let end = DecodeErrorKind::EndOfData { needed, remaining };
+    assert_eq!(kind(with(1, &[0])), end);
+}
+
+/// Observed, Ice 3.7.8: it reads each, and sends those in the encoding of the stream on as they came.
+#[test]
+fn an_endpoint_with_values_that_lead_nowhere_is_sent_on_unchanged() {
+    let tcp = |port: i32, timeout: i32| {
+        let (port, timeout) = (port.to_le_bytes(), timeout.to_le_bytes());
+        [b"\x01h", &port[..], &timeout, b"\0"].concat()
+    };
+    let ws = [&tcp(1, 0)[..], b"\x01/"].concat();
+    let udp = b"\x01h\x70\x11\x01\x00\x00".to_vec();
+    let old_udp = b"\x01h\xFF\xFF\xFF\xFF\x01\x00\x01\x00\x00".to_vec();
+    for (type_code, minor, body) in [
+        (1, 1, tcp(1, 0)),
+        (1, 1, tcp(1, -2)),
+        (1, 1, tcp(1, i32::MIN)),
+        (1, 1, tcp(70_000, 1000)),
+        (1, 1, tcp(-1, 1000)),
+        (1, 0, tcp(1, 0)),
+        (2, 1, tcp(1, 0)),
+        (3, 1, udp),
+        (3, 0, old_udp),
+        (4, 1, ws.clone()),
+        (5, 1, ws),
+    ] {
+        let bytes = with_endpoint(type_code, 6 + body.len() as i32, minor, &body);
+        let reference = decode_1_1(&bytes).expect("a proxy");
+        assert_eq!(encode(&reference, EncodingVersion::V1_1), bytes);
+        let reference = reference.expect("not nil");
+        assert!(matches!(reference.endpoints(), [Endpoint::Opaque(_)]));
+        let parsed: Reference = reference.to_string().parse().expect("a proxy");
+        assert_eq!(parsed, reference);
+    }
 }
 
 #[test]
-fn ports_and_timeouts_out_of_range_are_refused() {
-    let body = |port: i32, timeout: i32| {
-        [
-            b"\x01h",
-            &port.to_le_bytes()[..],
-            &timeout.to_le_bytes(),
-            b"\0",
-        ]
-        .concat()
-    };
-    let kind = DecodeErrorKind::InvalidValue;
-    for port in [-1, 65_536] {
-        let bytes = with_endpoint(1, 17, 1, &body(port, 1));
-        assert_error(&bytes, "endpoint port", kind(port.into()), 21);
-    }
-    for timeout in [0, -2] {
-        let bytes = with_endpoint(1, 17, 1, &body(1, timeout));
-        assert_error(&bytes, "endpoint timeout", kind(timeout.into()), 25);
-    }
+fn an_endpoint_with_such_values_must_be_whole_all_the_same() {
+    let body = b"\x01h\x01\x00\x00\x00\x00\x00\x00\x00\x00";
+    let kind = DecodeErrorKind::InvalidValue(0);
+    let short = with_endpoint(1, 16, 1, &body[..10]);
+    assert_error(&short, "endpoint timeout", kind.clone(), 25);
+    let long = with_endpoint(1, 18, 1, &[body, &b"\0"[..]].concat());
+    assert_error(&long, "endpoint timeout", kind, 25);
 }
 
 #[test]

@@ -23,9 +23,13 @@ fn name() -> impl Strategy<Value = String> {
     text().prop_filter("a name is not empty", |text| !text.is_empty())
 }
 
-/// A wildcard is no host of a proxy.
+/// A wildcard is no host of a proxy, and no interface.
 fn host() -> impl Strategy<Value = String> {
     text().prop_filter("a proxy has no wildcard", |host| host != "*")
+}
+
+fn interface() -> impl Strategy<Value = String> {
+    host().prop_filter("an interface is not empty", |text| !text.is_empty())
 }
 
 fn identity() -> impl Strategy<Value = Identity> {
@@ -76,7 +80,7 @@ fn ws() -> impl Strategy<Value = WsEndpoint> {
 fn udp() -> impl Strategy<Value = UdpEndpoint> {
     let local = (
         option::of(any::<IpAddr>()),
-        option::of(text()),
+        option::of(interface()),
         option::of(any::<u8>()),
         any::<bool>(),
     );
@@ -128,8 +132,13 @@ fn target() -> impl Strategy<Value = Target> {
     ]
 }
 
+/// Text knows none below 1.0.
+fn version() -> impl Strategy<Value = (u8, u8)> {
+    (1..=u8::MAX, any::<u8>())
+}
+
 fn encoding() -> impl Strategy<Value = EncodingVersion> {
-    any::<(u8, u8)>().prop_map(|(major, minor)| EncodingVersion::new(major, minor))
+    version().prop_map(|(major, minor)| EncodingVersion::new(major, minor))
 }
 
 fn reference() -> impl Strategy<Value = Reference> {
@@ -140,7 +149,7 @@ fn reference() -> impl Strategy<Value = Reference> {
         InvocationMode::Datagram,
         InvocationMode::BatchDatagram,
     ]);
-    let versions = (any::<(u8, u8)>(), encoding());
+    let versions = (version(), encoding());
     let fields = (identity(), text(), mode, any::<bool>(), versions, target());
     fields.prop_map(
         |(identity, facet, mode, secure, versions, target)| Reference {

@@ -4,6 +4,7 @@
 use crate::encoding::EncodingVersion;
 use crate::reference::{
     Endpoint, ParseDefaults, Protocol, Reference, Style, Target, Timeout, parse_endpoints,
+    parse_published_endpoints,
 };
 
 /// What a text is printed as, in the way of 3.7.
@@ -98,6 +99,10 @@ fn endpoints_are_printed_with_their_defaults() {
             "a -t -e 1.1:tcp -h \"::1\" -p 10 -t 60000",
         ),
         (
+            "a:tcp -h b -p ' 5' -t \"\t6\"",
+            "a -t -e 1.1:tcp -h b -p 5 -t 6",
+        ),
+        (
             "a:ssl -h b --sourceAddress 1.2.3.4 -z",
             "a -t -e 1.1:ssl -h b -p 0 --sourceAddress 1.2.3.4 -t 60000 -z",
         ),
@@ -114,6 +119,11 @@ fn endpoints_are_printed_with_their_defaults() {
         (
             "a:opaque -t 99 -v abch",
             "a -t -e 1.1:opaque -t 99 -e 1.0 -v abch",
+        ),
+        // Such come as bytes, and Ice prints neither of the two options then.
+        (
+            "a:opaque -t '-7' -v ''",
+            "a -t -e 1.1:opaque -t \"-7\" -e 1.0 -v \"\"",
         ),
     ] {
         assert_eq!(reprinted(text), printed, "{text}");
@@ -198,6 +208,7 @@ fn what_is_no_proxy_is_refused_with_the_place_and_the_reason() {
         ("a -", &format!("at byte 2: expected {OPTIONS}, got `-`")),
         ("a -f", "at byte 4: expected an argument of -f, got nothing"),
         ("a -f -t", "at byte 5: expected an argument of -f, got `-t`"),
+        ("a -f -1", "at byte 5: expected an argument of -f, got `-1`"),
         ("a -f ''", "expected an argument of -f, got nothing"),
         (
             "a -f:tcp",
@@ -214,6 +225,14 @@ fn what_is_no_proxy_is_refused_with_the_place_and_the_reason() {
         (
             "a -p 1.x",
             "at byte 5: expected a version such as 1.1, got `1.x`",
+        ),
+        (
+            "a -e 0.0",
+            "at byte 5: expected a version such as 1.1, got `0.0`",
+        ),
+        (
+            "a -p 0.1",
+            "at byte 5: expected a version such as 1.1, got `0.1`",
         ),
         ("a/b/c", "at byte 3: expected at most one `/`"),
         ("cat/", "at byte 4: expected a name after the category"),
@@ -272,7 +291,7 @@ fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
         ),
         (
             "a:tcp -p -1",
-            "at byte 9: expected a port from 0 to 65535, got `-1`",
+            "at byte 9: expected an argument of -p, got `-1`",
         ),
         (
             "a:tcp -p x",
@@ -300,6 +319,20 @@ fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
             "a:tcp --sourceAddress x",
             "at byte 22: expected an IP address, got `x`",
         ),
+        (
+            "a:tcp --sourceAddress '1.2.3.4 '",
+            "at byte 22: expected an IP address, got `1.2.3.4 `",
+        ),
+        (
+            "a:tcp --sourceAddress 'fe80::1%eth0'",
+            "got `fe80::1%eth0`; the zone of an address is not supported",
+        ),
+        (
+            "a:tcp -h -1",
+            "at byte 9: expected an argument of -h, got `-1`",
+        ),
+        ("a:tcp -p '5 '", "expected a port from 0 to 65535, got `5 `"),
+        ("a:tcp -t \"5\t\"", "expected a timeout from 1 to"),
         ("a:tcp -h b @ x", "at byte 11: expected an option, got `@`"),
         (
             "a:udp -t 5",
@@ -309,7 +342,20 @@ fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
             "a:udp --ttl x",
             "expected a number of hops from 0 to 255, got `x`",
         ),
+        (
+            "a:udp --ttl 256",
+            "expected a number of hops from 0 to 255, got `256`",
+        ),
         ("a:udp -v x", "expected a version such as 1.1, got `x`"),
+        ("a:udp -e 0.0", "expected a version such as 1.1, got `0.0`"),
+        (
+            "a:udp --interface *",
+            "at byte 18: expected the interface of a proxy, got `*`; `*` is for adapters",
+        ),
+        (
+            "a:udp --interface ''",
+            "at byte 18: expected an interface, got nothing",
+        ),
         (
             "a:TCP -h b",
             "expected tcp, ssl, ws, wss, udp, unix, opaque or default, got `TCP`",
@@ -321,6 +367,14 @@ fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
         (
             "a:opaque -t 99",
             "at byte 14: expected -v and the bytes of the opaque endpoint",
+        ),
+        (
+            "a:opaque -t -1 -v AA==",
+            "at byte 12: expected an argument of -t, got `-1`",
+        ),
+        (
+            "a:opaque -t 9 -e 0.0 -v AA==",
+            "expected a version such as 1.1, got `0.0`",
         ),
         (
             "a:opaque -t 32768 -v AA==",
@@ -339,8 +393,8 @@ fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
             "at byte 17: expected the bytes of a tcp endpoint",
         ),
         (
-            "a:opaque -t 1 -v CTEyNy4wLjAuMRAnAABg6gAAAAA=",
-            "1 bytes are left after the last value",
+            "a:opaque -t 1 -v CTEyNy4wLjAuMRAnAABg6gAAAAAA",
+            "2 bytes are left after the last value",
         ),
     ] {
         let error = error(text);
@@ -366,6 +420,22 @@ fn an_adapter_listens_on_several_endpoints_and_all_interfaces() {
     assert_eq!(parse_endpoints("  "), Ok(Vec::new()));
     assert!(parse_endpoints("tcp:quic").is_err());
     assert!(parse_endpoints("tcp:").is_err());
+}
+
+#[test]
+fn only_proxies_connect_from_an_address_and_only_adapters_listen_on_all_interfaces() {
+    for protocol in ["tcp", "ssl", "ws", "wss", "udp"] {
+        let text = format!("{protocol} -h b -p 1 --sourceAddress 1.2.3.4");
+        let error = parse_endpoints(&text).expect_err("an option of proxies");
+        let message = "expected the options of an adapter's endpoint, got `--sourceAddress`";
+        assert!(error.to_string().contains(message), "{error}");
+        reprinted(&format!("a:{text}"));
+        assert!(parse_published_endpoints(&text).is_ok());
+        assert!(text.parse::<Endpoint>().is_ok());
+    }
+    let everywhere = "udp -h * -p 1 --interface *";
+    assert!(parse_endpoints(everywhere).is_ok());
+    assert!(everywhere.parse::<Endpoint>().is_ok());
 }
 
 #[test]
