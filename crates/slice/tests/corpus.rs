@@ -177,6 +177,9 @@ fn finer_verdicts_are_those_of_ice_37() {
         "module A { struct S { int i; } } module B { struct A { int i; } sequence<A::S> Q; }",
         "module A { enum E { x } module B { const int E = 1; struct S { ::A::E e = E::x; } class C(E::x) { } } }",
         "module A { struct S { int i; } module B { const int s = 1; sequence<S> Q; } }",
+        // Names of sequences, dictionaries and constants in their own text.
+        "module A { enum E { x } module B { sequence<E> E; } module C { sequence<E> e; } module D { dictionary<int, E> E; } }",
+        "module A { const int K = 1; enum E { x } module B { const int K = K; const E E = E::x; } module C { const int k = K; } }",
         // Classes: operations and members in any order, diamonds, forward declarations.
         "module A { class C; class C; class C { C c; } class C; }",
         "module A { interface I { void f(); } interface J extends I { } interface K extends I { } class C implements J, K { } }",

@@ -29,9 +29,7 @@ impl Checker {
             // What has a local type is as little to the world as its type.
             self.facts[own.0].is_local = true;
         }
-        self.open_constant = Some(name.span);
         let found = self.value(resolved, value, context);
-        self.open_constant = None;
         if let (Some(_), ValueKind::Name(name)) = (&found, &value.kind) {
             self.keep_meaning(name, context);
         }
@@ -435,7 +433,7 @@ impl Checker {
 
     fn find_constant(&mut self, name: &ScopedName, context: Context) -> Option<DefinitionId> {
         let id = self.find_definition(name, context, "constant")?;
-        if self.open_constant == Some(self.definition(id).span) {
+        if self.unseen == Some(id) {
             let message = format!("constant `{}` refers to itself", name.text());
             let help = "give it a value, or the name of a constant that stands before it";
             self.error(Code::BadInitializer, name.span, message, help);

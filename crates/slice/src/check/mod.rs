@@ -63,8 +63,9 @@ pub(crate) struct Checker {
     upcoming: BTreeMap<String, Upcoming>,
     /// The classes of this unit that have compact ids: programs of other units may use the same.
     compact_ids: HashMap<i32, (String, Span)>,
-    /// Where the name of the constant stands whose initializer is being checked: it has no value yet.
-    open_constant: Option<Span>,
+    /// The sequence, dictionary or constant whose own text is being checked: that does not see it, so its
+    /// name may be one from farther out.
+    unseen: Option<DefinitionId>,
     /// Whether an included file of this unit was not found: that is reported, and unknown names are
     /// likely to come from it.
     lacks_files: bool,
@@ -122,7 +123,7 @@ impl Checker {
             file_metadata: BTreeMap::new(),
             upcoming: BTreeMap::new(),
             compact_ids: HashMap::new(),
-            open_constant: None,
+            unseen: None,
             lacks_files: false,
             suggestions_left: MAX_SUGGESTIONS,
             found: Vec::new(),

@@ -106,8 +106,12 @@ impl Checker {
             &definition.prelude.metadata,
             metadata::Place::of(&definition.kind),
         );
-        let kind = self.body(definition, context);
         let name = &definition.name;
+        if is_unseen_by_itself(&definition.kind) {
+            self.unseen = self.own_id(name, context);
+        }
+        let kind = self.body(definition, context);
+        self.unseen = None;
         match kind {
             Some(kind) => self.complete(definition, kind, context),
             None => {
@@ -127,13 +131,8 @@ impl Checker {
     ) -> Declared {
         let name = &definition.name;
         // Ice checks neither these nor declarations of classes.
-        if !matches!(
-            definition.kind,
-            Kind::ClassDeclaration
-                | Kind::Sequence { .. }
-                | Kind::Dictionary { .. }
-                | Kind::Const { .. }
-        ) {
+        let is_checked = !is_unseen_by_itself(&definition.kind);
+        if is_checked && !matches!(definition.kind, Kind::ClassDeclaration) {
             self.introduce(name, context.scope);
         }
         let Some(entry) = self.scopes.entry(context.scope, &name.text).cloned() else {
@@ -381,6 +380,15 @@ impl Checker {
             Kind::Const { r#type, value } => self.constant(name, r#type, value, context),
         }
     }
+}
+
+/// Whether a definition comes into being at its end only. Observed: to slice2cpp of Ice 3.7.8 and slice2py
+/// of Ice 3.8.3, `K` in `const int K = K;` is one of an outer module.
+fn is_unseen_by_itself(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Sequence { .. } | Kind::Dictionary { .. } | Kind::Const { .. }
+    )
 }
 
 /// A definition of the right kind that holds nothing yet.

@@ -159,11 +159,24 @@ impl Checker {
                 Walk::Missing => {}
             }
         }
+        if let Some(unseen) = self.unseen
+            && self.names_unseen(name, context)
+        {
+            return Some(Target::Definition(unseen));
+        }
         match other_case {
             Some((entry, spelled)) => self.report_other_case(name, &entry, &spelled),
             None => self.report_undefined(name, context.scope, wanted),
         }
         None
+    }
+
+    /// Whether a name that means nothing else is that of the definition whose own text it stands in.
+    fn names_unseen(&mut self, name: &ScopedName, context: Context) -> bool {
+        let unseen = self.unseen.take();
+        let found = self.lookup_quietly(name, context);
+        self.unseen = unseen;
+        found == unseen
     }
 
     /// Whether something that differs from a name only in case keeps it from meaning what is farther
@@ -283,10 +296,14 @@ impl Checker {
         }
     }
 
-    /// An entry that this translation unit defines or includes.
+    /// An entry that this translation unit defines or includes, and has done so before this place.
     fn visible(&self, scope: ScopeId, name: &str) -> Option<&Entry> {
         let entry = self.scopes.entry(scope, name)?;
-        (entry.unit == self.unit).then_some(entry)
+        let is_seen = match (entry.target, self.unseen) {
+            (Target::Definition(id), Some(unseen)) => id != unseen,
+            _ => true,
+        };
+        (entry.unit == self.unit && is_seen).then_some(entry)
     }
 
     /// Remembers that a module itself uses a name of an outer one: from then on it may not define

@@ -144,6 +144,16 @@ fn commas_without_an_enumerator_count_for_nothing() {
 }
 
 #[test]
+fn the_value_of_a_constant_may_be_one_of_its_name_farther_out() {
+    let model =
+        model("module A { const int K = 5; module B { const int K = K; const int L = K; } }");
+    let DefinitionKind::Const(constant) = &find(&model, "::A::B::L").kind else {
+        panic!("not a constant");
+    };
+    assert_eq!(constant.value, ConstValue::Integer(5));
+}
+
+#[test]
 fn struct_members_keep_order_types_and_defaults() {
     let model = model(
         "module A { struct P { int x; } sequence<P> Ps; interface I { }
