@@ -292,6 +292,9 @@ impl Operation {
         let trail = Trail::default();
         let mut decoder = payload.map_err(at_root)?.with_context(&trail);
         decoder.know_classes(self.contract.classes());
+        if slots.is_empty() {
+            decoder.nothing().map_err(at_root)?;
+        }
         let values = decode::parameters(&self.contract, slots, &mut decoder)
             .map_err(|located| DecodeValueError::located(*located, root))?;
         decoder.finish().map_err(at_root)?;

@@ -14,6 +14,7 @@ fn deep_nesting_does_not_overflow_the_stack() {
         "#if 1\n".repeat(DEPTH),
         format!("#if {}", "(".repeat(DEPTH)),
         format!("#if {}1", "!".repeat(DEPTH)),
+        format!("#if {}", "'\\".repeat(DEPTH)),
         format!("#if {}1", "1?".repeat(DEPTH)),
         format!("module A {{ struct S {}", "{".repeat(DEPTH)),
         format!("#define F(x) x\nmodule A {{ {}", "F(".repeat(DEPTH)),

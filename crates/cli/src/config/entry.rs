@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use floe_wire::reference::parse_endpoints;
+use floe_wire::reference::{
+    Endpoint, ParseReferenceError, parse_endpoints, parse_published_endpoints,
+};
 
 use crate::peer;
 use crate::size;
@@ -68,8 +70,17 @@ impl Entry {
 
     /// One or several endpoints.
     pub(super) fn endpoints(&self) -> Result<String, Problem> {
+        self.endpoints_by(parse_endpoints)
+    }
+
+    /// The same that others connect to.
+    pub(super) fn published_endpoints(&self) -> Result<String, Problem> {
+        self.endpoints_by(parse_published_endpoints)
+    }
+
+    fn endpoints_by(&self, parse: ParseEndpoints) -> Result<String, Problem> {
         let texts = self.texts("an endpoint, such as \"tcp -h 127.0.0.1 -p 10000\"")?;
-        let each = texts.iter().map(|text| endpoints(text));
+        let each = texts.iter().map(|text| endpoints(text, parse));
         let joined = each.collect::<Result<Vec<_>, _>>();
         let joined = joined
             .map_err(|wrong| Problem::new(self.line, format_args!("{}: {wrong}", self.name())));
@@ -200,12 +211,15 @@ fn parse_bytes(text: &str) -> Option<usize> {
     Some(size.bytes())
 }
 
+/// How endpoints are read: those of an adapter, or those that it publishes.
+pub(super) type ParseEndpoints = fn(&str) -> Result<Vec<Endpoint>, ParseReferenceError>;
+
 /// These endpoints, of which there are some.
 ///
 /// # Errors
 /// What is wrong with them.
-pub(super) fn endpoints(text: &str) -> Result<String, String> {
-    match parse_endpoints(text) {
+pub(super) fn endpoints(text: &str, parse: ParseEndpoints) -> Result<String, String> {
+    match parse(text) {
         Ok(endpoints) if endpoints.is_empty() => {
             Err("expected endpoints, such as tcp -h 127.0.0.1 -p 10000, got none".to_owned())
         }

@@ -57,9 +57,9 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
     match entry.words()[..] {
         ["listen"] => hub.listen = entry.endpoints()?,
         ["publish-listen"] => hub.publish_listen = Some(entry.endpoints()?),
-        ["published-endpoints"] => hub.published_endpoints = Some(entry.endpoints()?),
+        ["published-endpoints"] => hub.published_endpoints = Some(entry.published_endpoints()?),
         ["publish-published-endpoints"] => {
-            hub.publish_published_endpoints = Some(entry.endpoints()?);
+            hub.publish_published_endpoints = Some(entry.published_endpoints()?);
         }
         ["adapter-id"] => hub.adapter_id = Some(entry.text("an adapter id")?),
         ["replica-group-id"] => hub.replica_group_id = Some(entry.text("a replica group id")?),

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use floe_hub::{OverflowPolicy, StoreSettings};
+use floe_wire::reference::{parse_endpoints, parse_published_endpoints};
 
 use super::Configuration;
 use super::admin::{Admin, MapText};
@@ -112,10 +113,10 @@ impl Storm {
             "TopicManager.Endpoints" => hub.listen = property.endpoints()?,
             "Publish.Endpoints" => hub.publish_listen = Some(property.endpoints()?),
             "TopicManager.PublishedEndpoints" => {
-                hub.published_endpoints = Some(property.endpoints()?);
+                hub.published_endpoints = Some(property.published_endpoints()?);
             }
             "Publish.PublishedEndpoints" => {
-                hub.publish_published_endpoints = Some(property.endpoints()?);
+                hub.publish_published_endpoints = Some(property.published_endpoints()?);
             }
             "TopicManager.AdapterId" => hub.adapter_id = Some(property.value.clone()),
             "TopicManager.ReplicaGroupId" => hub.replica_group_id = Some(property.value.clone()),
@@ -312,7 +313,12 @@ impl Property {
     }
 
     fn endpoints(&self) -> Result<String, Problem> {
-        endpoints(&self.value).map_err(|wrong| self.note(wrong))
+        endpoints(&self.value, parse_endpoints).map_err(|wrong| self.note(wrong))
+    }
+
+    fn published_endpoints(&self) -> Result<String, Problem> {
+        let read = endpoints(&self.value, parse_published_endpoints);
+        read.map_err(|wrong| self.note(wrong))
     }
 
     pub(super) fn number(&self, least: i64, what: &str) -> Result<i64, Problem> {

@@ -43,7 +43,7 @@ fn every_setting_of_a_toml_file_arrives() {
 listen = ["tcp -p 1", "ssl -p 2"]
 publish-listen = "tcp -p 3"
 published-endpoints = ["tcp -h a -p 4", "ssl -h a -p 5"]
-publish-published-endpoints = "tcp -h a -p 6"
+publish-published-endpoints = "tcp -h a -p 6 --sourceAddress 10.0.0.1"
 adapter-id = "T"
 replica-group-id = "Ts"
 publish-adapter-id = "P"
@@ -97,7 +97,7 @@ any-host = true
     let published = hub.published_endpoints.as_deref();
     assert_eq!(published, Some("tcp -h a -p 4:ssl -h a -p 5"));
     let published = hub.publish_published_endpoints.as_deref();
-    assert_eq!(published, Some("tcp -h a -p 6"));
+    assert_eq!(published, Some("tcp -h a -p 6 --sourceAddress 10.0.0.1"));
     assert_eq!(adapter_names(hub), ["T", "Ts", "P", "Ps"].map(Some));
     assert_eq!(hub.instance_name, "Demo");
     assert_eq!(hub.store, StoreSettings::Disk("/var/lib/floe".into()));

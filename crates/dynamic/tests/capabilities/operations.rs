@@ -189,3 +189,18 @@ fn bytes_of_another_signature_are_refused_with_the_parameter() {
         .expect_err("no encapsulation");
     assert!(error.to_string().starts_with("params: "), "{error}");
 }
+
+#[test]
+fn where_there_are_no_values_encoding_1_1_may_have_anything_and_1_0_nothing() {
+    let noop = operation("noop");
+    for (bytes, is_taken) in [
+        (&[6_u8, 0, 0, 0, 1, 1][..], true),
+        (&[7, 0, 0, 0, 1, 1, 1], true),
+        (&[8, 0, 0, 0, 1, 1, 1, 2], true),
+        (&[6, 0, 0, 0, 1, 0], true),
+        (&[7, 0, 0, 0, 1, 0, 1], false),
+    ] {
+        assert_eq!(noop.decode_request(bytes).is_ok(), is_taken, "{bytes:?}");
+        assert_eq!(noop.decode_reply(bytes).is_ok(), is_taken, "{bytes:?}");
+    }
+}

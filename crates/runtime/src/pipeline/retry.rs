@@ -44,10 +44,7 @@ fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> AttemptEnd {
 ///
 /// Source: observed: Ice 3.7.8, which sends an idempotent request again after all other faults.
 fn is_of_contents(error: &ProtocolError) -> bool {
-    matches!(
-        error,
-        ProtocolError::SizeTooLarge { .. } | ProtocolError::Malformed { .. }
-    )
+    error.is_too_large() || matches!(error, ProtocolError::Malformed { .. })
 }
 
 fn is_worthwhile(error: &LocalError, perhaps_dispatched: bool) -> bool {
@@ -115,6 +112,9 @@ fn in_doubt(error: InvokeError, is_doubtful: bool) -> InvokeError {
 
 #[cfg(test)]
 mod tests {
+    use floe_wire::compression::CompressionError;
+    use floe_wire::message::MessageType;
+
     use super::*;
 
     const INTERVALS: [Duration; 2] = [Duration::ZERO, Duration::from_millis(10)];
@@ -178,7 +178,13 @@ mod tests {
             Some(Duration::ZERO)
         );
         assert_eq!(first(false, &broken(garbage, true)), None);
-        assert_eq!(first(true, &broken(too_large, true)), None);
+        let inflated = ProtocolError::Compression {
+            message: MessageType::Reply,
+            error: CompressionError::SizeTooLarge { size: 9, limit: 8 },
+        };
+        for error in [too_large, inflated] {
+            assert_eq!(first(true, &broken(error, true)), None);
+        }
     }
 
     #[test]

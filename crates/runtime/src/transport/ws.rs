@@ -256,9 +256,9 @@ impl StreamWriter for Writer {
     }
 
     fn refuse(&self, error: &ProtocolError) {
-        self.close(match error {
-            ProtocolError::SizeTooLarge { .. } => CLOSE_TOO_LONG,
-            _ => CLOSE_PROTOCOL_ERROR,
+        self.close(match error.is_too_large() {
+            true => CLOSE_TOO_LONG,
+            false => CLOSE_PROTOCOL_ERROR,
         });
     }
 

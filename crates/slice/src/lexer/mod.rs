@@ -200,11 +200,12 @@ impl Lexer {
     }
 
     /// A character constant of a condition, `'a'`; its token keeps the escapes. An apostrophe that no
-    /// other closes on its line stands alone.
+    /// other closes on its line, near enough for the eight characters that mean something, stands alone.
     fn character(&mut self) -> (TokenKind, Span) {
         let line = self.rest().lines().next().unwrap_or("");
         let mut is_escaped = false;
-        let close = line.char_indices().skip(1).find(|(_, character)| {
+        let near = line.char_indices().take(CHARACTER_LEN_MAX);
+        let close = near.skip(1).find(|(_, character)| {
             let closes = *character == '\'' && !is_escaped;
             is_escaped = *character == '\\' && !is_escaped;
             closes
@@ -259,6 +260,10 @@ impl Lexer {
         });
     }
 }
+
+/// How far an apostrophe is looked for that closes another, in characters. Without a limit a line of apostrophes that all
+/// stand alone would be read as often as it has some.
+const CHARACTER_LEN_MAX: usize = 128;
 
 /// What Slice, the preprocessor and its conditions are punctuated with.
 const PUNCTUATION: &str = "{}()[]<>,;:=*+-/%!&|^~?#";

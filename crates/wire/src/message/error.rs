@@ -50,6 +50,19 @@ pub enum ProtocolError {
     },
 }
 
+impl ProtocolError {
+    /// Whether a message is above the limit, as it came or once it is decompressed.
+    pub fn is_too_large(&self) -> bool {
+        let inflated =
+            |error: &CompressionError| matches!(error, CompressionError::SizeTooLarge { .. });
+        match self {
+            Self::SizeTooLarge { .. } => true,
+            Self::Compression { error, .. } => inflated(error),
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

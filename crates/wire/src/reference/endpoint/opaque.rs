@@ -3,7 +3,7 @@
 use crate::encoding::EncodingVersion;
 
 /// An endpoint of a type or in an encoding that we do not know, or with a value that leads nowhere: a port above 65535,
-/// a timeout of 0.
+/// a timeout of 0, or a host that is no UTF-8 (unverified with Ice).
 ///
 /// It is sent on exactly as it came, in its own encoding and not in that of the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
