@@ -94,17 +94,29 @@ impl Adapter {
             return Err(AdapterError::Deactivated);
         }
         let own = self.direct_proxy(Identity::new("dummy"));
-        // Before it is known, for this may be cancelled.
-        *is_registered = true;
+        // It is told of the end also if this is cancelled, or if it has only what an earlier call told.
+        let was_registered = std::mem::replace(&mut *is_registered, true);
         let told = self.tell(&locator, names, Some(&own)).await;
-        told.map_err(|source| {
-            *is_registered = source.may_be_registered();
-            AdapterError::Registration {
+        let may_be_told = match &told {
+            Ok(is_told) => *is_told,
+            Err(error) => error.may_be_registered(),
+        };
+        *is_registered = was_registered || may_be_told;
+        match told {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                tracing::warn!(
+                    "the locator {locator} has no registry: nobody finds adapter \"{}\" by it",
+                    names.id
+                );
+                Ok(())
+            }
+            Err(source) => Err(AdapterError::Registration {
                 adapter_id: names.id.clone(),
                 locator: locator.to_string(),
                 source: Box::new(source),
-            }
-        })
+            }),
+        }
     }
 
     /// Tells the locator that the adapter is nowhere any more, if it has been told where it is. One that does not
@@ -121,7 +133,7 @@ impl Adapter {
         let limit = self.communicator.settings().close_timeout;
         let id = &names.id;
         match timeout(limit, self.tell(&locator, names, None)).await {
-            Ok(Ok(())) => {}
+            Ok(Ok(_)) => {}
             Ok(Err(error)) => {
                 tracing::warn!("could not tell the locator that adapter \"{id}\" ends: {error}");
             }
@@ -134,27 +146,23 @@ impl Adapter {
         *is_registered = false;
     }
 
-    /// Tells the registry of a locator where the adapter is, or that it is nowhere.
+    /// Tells the registry of a locator where the adapter is, or that it is nowhere. False if there is no registry.
     async fn tell(
         &self,
         locator: &LocatorProxy,
         names: &AdapterNames,
         proxy: Option<&Proxy>,
-    ) -> Result<(), RegistrationError> {
+    ) -> Result<bool, RegistrationError> {
         let registry = locator.get_registry().await;
         let Some(registry) = registry.map_err(RegistrationError::Invoke)? else {
-            tracing::warn!(
-                "the locator {locator} has no registry: nobody finds adapter \"{}\" by it",
-                names.id
-            );
-            return Ok(());
+            return Ok(false);
         };
         let registry = LocatorRegistryProxy::from_proxy(
             registry
                 .as_proxy()
                 .ice_timeout(Some(self.registry_timeout())),
         );
-        match &names.replica_group_id {
+        let told = match &names.replica_group_id {
             None => {
                 let set = registry.set_adapter_direct_proxy(&names.id, proxy).await;
                 set.map_err(|error| match error {
@@ -178,7 +186,8 @@ impl Adapter {
                     SetReplicatedError::Invoke(error) => RegistrationError::Invoke(error),
                 })
             }
-        }
+        };
+        told.map(|()| true)
     }
 
     fn locator(&self) -> Option<LocatorProxy> {

@@ -1,6 +1,7 @@
 //! Adapters of which a locator knows where they are.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,20 +21,24 @@ use crate::echo::{Echo, NOTHING, returned, soon};
 
 /// Knows what adapters have told it, but none that is called `Unknown`, and no group but `Group`.
 #[derive(Default)]
-struct Book(Mutex<BTreeMap<String, Option<Proxy>>>);
+struct Book {
+    places: Mutex<BTreeMap<String, Option<Proxy>>>,
+    /// Whether it takes nothing new.
+    is_closed: AtomicBool,
+}
 
 impl Book {
     fn set(&self, id: &str, proxy: Option<Proxy>) -> Result<(), AdapterNotFoundException> {
-        if id == "Unknown" {
+        if id == "Unknown" || self.is_closed.load(Ordering::SeqCst) {
             return Err(AdapterNotFoundException {});
         }
-        self.0.lock().unwrap().insert(id.to_owned(), proxy);
+        self.places.lock().unwrap().insert(id.to_owned(), proxy);
         Ok(())
     }
 
     /// What it was told, with null proxies as `-`.
     fn told(&self) -> Vec<String> {
-        let told = self.0.lock().unwrap();
+        let told = self.places.lock().unwrap();
         let text = |proxy: &Option<Proxy>| match proxy {
             Some(proxy) => proxy.to_string(),
             None => "-".to_owned(),
@@ -57,7 +62,7 @@ impl Locator for Book {
         id: String,
         _: &Current,
     ) -> Result<Option<Proxy>, LocatorFindAdapterByIdError> {
-        let known = self.0.lock().unwrap().get(&id).cloned().flatten();
+        let known = self.places.lock().unwrap().get(&id).cloned().flatten();
         known
             .map(Some)
             .ok_or_else(|| AdapterNotFoundException {}.into())
@@ -278,4 +283,17 @@ async fn an_adapter_that_has_ended_is_registered_no_more() {
     assert!(matches!(error, AdapterError::Deactivated), "{error}");
     adapter.destroy().await;
     assert_eq!(world.book.told(), [""; 0]);
+}
+
+#[tokio::test]
+async fn who_was_told_once_is_told_of_the_end_though_a_later_call_was_refused() {
+    let world = World::start().await;
+    let (adapter, _) = world.serve(&world.communicator(), "Here", "").await;
+    adapter.register().await.unwrap();
+    world.book.is_closed.store(true, Ordering::SeqCst);
+    adapter.publish("tcp -h 127.0.0.1 -p 1").unwrap();
+    adapter.register().await.unwrap_err();
+    world.book.is_closed.store(false, Ordering::SeqCst);
+    adapter.destroy().await;
+    assert_eq!(world.book.told(), ["Here -"]);
 }
