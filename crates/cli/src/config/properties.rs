@@ -189,6 +189,11 @@ fn ignored(
         _ if name.contains(".ThreadPool.") => "there are no thread pools",
         _ if name.contains(".ACM") => "a floe.toml has [liveness] for that",
         _ if name.ends_with(".MessageSizeMax") => "Ice.MessageSizeMax holds for all adapters",
+        _ if name.ends_with(".Locator") => {
+            return Err(property.note(
+                "a Floe hub has one locator: name it in Ice.Default.Locator, and remove the line",
+            ));
+        }
         _ => {
             let help = match nearest(name, &NAMES) {
                 Some(nearest) => format!("did you mean {nearest}?"),

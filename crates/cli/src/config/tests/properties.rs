@@ -326,3 +326,11 @@ IceBox.Service.Storm=IceStormService,37:createIceStorm --Ice.Config=config.servi
                     use that";
     assert_eq!(problems, [(2, expected.to_owned())]);
 }
+
+#[test]
+fn a_locator_of_one_adapter_is_refused_with_what_to_do() {
+    let text = "S.TopicManager.Endpoints=tcp -p 1\nS.TopicManager.Locator=G/Locator:tcp -p 2\n";
+    let (_, problems) = read_properties(text);
+    let told = "S.TopicManager.Locator: a Floe hub has one locator: name it in Ice.Default.Locator, and remove the line";
+    assert_eq!(problems, [(2, told.to_owned())]);
+}
