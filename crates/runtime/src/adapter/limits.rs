@@ -5,44 +5,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::liveness::Liveness;
+use super::AdapterSettings;
 use crate::settings::Settings;
-
-/// What one adapter is called, and its limits where they are not those of its communicator.
-///
-/// ```
-/// # async fn run() -> Result<(), floe::AdapterError> {
-/// use floe::{AdapterSettings, Communicator, Liveness};
-///
-/// let communicator = Communicator::new();
-/// let mut settings = AdapterSettings::default();
-/// settings.connection_limit = Some(1_000);
-/// settings.liveness = Some(Liveness::ice_38());
-/// let adapter = communicator.adapter_with("tcp -p 4061", settings).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct AdapterSettings {
-    /// Connections that it may have accepted at a time. Default none but that of the communicator,
-    /// [`Settings::connection_limit`](crate::Settings::connection_limit), which holds in any case.
-    pub connection_limit: Option<usize>,
-    /// The same for one address of the peers; sockets of this host count together. Default none.
-    pub connection_limit_per_address: Option<usize>,
-    /// Heartbeats, idle check and inactivity of the connections that it accepts. Default
-    /// [`Settings::incoming`](crate::Settings::incoming).
-    #[doc(alias("Adapter.ACM", "Adapter.Connection"))]
-    pub liveness: Option<Liveness>,
-    /// The id by which a locator finds it. Its proxies then name this id instead of endpoints, and
-    /// [`Adapter::register`](crate::Adapter::register) tells the locator where it is. Default none; an empty one is none.
-    #[doc(alias = "Adapter.AdapterId")]
-    pub adapter_id: Option<String>,
-    /// The id of a group of adapters with the same objects, which its proxies name instead of its own: a locator picks
-    /// who of them is called. It means nothing without an id. Default none; an empty one is none.
-    #[doc(alias = "Adapter.ReplicaGroupId")]
-    pub replica_group_id: Option<String>,
-}
 
 /// What an adapter has counted since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

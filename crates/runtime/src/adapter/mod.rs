@@ -3,6 +3,7 @@
 //! - `accepting.rs`: connections on their way in; `limits.rs`: how many there may be
 //! - `shared.rs`: what all handles and connections of an adapter share
 //! - `registration.rs`: what a locator is told of an adapter
+//! - `settings.rs`: what a user says of one adapter
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
 //! - `dispatch.rs`, `origin.rs`: the [`Dispatcher`] trait, and what a request and its response are
@@ -20,6 +21,7 @@ mod origin;
 mod place;
 mod registration;
 mod servants;
+mod settings;
 mod shared;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,13 +39,14 @@ pub use answering::dispatch_fn;
 pub(crate) use dispatch::Parts;
 pub use dispatch::{Current, DispatchFuture, Dispatcher, EventSink, Request, Response, Taking};
 pub use into_identity::IntoIdentity;
-pub use limits::{AdapterCounts, AdapterSettings};
+pub use limits::AdapterCounts;
 pub(crate) use limits::{Admission, Admissions};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
 pub(crate) use origin::Origin;
 pub use place::DispatchPlace;
 pub use registration::RegistrationError;
+pub use settings::AdapterSettings;
 pub(crate) use shared::AdapterCore;
 
 use crate::communicator::Communicator;

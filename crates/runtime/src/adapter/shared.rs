@@ -10,8 +10,9 @@ use floe_wire::reference::{Endpoint, Reference, Target};
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
+use super::AdapterSettings;
 use super::Dispatcher;
-use super::limits::{AdapterSettings, Admissions, Counters};
+use super::limits::{Admissions, Counters};
 use super::registration::AdapterNames;
 use super::servants::Servants;
 use crate::communicator::{Communicator, Core};
@@ -32,8 +33,7 @@ pub(crate) struct AdapterCore {
     pub(super) settings: AdapterSettings,
     /// By what a locator finds it.
     pub(super) names: Option<AdapterNames>,
-    /// Whether a locator may have been told where it is.
-    /// Held while it is told.
+    /// Whether a locator may have been told where it is. Held while it is told.
     pub(super) is_registered: tokio::sync::Mutex<bool>,
     pub(super) admissions: Arc<Admissions>,
     pub(super) counters: Counters,
