@@ -11,6 +11,7 @@ mod container;
 mod deprecation;
 mod doc;
 mod enumeration;
+mod enumerator;
 mod exception;
 mod interface;
 mod member;
@@ -23,6 +24,7 @@ mod scope;
 mod structure;
 mod suggest;
 mod throws;
+mod undefined;
 mod uses_classes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
