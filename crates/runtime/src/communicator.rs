@@ -1,15 +1,14 @@
 //! The communicator: what proxies, adapters and connections of a program have in common.
 
+mod ending;
+
 use std::future::Future;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use floe_wire::reference::{ParseReferenceError, Reference};
 use tokio::runtime::{EnterGuard, Handle};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::{timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -18,7 +17,6 @@ use crate::blocking::background;
 use crate::complaints::Complaints;
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
-use crate::deadline;
 use crate::directory::Directory;
 use crate::error::{AdapterError, InvokeError};
 use crate::heartbeat::Heartbeat;
@@ -26,7 +24,6 @@ use crate::implicit::ImplicitContext;
 use crate::proxy::batch::Batches;
 use crate::proxy::{Proxy, TypedProxy};
 use crate::settings::Settings;
-use crate::signals::Signals;
 
 /// What proxies and adapters are made from; a clone is the same communicator.
 ///
@@ -135,130 +132,6 @@ impl Communicator {
     #[doc(alias = "flushBatchRequests")]
     pub async fn flush_batches(&self) -> Result<(), InvokeError> {
         self.core.batches.flush(None).await
-    }
-
-    /// Starts to end everything, and waits for nothing: adapters accept no more, connections finish
-    /// what they have and close, and then servants go. A servant may call it. Batches that nobody
-    /// flushed are lost, and a locator is not told that adapters end; [`Communicator::shutdown`] sees to both.
-    pub fn begin_shutdown(&self) {
-        let was_shut_down = self.core.is_shut_down.send_replace(true);
-        for adapter in self.core.adapters().iter() {
-            adapter.deactivate();
-        }
-        for connection in self.core.live_connections() {
-            connection.close();
-        }
-        self.core.tracker.close();
-        match self.core.runtime() {
-            // What was accepted still finds its servants.
-            Some(runtime) if !was_shut_down => {
-                let (core, limit) = (self.core.clone(), self.core.settings.close_timeout);
-                runtime.spawn(async move {
-                    let _ = timeout(limit.saturating_mul(2), core.tracker.wait()).await;
-                    core.end_adapters();
-                });
-            }
-            Some(_) => {}
-            None => self.core.end_adapters(),
-        }
-    }
-
-    /// Ends everything in order: adapters accept no more, batches leave, connections finish what
-    /// they have begun in both directions and close, dispatches end, servants go. The flush may take
-    /// the close timeout, and the rest twice that; a locator that knows of the adapters is told before,
-    /// which may take the close timeout, too. A servant must not wait for it, for it waits for the servant.
-    pub async fn shutdown(&self) {
-        self.unregister_adapters().await;
-        for adapter in self.core.adapters().iter() {
-            adapter.deactivate();
-        }
-        let limit = self.core.settings.close_timeout;
-        match timeout(limit, self.flush_batches()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("could not flush before the shutdown: {error}"),
-            Err(_) => tracing::warn!("could not flush within {limit:?} before the shutdown"),
-        }
-        self.begin_shutdown();
-        self.finish_shutdown().await;
-    }
-
-    /// Waits until somebody shuts the communicator down, and until that is done.
-    #[doc(alias = "waitForShutdown")]
-    pub async fn wait_for_shutdown(&self) {
-        let mut is_shut_down = self.core.is_shut_down.subscribe();
-        // The sender lives as long as `self`.
-        let _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down).await;
-        self.finish_shutdown().await;
-    }
-
-    /// Drops all connections at once: requests in flight fail, and what was accepted may end
-    /// unanswered. For when a [`Communicator::shutdown`] takes too long.
-    pub fn abort(&self) {
-        self.begin_shutdown();
-        for connection in self.core.live_connections() {
-            connection.abort("the communicator was aborted".to_owned());
-        }
-        self.core.end_adapters();
-    }
-
-    /// Shuts the communicator down at the first signal that asks for it (SIGINT, SIGTERM; Ctrl-C),
-    /// and aborts it at the second. It listens for signals when this returns, and for as long as the
-    /// runtime lives. Wait for the end with [`Communicator::wait_for_shutdown`].
-    ///
-    /// # Errors
-    /// The system does not hand signals out.
-    pub fn shutdown_on_signals(&self) -> io::Result<()> {
-        let tasks = self.core.tasks();
-        let _entered = tasks.enter();
-        let mut signals = Signals::new()?;
-        let communicator = self.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                signal = signals.next() => {
-                    tracing::info!("shutting down on {signal}");
-                }
-                () = communicator.wait_for_shutdown() => return,
-            }
-            tokio::select! {
-                () = communicator.shutdown() => {}
-                signal = signals.next() => {
-                    tracing::warn!("aborting on {signal}, before the shutdown was done");
-                    communicator.abort();
-                }
-            }
-        });
-        Ok(())
-    }
-
-    /// Tells the locator of all adapters that it knows.
-    async fn unregister_adapters(&self) {
-        let cores = self.core.adapters().clone();
-        let mut ends = JoinSet::new();
-        for core in cores.into_iter().filter(|core| core.has_id()) {
-            let adapter = Adapter::from_core(core, self.clone());
-            ends.spawn(async move { adapter.unregister().await });
-        }
-        while ends.join_next().await.is_some() {}
-    }
-
-    async fn finish_shutdown(&self) {
-        let deadline = deadline::after(self.core.settings.close_timeout.saturating_mul(2));
-        for connection in self.core.live_connections() {
-            if timeout_at(deadline, connection.closed()).await.is_err() {
-                connection.abort("the communicator was shut down".to_owned());
-            }
-        }
-        self.core.tracker.close();
-        if timeout_at(deadline, self.core.tracker.wait())
-            .await
-            .is_err()
-        {
-            tracing::warn!(
-                "{} tasks still run after the shutdown",
-                self.core.tracker.len()
-            );
-        }
-        self.core.end_adapters();
     }
 
     pub(crate) fn implicit(&self) -> &ImplicitContext {
