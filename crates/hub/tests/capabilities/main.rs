@@ -6,6 +6,7 @@ mod failures;
 mod info;
 mod links;
 mod located;
+mod locator;
 mod policies;
 mod reconnecting;
 mod registered;
