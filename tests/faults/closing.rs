@@ -2,8 +2,10 @@
 
 use std::thread;
 
+use floe::{OperationMode, TypedProxy};
+
 use crate::log::Log;
-use crate::raw::{CLOSE, Came, Raw, RawServer, reply, request};
+use crate::raw::{CLOSE, Came, Raw, RawServer, parameters, reply, request};
 use crate::stage::{Face, Server, ms, settings};
 
 /// An address which no other test uses: ports come again, and other tests log theirs.
@@ -28,6 +30,34 @@ fn both_sides_may_close_at_once() {
             );
             assert_eq!(log.lines_with(&format!("{ALONE}:")), [""; 0]);
         }
+    });
+}
+
+#[test]
+fn a_close_that_the_peer_does_not_take_any_more_is_not_missed() {
+    Face::each(|face| {
+        let server = RawServer::listen();
+        let client = face.communicator(settings());
+        let proxy = server.proxy(&client).ice_oneway();
+        let name = format!("127.0.0.1:{}", server.port());
+        let log = Log::of_all();
+        thread::scope(|scope| {
+            // More than the system takes: what comes next waits behind it.
+            let long = parameters(32 << 20);
+            scope.spawn(move || face.run(proxy.invoke("echo", OperationMode::Normal, &long)));
+            let raw = server.accept();
+            raw.0.peek(&mut [0]).expect("a request begins");
+            let end = scope.spawn(|| face.run(client.shutdown()));
+            // Time enough for the close to stand behind the request.
+            thread::sleep(ms(200));
+            drop(raw);
+            end.join().expect("it ends");
+        });
+        let lines = log.lines_with(&name);
+        assert!(
+            !lines.iter().any(|line| line.contains("14 bytes")),
+            "{lines:#?}"
+        );
     });
 }
 

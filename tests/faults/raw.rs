@@ -24,6 +24,14 @@ pub(crate) fn request(id: i32, operation: &str) -> Vec<u8> {
     message(0, &body)
 }
 
+/// Parameters of so many bytes.
+pub(crate) fn parameters(len: usize) -> Vec<u8> {
+    let mut bytes = (len as i32).to_le_bytes().to_vec();
+    bytes.extend([1, 1]);
+    bytes.resize(len, 7);
+    bytes
+}
+
 /// A reply without results.
 pub(crate) fn reply(id: i32) -> Vec<u8> {
     let mut body = id.to_le_bytes().to_vec();

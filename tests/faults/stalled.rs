@@ -5,16 +5,8 @@ use std::thread;
 use floe::{OperationMode, TypedProxy};
 
 use crate::log::Log;
-use crate::raw::{Came, Raw, RawServer, reply, request};
+use crate::raw::{Came, Raw, RawServer, parameters, reply, request};
 use crate::stage::{Face, Server, ms, settings, until};
-
-/// Parameters of so many bytes.
-fn parameters(len: usize) -> Vec<u8> {
-    let mut bytes = (len as i32).to_le_bytes().to_vec();
-    bytes.extend([1, 1]);
-    bytes.resize(len, 7);
-    bytes
-}
 
 #[test]
 fn callers_of_a_server_that_does_not_read_wait_for_room_and_for_no_longer_than_their_timeout() {

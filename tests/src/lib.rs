@@ -6,5 +6,6 @@ pub mod certificates;
 pub mod hub;
 pub mod ice;
 pub mod peer;
+pub mod ports;
 pub mod skip;
 pub mod workspace;

@@ -1,6 +1,6 @@
 //! One process of a member.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -35,11 +35,11 @@ impl Member {
     /// # Errors
     /// It does not become ready.
     pub(crate) fn start(mut command: Command, log: &Path) -> Result<(Self, String), String> {
-        let log = File::create(log).map_err(|error| error.to_string())?;
+        let errors = File::create(log).map_err(|error| error.to_string())?;
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(log);
+            .stderr(errors);
         let mut child = command.spawn().map_err(|error| error.to_string())?;
         let output = child.stdout.take().expect("stdout was asked to be a pipe");
         let (sender, lines) = channel();
@@ -56,9 +56,11 @@ impl Member {
             descriptors: 0,
         };
         let line = member.line().unwrap_or_default();
-        let ready = line
-            .strip_prefix("ready")
-            .ok_or_else(|| format!("expected `ready` from a member that starts, got `{line}`"))?;
+        let ready = line.strip_prefix("ready").ok_or_else(|| {
+            let log = fs::read(log).unwrap_or_default();
+            let log = String::from_utf8_lossy(&log);
+            format!("expected `ready` from a member that starts, got `{line}`, and its log: {log}")
+        })?;
         member.descriptors = process::descriptors(member.id()).unwrap_or_default();
         let proxy = ready.trim().to_owned();
         Ok((member, proxy))

@@ -1,6 +1,5 @@
 //! Where objects are found: published endpoints, groups, and Ice's locator. What is compressed on the way.
 
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
 
 use floe::contracts::ice::{
@@ -12,6 +11,7 @@ use floe::{
 };
 use floe_tests::ice::{Ice, Language, was_traced};
 use floe_tests::peer::Peer;
+use floe_tests::ports;
 
 use crate::caller::becomes;
 use crate::contract::runtime::ProbeProxy;
@@ -37,7 +37,7 @@ async fn a_datagram_to_a_group_reaches_all_that_joined_whoever_sends() {
     let Some(ice) = Ice::or_skip() else { return };
     let group = format!(
         "udp -h 239.255.38.7 -p {} --interface 127.0.0.1",
-        free_port()
+        ports::unclaimed()
     );
     let endpoints = format!("{group}:tcp -h 127.0.0.1 -p 0");
     let communicator = Communicator::new();
@@ -121,13 +121,6 @@ async fn ice_clients_go_on_at_the_next_endpoint_when_a_floe_server_ends() {
         assert_eq!(said.expect("no panic"), ["pong"], "{language:?}");
         servers[1].shutdown().await;
     }
-}
-
-/// A port of udp that was free a moment ago.
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
-    let address = socket.and_then(|socket| socket.local_addr());
-    address.expect("a free port").port()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

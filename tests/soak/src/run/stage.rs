@@ -1,13 +1,13 @@
 //! Who takes part: servers and clients of ours in both faces, and unmodified Ice for C++ where it is installed.
 
 use std::fs;
-use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use floe_tests::certificates::Certificates;
 use floe_tests::ice::Ice;
+use floe_tests::ports;
 
 use super::report::Report;
 use crate::member::Member;
@@ -257,7 +257,7 @@ impl Stage {
         }
     }
 
-    /// Somebody did not start. While a server was dead, a connection may have got its port, and keeps it
+    /// Somebody did not start. While a server was dead, another program may have got its port, and keeps it
     /// for a while: only who fails time and again is a finding.
     fn try_again(&mut self, at: usize, now: Instant, error: &str, report: &mut Report) {
         let actor = &mut self.actors[at];
@@ -379,20 +379,12 @@ fn target(endpoints: &str) -> String {
     format!("target:{endpoints}")
 }
 
-/// Ports that nobody has, for these transports and for datagrams.
+/// Ports that nobody has, also while nobody listens there, for these transports and for datagrams.
 fn free_address(transports: &[&str]) -> Address {
-    // All are held at the same time, so that they differ.
-    let sockets = transports.iter().map(|transport| {
-        let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = socket.local_addr().expect("a bound socket").port();
-        (socket, format!("{transport} -h 127.0.0.1 -p {port}"))
-    });
-    let (_sockets, streams): (Vec<_>, Vec<_>) = sockets.unzip();
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    let port = socket.local_addr().expect("a bound socket").port();
+    let endpoint = |transport| format!("{transport} -h 127.0.0.1 -p {}", ports::unclaimed());
     Address {
-        streams,
-        datagram: format!("udp -h 127.0.0.1 -p {port}"),
+        streams: transports.iter().map(endpoint).collect(),
+        datagram: endpoint(&"udp"),
         published: String::new(),
     }
 }
