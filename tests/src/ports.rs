@@ -15,8 +15,11 @@ const FIRST: u16 = 10_000;
 const CHOSEN_BY_DEFAULT: RangeInclusive<u16> = 32_768..=60_999;
 /// Between where processes that started one after another begin to look.
 const STRIDE: usize = 64;
+/// With fewer than so many ports outside of what the system chooses from, they are taken from all.
+const ENOUGH: usize = 16 * STRIDE;
 
-/// A port of loopback that nobody has, neither with tcp nor with udp, and that this process was not given before.
+/// A port of loopback that nobody has, neither with tcp nor with udp, and that this process was not given before as long
+/// as there are others. On a machine where the system chooses from nearly all ports it may be one of those.
 ///
 /// # Panics
 /// If there is none.
@@ -30,7 +33,10 @@ pub fn unclaimed() -> u16 {
             return port;
         }
     }
-    panic!("expected a free port of loopback outside of what the system chooses, got none");
+    panic!(
+        "expected a free port of 127.0.0.1 among {} of them, got none: end what listens there",
+        PORTS.len()
+    );
 }
 
 fn is_free(port: u16) -> bool {
@@ -38,9 +44,14 @@ fn is_free(port: u16) -> bool {
     TcpListener::bind(at).is_ok() && UdpSocket::bind(at).is_ok()
 }
 
-/// The ports from the first one on that are outside of this range.
+/// The ports from the first one on that are outside of this range, or all of them if that leaves too few.
 fn outside(chosen: &RangeInclusive<u16>) -> Vec<u16> {
-    (FIRST..=u16::MAX).filter(|p| !chosen.contains(p)).collect()
+    let all = FIRST..=u16::MAX;
+    let outside: Vec<u16> = all.clone().filter(|p| !chosen.contains(p)).collect();
+    match outside.len() {
+        ENOUGH.. => outside,
+        _ => all.collect(),
+    }
 }
 
 fn chosen_by_the_system() -> RangeInclusive<u16> {
@@ -66,6 +77,12 @@ mod tests {
         assert_eq!(ports.first(), Some(&FIRST));
         assert!(ports.contains(&32_767) && ports.contains(&61_000));
         assert!(!ports.iter().any(|port| CHOSEN_BY_DEFAULT.contains(port)));
+    }
+
+    #[test]
+    fn where_the_system_chooses_from_all_ports_there_are_ports_all_the_same() {
+        let ports = outside(&(1024..=u16::MAX));
+        assert_eq!(ports.len(), usize::from(u16::MAX - FIRST) + 1);
     }
 
     #[test]
