@@ -349,7 +349,8 @@ impl Connection {
             let recipients = shared.machine.fail();
             (recipients, shared.output.taken(), shared.output.clear())
         };
-        // A header alone is a heartbeat or our own CloseConnection, which crossed the peer's: nobody misses it.
+        // A header alone validates, is a heartbeat, or is our own CloseConnection, which crossed the peer's: nobody
+        // misses it.
         if unsent > HEADER_LEN {
             self.complain(|| format!("{unsent} bytes for {} were never sent: {error}", self.peer));
         }
