@@ -7,7 +7,6 @@ mod command;
 mod fuzz;
 mod gate;
 mod interop38;
-mod order;
 mod packages;
 mod soak;
 mod tally;
@@ -41,7 +40,6 @@ fn run(words: &[&str]) -> Result<bool, String> {
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["soak", options @ ..] => Ok(soak::run(options)),
-        ["order"] => Ok(order::run()),
         ["memory", options @ ..] => Ok(soak::memory(options)),
         ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
         [name] => gate::single(name).ok_or_else(|| format!("no task is named `{name}`")),
@@ -65,7 +63,6 @@ cargo xtask TASK
   soak stalled what three subscribers of a hub get in each second while a fourth one is stopped (--rate N, --seconds N,
                -o FILE)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
-  order        lays out the optimised hub anew, after its start has changed: crates/cli/idle-hub.ld; needs valgrind
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
 
 Single steps of `test`:

@@ -1,9 +1,4 @@
-//! Compiles the contracts of `floe demo`, and of `floe echo` and `floe ping`; and tells the linker how to lay the
-//! program out.
-//!
-//! - `layout.rs`: the layout
-
-mod layout;
+//! Compiles the contracts of `floe demo`, and of `floe echo` and `floe ping`.
 
 fn main() {
     for contract in ["contracts/Telemetry.ice", "../../contracts/Floe/Echo.ice"] {
@@ -12,5 +7,4 @@ fn main() {
             .compile()
             .unwrap_or_else(|error| error.exit());
     }
-    layout::ask_for();
 }
