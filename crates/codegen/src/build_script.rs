@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use floe_slice::{Compilation, Diagnostic, Options};
 
@@ -100,7 +100,8 @@ impl Build {
     pub fn compile(self) -> Result<(), BuildError> {
         let target = self.target()?;
         let compilation = compile_files(&self.slice, &self.files);
-        for line in instructions(&self.files, &compilation) {
+        let made = std::env::var_os("OUT_DIR").map(PathBuf::from);
+        for line in instructions(&self.files, &compilation, made.as_deref()) {
             println!("{line}");
         }
         let text = self.rust_text(&compilation)?;
@@ -215,12 +216,21 @@ impl std::error::Error for BuildError {
 }
 
 /// What cargo is told: each file that can change, be it main or included, and each warning.
-fn instructions(mains: &[PathBuf], compilation: &Compilation) -> Vec<String> {
+///
+/// A contract in the directory `made` was written by the build script itself. It is newer than the run that wrote it, so
+/// cargo would run the script again each time if it watched this file.
+fn instructions(mains: &[PathBuf], compilation: &Compilation, made: Option<&Path>) -> Vec<String> {
+    let is_inside = |rest: &Path| !rest.components().any(|part| part == Component::ParentDir);
+    let is_made = |path: &&PathBuf| {
+        let rest = made.and_then(|made| path.strip_prefix(made).ok());
+        rest.is_some_and(is_inside)
+    };
     let included = compilation
         .dependencies
         .iter()
         .filter(|path| !path.starts_with(BUILT_IN_DIR) && !mains.contains(path));
     let watched = mains.iter().chain(included);
+    let watched = watched.filter(|path| !is_made(path));
     let watched = watched.map(|path| format!("cargo:rerun-if-changed={}", path.display()));
     let warnings = compilation
         .diagnostics
@@ -282,7 +292,7 @@ mod tests {
         };
         let mains = [PathBuf::from("a.ice")];
         let compilation = compile(&options, &files.or(BuiltIn), &mains);
-        let lines = instructions(&mains, &compilation);
+        let lines = instructions(&mains, &compilation, None);
         let (watched, shown) = lines.split_at(2);
         assert_eq!(
             watched,
@@ -294,5 +304,17 @@ mod tests {
         assert_eq!(shown.len(), 1);
         let expected = "cargo:warning=sub/b.ice:1:13: [unknown-metadata] ";
         assert!(shown[0].starts_with(expected), "{}", shown[0]);
+    }
+
+    #[test]
+    fn cargo_does_not_watch_a_contract_that_the_build_script_wrote() {
+        let files = MemoryLoader::new()
+            .with("out/made.ice", "#include \"../written.ice\"\n")
+            .with("written.ice", "module M { const int i = 1; }");
+        let options = Options::default();
+        let mains = [PathBuf::from("out/made.ice")];
+        let compilation = compile(&options, &files, &mains);
+        let lines = instructions(&mains, &compilation, Some(Path::new("out")));
+        assert_eq!(lines, ["cargo:rerun-if-changed=out/../written.ice"]);
     }
 }
