@@ -31,13 +31,18 @@ pub fn target_dir() -> PathBuf {
 
 /// A program of the workspace, such as `floe`, built in the profile of this test.
 ///
-/// The first call in a process builds all programs of the workspace, so that they are never older than the test.
+/// The first call in a process builds all programs of the workspace, so that they are never older than the test. Under
+/// `cargo xtask test` they are built already, with the features that the tests have, and are taken as they are.
 ///
 /// # Panics
 /// If the workspace does not build, or has no such program.
 pub fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(build_programs);
+    BUILT.get_or_init(|| {
+        if env::var_os(PROGRAMS_ARE_BUILT).is_none() {
+            build_programs();
+        }
+    });
     let path = profile_dir().join(name);
     assert!(
         path.is_file(),
@@ -74,3 +79,6 @@ fn profile_dir() -> PathBuf {
     let profile = folder.ancestors().nth(usize::from(is_deps));
     profile.expect("it lies in the target folder").to_owned()
 }
+
+/// Set by `cargo xtask test`.
+const PROGRAMS_ARE_BUILT: &str = "FLOE_PROGRAMS_ARE_BUILT";

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::build;
 use crate::command::{cargo, succeeds, succeeds_reading, succeeds_within};
 use crate::packages;
 use crate::soak;
@@ -54,7 +55,7 @@ struct Step {
 enum Kind {
     /// Passes or fails as a whole.
     Check(fn() -> bool),
-    /// Runs tests with these arguments to `cargo test`, each counted by itself.
+    /// Runs tests with these arguments to `cargo test --workspace`, each counted by itself.
     Tests(&'static [&'static str]),
 }
 
@@ -81,10 +82,16 @@ fn checked(passed: bool) -> Tally {
     tally
 }
 
+/// Builds the workspace before it runs the tests, so that no test has to build the programs that it starts.
 fn tested(arguments: &[&str]) -> Tally {
     let mut tally = Tally::default();
-    let words = [&["test"], arguments, &["--no-fail-fast"]].concat();
-    let succeeded = succeeds_reading(&mut cargo(&words), |line| tally.read(line));
+    if !build::workspace() {
+        tally.count(false);
+        return tally;
+    }
+    let words = [&["test", "--workspace"], arguments, &["--no-fail-fast"]].concat();
+    let mut tests = cargo(&words);
+    let succeeded = succeeds_reading(tests.env(build::DONE, "1"), |line| tally.read(line));
     tally.settle(succeeded);
     tally
 }
@@ -138,10 +145,6 @@ fn dependencies_are_allowed() -> bool {
     allowed
 }
 
-fn workspace_builds() -> bool {
-    succeeds(&mut cargo(&["build", "--workspace", "--all-targets"]))
-}
-
 const STEPS: [Step; 7] = [
     Step {
         name: "fmt",
@@ -161,11 +164,11 @@ const STEPS: [Step; 7] = [
     },
     Step {
         name: "build",
-        kind: Kind::Check(workspace_builds),
+        kind: Kind::Check(build::workspace),
     },
     Step {
         name: "tests",
-        kind: Kind::Tests(&["--workspace"]),
+        kind: Kind::Tests(&[]),
     },
     Step {
         name: "soak-smoke",
@@ -176,7 +179,7 @@ const STEPS: [Step; 7] = [
 /// Not among [`STEPS`] because `tests` runs it too.
 const EXAMPLES: Step = Step {
     name: "examples",
-    kind: Kind::Tests(&["--package", "floe-tests", "--test", "examples"]),
+    kind: Kind::Tests(&["--test", "examples"]),
 };
 
 /// Enough to fetch the database of advisories over a slow line.

@@ -3,6 +3,7 @@
 //! This file reads the command line and names the tasks; each task lives in a file of its own. Only the standard
 //! library is used, so that the first `cargo xtask` of a fresh machine compiles in a second.
 
+mod build;
 mod command;
 mod fuzz;
 mod gate;

@@ -1,6 +1,7 @@
 //! `cargo xtask soak` and `cargo xtask memory`: the package `floe-soak`, built as it is needed.
 
-use crate::command::{cargo, succeeds};
+use crate::build;
+use crate::command::{cargo, command, succeeds};
 
 /// Time of the load in the gate, in seconds.
 const SMOKE_SECONDS: &str = "60";
@@ -8,35 +9,32 @@ const SMOKE_SECONDS: &str = "60";
 /// The soak, optimised, with these options to it, or another part of it named first; whether it passed.
 pub(crate) fn run(options: &[&str]) -> bool {
     match options {
-        [role @ ("hub" | "isolation" | "stalled"), options @ ..] => {
-            run_program(&["--release"], role, options)
-        }
-        options => run_program(&["--release"], "run", options),
+        [role @ ("hub" | "isolation" | "stalled"), options @ ..] => run_program(role, options),
+        options => run_program("run", options),
     }
 }
 
-/// A minute of it, in the profile in which the gate has built everything already.
+/// Runs a minute of it with the programs that the gate has built for its tests.
 pub(crate) fn smoke() -> bool {
-    run_program(&[], "run", &["--seconds", SMOKE_SECONDS])
+    let soak = build::program("floe-soak").display().to_string();
+    let words = ["run", "--seconds", SMOKE_SECONDS];
+    build::workspace() && succeeds(command(&soak, &words).env(build::DONE, "1"))
 }
 
 /// What an optimised server takes of memory; whether it is within its bounds.
 pub(crate) fn memory(options: &[&str]) -> bool {
-    run_program(&["--release"], "memory", options)
+    run_program("memory", options)
 }
 
-/// Builds all programs of the package and the hub, for they start one another, and runs the first.
-fn run_program(profile: &[&str], role: &str, options: &[&str]) -> bool {
-    let package = ["--package", "floe-soak"];
-    let hub = ["--package", "floe-cli"];
-    let build = [&["build", "--quiet"], profile, &package, &hub, &["--bins"]].concat();
-    let run = [
-        &["run", "--quiet"],
-        profile,
-        &package,
-        &["--", role],
-        options,
+/// Builds the optimised programs of the package and the hub, for they start one another, and runs the first.
+fn run_program(role: &str, options: &[&str]) -> bool {
+    let package = ["--release", "--package", "floe-soak"];
+    let build = [
+        &["build", "--quiet"],
+        &package[..],
+        &["--package", "floe-cli", "--bins"],
     ]
     .concat();
+    let run = [&["run", "--quiet"], &package[..], &["--", role], options].concat();
     succeeds(&mut cargo(&build)) && succeeds(&mut cargo(&run))
 }
