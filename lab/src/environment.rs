@@ -27,7 +27,8 @@ pub struct Environment {
     pub load_average: String,
     /// How many cores were busy in the moment before the run: near 0 if the machine was quiet.
     pub busy_cores: f64,
-    /// How Floe was compiled: `release` or `debug`.
+    /// The cargo profile that Floe was compiled with: `release`, `dist` or `debug`. Figures of `release` are those that a
+    /// user has.
     pub profile: &'static str,
     /// The Rust compiler.
     pub rustc: &'static str,
@@ -50,11 +51,7 @@ impl Environment {
             kernel: or_unknown(read("/proc/sys/kernel/osrelease").trim()),
             load_average: or_unknown(&first_words(&read("/proc/loadavg"), 3)),
             busy_cores: busy_cores(),
-            profile: if cfg!(debug_assertions) {
-                "debug"
-            } else {
-                "release"
-            },
+            profile: env!("FLOE_LAB_PROFILE"),
             rustc: env!("FLOE_LAB_RUSTC"),
             date: utc(SystemTime::now()
                 .duration_since(UNIX_EPOCH)
@@ -66,11 +63,15 @@ impl Environment {
     /// What makes the figures worth less.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if self.profile == "debug" {
-            warnings.push(
+        match self.profile {
+            "release" => {}
+            "debug" => warnings.push(
                 "floe was compiled without optimization: compile it with --release to measure it"
                     .to_owned(),
-            );
+            ),
+            other => warnings.push(format!(
+                "floe was compiled with the profile `{other}`: users have the figures of `release`"
+            )),
         }
         if self.placement == Placement::Apart && self.cores < 2 {
             warnings.push(
@@ -288,5 +289,8 @@ mod tests {
         };
         assert!(debug.contains("--release") && one_core.contains("one core"));
         assert!(load.contains("1.2 cores"), "{load}");
+        environment.profile = "dist";
+        let warnings = environment.warnings();
+        assert!(warnings[0].contains("`dist`"), "{warnings:?}");
     }
 }
