@@ -3,9 +3,11 @@
 use bytes::BytesMut;
 use floe_wire::Encapsulation;
 use floe_wire::compression::Decompressor;
-use floe_wire::connection::{Connection, Event, Role};
+use floe_wire::connection::{Connection, Event, Input, Role};
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{IncomingRequest, IncomingRun, KnownHead, Message, Next, Outcome, reply};
+use floe_wire::message::{
+    HeaderCache, IncomingReply, IncomingRequest, Message, Outcome, RequestBatch, reply,
+};
 
 /// Handles `input` as the bytes of one connection, in both roles, and reads everything that comes of it.
 ///
@@ -14,10 +16,10 @@ pub(crate) fn run(input: &[u8]) {
     check_plain_replies(input);
     for role in [Role::Server, Role::Client] {
         let alone = run_as(role, input, None);
-        let mut known = KnownHead::default();
+        let mut cache = HeaderCache::default();
         // The second time it remembers how the last request began.
         for _ in 0..2 {
-            let together = run_as(role, input, Some(&mut known));
+            let together = run_as(role, input, Some(&mut cache));
             assert_eq!(
                 alone, together,
                 "requests are the same however they are taken"
@@ -45,114 +47,120 @@ fn check_plain_replies(input: &[u8]) {
     assert!(rest.is_empty(), "all were replies of nothing");
 }
 
-/// Targets and events of all requests, which are taken one by one or, if something is known of those before,
-/// those together that arrived together, each made of the one before it.
-fn run_as(role: Role, input: &[u8], mut known: Option<&mut KnownHead>) -> Vec<bytes::Bytes> {
-    let is_over = known.is_some();
+/// Targets and events of all requests. Without a cache, each message is given to the connection by itself; with
+/// one, all of the input is, and each request is made of the one before it.
+fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeaderCache>) -> Vec<bytes::Bytes> {
     let mut events = Vec::new();
     let mut output = Vec::new();
     let mut connection = Connection::new(role, &mut output);
     let mut input = BytesMut::from(input);
     let mut decompressor = Decompressor::default();
+    let mut replies = Vec::new();
+    let mut decompressed = None;
     loop {
-        if let Some(known) = &mut known
-            && let Some(event) = connection.take_requests(&mut input, SIZE_MAX, known)
-        {
-            read(event, is_over, &mut connection, &mut output, &mut events);
-            continue;
-        }
-        if is_over
-            && let Some((token, reply)) = connection.take_reply(&mut input, SIZE_MAX, &mut output)
-        {
-            let event = Event::Reply(token, reply);
-            read(event, is_over, &mut connection, &mut output, &mut events);
-            continue;
-        }
-        let Ok(Some(message)) = Message::split(&mut input, SIZE_MAX) else {
-            break;
-        };
-        let Ok(message) = decompressor.decompress(message, SIZE_MAX) else {
-            connection.fail();
-            break;
-        };
-        assert!(
-            message.bytes.len() <= SIZE_MAX,
-            "a message keeps to its limit"
-        );
         // Some request is in flight, so that replies find one. Before validation it is refused.
         if let Ok(id) = connection.next_id() {
             connection.expect_reply(id, ());
         }
-        match connection.handle_message(message.clone(), &mut output) {
-            Ok(event) => {
-                read(event, is_over, &mut connection, &mut output, &mut events);
+        let alone = &mut HeaderCache::default();
+        let next = match (decompressed.take(), &cache) {
+            (Some(message), _) => Input::Message(message),
+            (None, Some(_)) => Input::Bytes(&mut input),
+            (None, None) => match Message::split(&mut input, SIZE_MAX) {
+                Ok(Some(message)) if message.is_compressed() => {
+                    let Ok(message) = decompressor.decompress(message, SIZE_MAX) else {
+                        break;
+                    };
+                    Input::Message(message)
+                }
+                Ok(Some(message)) => Input::Message(message),
+                _ => break,
+            },
+        };
+        let is_message = matches!(next, Input::Message(_));
+        let cache = cache.as_deref_mut();
+        let is_over = cache.is_some();
+        let cache = cache.unwrap_or(alone);
+        let handled = connection.handle_input(next, SIZE_MAX, cache, &mut replies, &mut output);
+        for ((), reply) in replies.drain(..) {
+            read_reply(&reply);
+        }
+        match handled {
+            Ok(Some(Event::Requests(batch))) => {
+                let read_one = |request: IncomingRequest| {
+                    read_request(&request);
+                    events.push(bytes::Bytes::copy_from_slice(request.target_bytes()));
+                    events.push(request.event());
+                    if !request.id().is_oneway() {
+                        connection.handle_dispatched(&mut output);
+                    }
+                };
+                match is_over {
+                    true => take_over(batch, read_one),
+                    false => batch.for_each(read_one),
+                }
+            }
+            Ok(Some(Event::Compressed(message))) => {
+                let Ok(message) = decompressor.decompress(message, SIZE_MAX) else {
+                    break;
+                };
+                assert!(
+                    message.bytes.len() <= SIZE_MAX,
+                    "a message keeps to its limit"
+                );
+                decompressed = Some(message);
+            }
+            Ok(Some(Event::Validated | Event::Heartbeat | Event::Closed(_))) => {}
+            Ok(None) if is_message => {}
+            Ok(None) => {
+                break;
             }
             Err(error) => {
                 assert!(!error.to_string().is_empty());
-                connection.fail();
                 break;
             }
         }
     }
+    connection.fail();
     connection.close(&mut output);
     events
 }
 
-fn read(
-    event: Event<()>,
-    is_over: bool,
-    connection: &mut Connection<()>,
-    output: &mut Vec<u8>,
-    events: &mut Vec<bytes::Bytes>,
-) {
-    let mut read_one = |request: IncomingRequest| {
-        read_request(&request);
-        events.push(bytes::Bytes::copy_from_slice(request.target_bytes()));
-        events.push(request.event());
-        if !request.id().is_oneway() {
-            connection.handle_dispatched(output);
-        }
-    };
-    match event {
-        Event::Request(request) => read_one(request),
-        Event::Run(run) if is_over => take_over(run, read_one),
-        Event::Run(run) => run.for_each(read_one),
-        Event::Batch(batch) if is_over => take_over(batch.into_run(), read_one),
-        Event::Batch(batch) => batch.for_each(read_one),
-        Event::Reply((), reply) => {
-            if let Ok(Outcome::Returned(bytes) | Outcome::UserException(bytes)) = reply.outcome() {
-                assert!(
-                    Encapsulation::parse(&bytes).is_ok(),
-                    "an outcome holds a whole encapsulation"
-                );
-            }
-        }
-        Event::Validated | Event::Heartbeat | Event::Nothing | Event::Closed(_) => {}
+fn read_reply(reply: &IncomingReply) {
+    if let Ok(Outcome::Returned(bytes) | Outcome::UserException(bytes)) = reply.outcome() {
+        assert!(
+            Encapsulation::parse(&bytes).is_ok(),
+            "an outcome holds a whole encapsulation"
+        );
     }
 }
 
 /// Takes each request as a server does, which makes it of the one before.
-fn take_over(mut run: IncomingRun, mut read_one: impl FnMut(IncomingRequest)) {
-    let Some(mut request) = run.next() else {
+fn take_over(mut batch: RequestBatch, mut read_one: impl FnMut(IncomingRequest)) {
+    let Some(mut request) = batch.next() else {
         return;
     };
     loop {
         read_one(request.clone());
-        let left = run.len();
-        let alike_len = run.alike_len(&request);
+        let left = batch.len();
+        let alike_len = batch.alike_len(&request);
         if let Some(len) = alike_len {
-            let is_shorter = run.repeat_over_up_to(&mut request, len - 1);
+            let is_shorter = batch.next_alike(&mut request, len - 1);
             assert!(!is_shorter, "it is as long as was said");
         }
-        let is_alike = run.repeat_over(&mut request);
+        let is_alike = batch.next_alike(&mut request, usize::MAX);
         assert_eq!(is_alike, alike_len.is_some(), "it was said to begin alike");
-        if !is_alike && run.next_over(&mut request) == Next::End {
+        let target = request.target_bytes().to_vec();
+        let is_same_object = !is_alike && batch.next_to_same_object(&mut request);
+        if is_same_object {
+            assert_eq!(target, request.target_bytes(), "it is the same object");
+        } else if !is_alike && !batch.next_over(&mut request) {
             assert_eq!(left, 0, "all were taken");
             return;
         }
         let len = request.parameters().len();
         assert_eq!(alike_len.unwrap_or(len), len, "it is as long as was said");
-        assert_eq!(run.len(), left - 1, "one was taken");
+        assert_eq!(batch.len(), left - 1, "one was taken");
     }
 }
 

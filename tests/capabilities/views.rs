@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use floe::{
-    Communicator, Decode, Decoder, DispatchFuture, Dispatcher, Encapsulation, Encode, Encoder,
-    EncodingVersion, OperationMode, Outcome, Request, View,
+    Communicator, Decode, Decoder, DispatchFuture, DispatchSlot, Dispatcher, Encapsulation, Encode,
+    Encoder, EncodingVersion, OperationMode, Outcome, Request, Requests, View,
 };
 
 use crate::contract::views::{
@@ -186,7 +186,13 @@ fn a_value_read_over_another_keeps_its_allocations() {
 struct Longest;
 
 impl Dispatcher for Longest {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Longest {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let parameters = request.parameters();
             let names: NamesView<'_> = Encapsulation::parse(&parameters)

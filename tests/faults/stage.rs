@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use floe::blocking::Wait;
 use floe::{
-    Adapter, AdapterSettings, Communicator, DispatchFuture, Dispatcher, InvokeError, OperationMode,
-    Outcome, Proxy, Request, Settings,
+    Adapter, AdapterSettings, Communicator, DispatchFuture, DispatchSlot, Dispatcher, InvokeError,
+    OperationMode, Outcome, Proxy, Request, Requests, Settings,
 };
 use tokio::sync::watch;
 
@@ -139,7 +139,13 @@ impl Echo {
 }
 
 impl Dispatcher for Echo {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Echo {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             self.begun.fetch_add(1, Ordering::SeqCst);
             if request.operation() == "wait" {

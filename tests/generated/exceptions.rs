@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use floe::{
-    Adapter, Communicator, Current, DispatchFuture, Dispatcher, InvokeError, Link, OperationMode,
-    Outcome, Proxy, Request, TypedProxy,
+    Adapter, Communicator, Current, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, Link,
+    OperationMode, Outcome, Proxy, Request, Requests, TypedProxy,
 };
 
 use crate::build::{Build, Graph};
@@ -73,7 +73,13 @@ async fn a_servant_throws_the_bytes_of_ice() {
 struct Replier(Bytes);
 
 impl Dispatcher for Replier {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Replier {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let outcome = Outcome::UserException(self.0.clone());
         Box::pin(async move { request.respond(&outcome) })
     }

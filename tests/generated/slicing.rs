@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use floe::{
-    AnyClass, Communicator, Current, DispatchFuture, Dispatcher, Encapsulation, EncodingVersion,
-    InvokeError, Link, OperationMode, Outcome, Request, SystemException, TypedProxy,
+    AnyClass, Communicator, Current, DispatchFuture, DispatchSlot, Dispatcher, Encapsulation,
+    EncodingVersion, InvokeError, Link, OperationMode, Outcome, Request, Requests, SystemException,
+    TypedProxy,
 };
 
 use crate::build::{Build, Graph};
@@ -132,7 +133,13 @@ struct Replier {
 }
 
 impl Dispatcher for Replier {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Replier {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let parameters = hex(&request.parameters()[6..]);
         if parameters != hex(&self.expected) {
             let text = format!("expected {}, got {parameters}", hex(&self.expected));

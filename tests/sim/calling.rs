@@ -6,7 +6,7 @@ use floe_wire::connection::{AttemptEnd, Event};
 use floe_wire::message::{IncomingReply, IncomingRequest, Outcome, RequestId};
 
 use crate::book::{Kind, Told};
-use crate::end::{Refusal, Token, reply_to};
+use crate::end::{Arrived, Refusal, Token, reply_to};
 use crate::world::{Action, World};
 
 impl World {
@@ -144,27 +144,26 @@ impl World {
             let end = &mut self.joints[joint].ends[side];
             let is_full = end.dispatch_count >= self.plan.dispatch_limit || !end.replies.is_empty();
             let needs_room = matches!(
-                end.events.front(),
-                Some(Event::Request(_) | Event::Batch(_))
+                end.arrived.front(),
+                Some(Arrived::Event(Event::Requests(_)))
             );
             if needs_room && is_full {
                 return;
             }
-            let Some(event) = end.events.pop_front() else {
-                return;
-            };
-            self.handle_event(joint, side, event);
+            match end.arrived.pop_front() {
+                None => return,
+                Some(Arrived::Reply(token, reply)) => self.replied(joint, side, token, reply),
+                Some(Arrived::Event(event)) => self.handle_event(joint, side, event),
+            }
         }
     }
 
     fn handle_event(&mut self, joint: usize, side: usize, event: Event<Token>) {
         match event {
-            Event::Heartbeat | Event::Nothing => {}
+            Event::Heartbeat => {}
             Event::Validated => self.validated(joint),
-            Event::Reply(token, reply) => self.replied(joint, side, token, reply),
-            Event::Request(request) => self.dispatch(joint, side, &request),
-            Event::Run(_) => unreachable!("its requests were taken apart"),
-            Event::Batch(batch) => {
+            Event::Compressed(_) => unreachable!("nothing is compressed here"),
+            Event::Requests(batch) => {
                 for request in batch {
                     self.dispatch(joint, side, &request);
                 }

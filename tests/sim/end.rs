@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use floe_wire::EncodingVersion;
-use floe_wire::connection::{AttemptEnd, Connection as Machine, Event, NotActive, Role};
+use floe_wire::connection::{AttemptEnd, Connection as Machine, Event, Input, NotActive, Role};
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
-    BatchWriter, Context, IncomingRequest, KnownHead, Message, OperationMode, RequestHeader,
-    RequestId, reply,
+    BatchWriter, Context, HeaderCache, IncomingReply, IncomingRequest, OperationMode,
+    RequestHeader, RequestId, reply,
 };
 use floe_wire::reference::Identity;
 
@@ -26,6 +26,13 @@ pub(crate) struct Token {
     pub(crate) start: u64,
 }
 
+/// What was read.
+#[derive(Debug)]
+pub(crate) enum Arrived {
+    Reply(Token, IncomingReply),
+    Event(Event<Token>),
+}
+
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct End {
@@ -34,9 +41,9 @@ pub(crate) struct End {
     /// What a full network did not take.
     pub(crate) writing: Option<Batch>,
     pub(crate) input: BytesMut,
-    known: KnownHead,
+    cache: HeaderCache,
     /// What was read and has not been handled: the dispatches are at their limit.
-    pub(crate) events: VecDeque<Event<Token>>,
+    pub(crate) arrived: VecDeque<Arrived>,
     pub(crate) dispatch_count: usize,
     /// Calls that wait for room in the output.
     pub(crate) waiting: Vec<usize>,
@@ -70,8 +77,8 @@ impl End {
             output,
             writing: None,
             input: BytesMut::new(),
-            known: KnownHead::default(),
-            events: VecDeque::new(),
+            cache: HeaderCache::default(),
+            arrived: VecDeque::new(),
             dispatch_count: 0,
             waiting: Vec::new(),
             replies: VecDeque::new(),
@@ -156,32 +163,32 @@ impl End {
 
     /// Turns what was read into events.
     ///
-    /// Source: `take_messages` in `crates/runtime/src/connection/reading.rs`.
+    /// Source: `take_event` in `crates/runtime/src/connection/reading.rs`.
     pub(crate) fn take_messages(&mut self, message_size_max: usize) {
-        while !self.machine.is_closed() {
-            let output = self.output.bytes();
-            if let Some((token, reply)) =
-                self.machine
-                    .take_reply(&mut self.input, message_size_max, output)
-            {
-                self.events.push_back(Event::Reply(token, reply));
-                continue;
-            }
-            match self
-                .machine
-                .take_requests(&mut self.input, message_size_max, &mut self.known)
-            {
+        let mut replies = Vec::new();
+        loop {
+            let event = self.machine.handle_input(
+                Input::Bytes(&mut self.input),
+                message_size_max,
+                &mut self.cache,
+                &mut replies,
+                self.output.bytes(),
+            );
+            let event =
+                event.expect("both sides keep the protocol, and the network changes no byte");
+            let replies = replies.drain(..);
+            self.arrived
+                .extend(replies.map(|(token, reply)| Arrived::Reply(token, reply)));
+            match event {
+                None => return,
                 // Here each is dispatched at a time of its own.
-                Some(Event::Run(run)) => self.events.extend(run.map(Event::Request)),
-                Some(event) => self.events.push_back(event),
-                None => {}
+                Some(Event::Requests(batch)) if !batch.is_serial() => {
+                    self.arrived.extend(
+                        batch.map(|request| Arrived::Event(Event::Requests(request.into()))),
+                    );
+                }
+                Some(event) => self.arrived.push_back(Arrived::Event(event)),
             }
-            let message = Message::split(&mut self.input, message_size_max);
-            let message = message.expect("the network changes no byte");
-            let Some(message) = message else { return };
-            let event = self.machine.handle_message(message, self.output.bytes());
-            self.events
-                .push_back(event.expect("both sides keep the protocol"));
         }
     }
 

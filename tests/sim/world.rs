@@ -292,7 +292,7 @@ impl World {
         self.handle_events(joint, side);
         let Joint { ends, pipes, .. } = &mut self.joints[joint];
         let end = &mut ends[side];
-        if !end.events.is_empty() || end.ended.is_some() {
+        if !end.arrived.is_empty() || end.ended.is_some() {
             return;
         }
         match pipes[1 - side].read(self.now, &mut self.random) {
@@ -411,7 +411,7 @@ impl World {
         if end.ended.is_some() || end.machine.is_validating() {
             return;
         }
-        let is_paused = !end.events.is_empty();
+        let is_paused = !end.arrived.is_empty();
         let seen = Seen {
             is_client: side == 0,
             is_reply_due: end.machine.in_flight() > 0,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use floe::{Context, Current, DispatchFuture, Dispatcher, InvokeError, Request};
+use floe::{
+    Context, Current, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, Request, Requests,
+};
 use floe_dynamic::{Contract, LookupError, Operation};
 use floe_hub::contracts::floe::{LossListener, Losses};
 use serde_json::{Map, Value as Json, json};
@@ -107,7 +109,13 @@ impl Servant {
 }
 
 impl Dispatcher for Servant {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Servant {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let event = Arrived {
                 operation: request.operation().to_owned(),

@@ -7,8 +7,8 @@ use std::fmt;
 use bytes::{Buf, Bytes};
 use floe_wire::compression::Decompressor;
 use floe_wire::message::{
-    HEADER_LEN, Header, IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType,
-    OperationMode, Outcome, ProtocolError, RequestFailed, SystemException,
+    HEADER_LEN, Header, IncomingReply, IncomingRequest, Message, MessageType, OperationMode,
+    Outcome, ProtocolError, RequestBatch, RequestFailed, SystemException,
 };
 use floe_wire::reference::Identity;
 use floe_wire::{DecodeError, Encapsulation};
@@ -141,7 +141,7 @@ impl MessageReader {
             }
             MessageType::BatchRequest => {
                 let mut requests: Vec<Json> = Vec::new();
-                for request in IncomingBatch::parse(message)? {
+                for request in RequestBatch::parse(message)? {
                     let mut one = Object::default();
                     self.request(&request, &mut one);
                     object.error_count += one.error_count;

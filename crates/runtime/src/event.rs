@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use floe_wire::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
-use floe_wire::message::{AlikeEvent, IncomingRequest, OperationMode};
+use floe_wire::message::{IncomingRequest, OperationMode};
 
 /// Operation, mode, context and parameters of a request, as they stood on the wire.
 ///
@@ -26,12 +26,6 @@ impl Event {
     pub(crate) fn copied(bytes: &[u8]) -> Self {
         Self {
             bytes: Bytes::copy_from_slice(bytes),
-        }
-    }
-
-    pub(crate) fn of_alike(event: &AlikeEvent<'_>) -> Self {
-        Self {
-            bytes: event.to_bytes(),
         }
     }
 

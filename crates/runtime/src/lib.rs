@@ -37,12 +37,15 @@
 
 mod adapter;
 pub mod blocking;
+#[doc(hidden)]
+pub mod codegen;
 mod communicator;
 mod complaints;
 mod connection;
 pub mod contracts;
 mod deadline;
 mod directory;
+mod dispatch;
 mod error;
 mod event;
 mod heartbeat;
@@ -58,14 +61,15 @@ mod sync;
 mod transport;
 
 pub use adapter::{
-    Adapter, AdapterCounts, AdapterSettings, Cookie, Current, DispatchFuture, DispatchPlace,
-    Dispatcher, EventSink, IntoIdentity, LocateFuture, Located, OperationError, RegistrationError,
-    Request, Response, ServantLocator, Taking, dispatch_fn,
+    Adapter, AdapterCounts, AdapterSettings, Cookie, IntoIdentity, LocateFuture, Located,
+    OperationError, RegistrationError, ServantLocator,
 };
 pub use communicator::Communicator;
 pub use connection::handle::{Connection, ConnectionInfo};
-#[doc(hidden)]
-pub use connection::{Answered, Following};
+pub use dispatch::{
+    Current, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests, Response, TakenEvents,
+    dispatch_fn,
+};
 pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit::ImplicitContext;

@@ -888,39 +888,26 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+    }
 
+    impl<S: Named> ::floe::codegen::Answer for NamedDispatcher<S> {
         async fn answer(
-            self: ::std::sync::Arc<Self>,
-            mut request: ::floe::Request,
-            mut following: ::floe::Following,
+            &self,
+            request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
                 b"name" => {
-                    loop {
-                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                        let result = {
-                            let answer = <S as Named>::name(
-                                &self.servant,
-                                request.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |returned, encoder| {
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = <S as Named>::name(&self.servant, request.current())
+                        .await;
+                    request
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 _ => {
                     request
@@ -928,7 +915,6 @@ pub mod everything {
                             "::Everything::Named",
                             &["::Everything::Named", "::Ice::Object"],
                         )
-                        .map(|response| response.by(self))
                 }
             }
         }
@@ -937,26 +923,10 @@ pub mod everything {
     impl<S: Named> ::floe::Dispatcher for NamedDispatcher<S> {
         fn dispatch(
             self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-        ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
-        }
-
-        fn dispatch_in(
-            self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-            place: &mut ::floe::DispatchPlace,
+            requests: ::floe::Requests,
+            slot: &mut ::floe::DispatchSlot,
         ) {
-            place.run(self.answer(request, ::floe::Following::default()));
-        }
-
-        fn dispatch_following(
-            self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-            following: ::floe::Following,
-            place: &mut ::floe::DispatchPlace,
-        ) {
-            place.run(self.answer(request, following));
+            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -1688,64 +1658,74 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+    }
 
+    impl<S: Tool> ::floe::codegen::Answer for ToolDispatcher<S> {
         async fn answer(
-            self: ::std::sync::Arc<Self>,
-            mut request_: ::floe::Request,
-            mut following: ::floe::Following,
+            &self,
+            request_: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request_.operation_bytes() {
                 b"name" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                        let result = {
-                            let answer = <S as Named>::name(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |returned, encoder| {
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = <S as Named>::name(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 b"nothing" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::nothing(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::nothing(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"everything" => {
-                    loop {
-                        let (
+                    let (
+                        flag,
+                        volume,
+                        name,
+                        data,
+                        tables,
+                        item,
+                        anything,
+                        later,
+                        objects,
+                    ) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let flag: bool = decoder.get()?;
+                                let volume: Volume = decoder.get()?;
+                                let name: String = decoder.get()?;
+                                let data: Bytes = decoder.get()?;
+                                let tables: Tables = decoder.get()?;
+                                let item: Item = decoder.get()?;
+                                let anything: ::std::option::Option<::floe::Proxy> = decoder
+                                    .get()?;
+                                let later: ::std::option::Option<LaterProxy> = decoder
+                                    .get()?;
+                                let objects: Objects = decoder.get()?;
+                                Ok((
+                                    flag,
+                                    volume,
+                                    name,
+                                    data,
+                                    tables,
+                                    item,
+                                    anything,
+                                    later,
+                                    objects,
+                                ))
+                            },
+                        )?;
+                    let result = <S as Tool>::everything(
+                            &self.servant,
                             flag,
                             volume,
                             name,
@@ -1755,72 +1735,45 @@ pub mod everything {
                             anything,
                             later,
                             objects,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let flag: bool = decoder.get()?;
-                                    let volume: Volume = decoder.get()?;
-                                    let name: String = decoder.get()?;
-                                    let data: Bytes = decoder.get()?;
-                                    let tables: Tables = decoder.get()?;
-                                    let item: Item = decoder.get()?;
-                                    let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                        .get()?;
-                                    let later: ::std::option::Option<LaterProxy> = decoder
-                                        .get()?;
-                                    let objects: Objects = decoder.get()?;
-                                    Ok((
-                                        flag,
-                                        volume,
-                                        name,
-                                        data,
-                                        tables,
-                                        item,
-                                        anything,
-                                        later,
-                                        objects,
-                                    ))
-                                },
-                            )?;
-                        let result = {
-                            let answer = <S as Tool>::everything(
-                                &self.servant,
-                                flag,
-                                volume,
-                                name,
-                                data,
-                                tables,
-                                item,
-                                anything,
-                                later,
-                                objects,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |(returned, results, other), encoder| {
-                                            encoder.put(results);
-                                            encoder.put(other);
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned, results, other), encoder| {
+                                encoder.put(results);
+                                encoder.put(other);
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 b"encoder" => {
-                    loop {
-                        let (
+                    let (encoder, decoder, request, current, result, self_, r#type) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder_| {
+                                let encoder: i32 = decoder_.get()?;
+                                let decoder: i32 = decoder_.get()?;
+                                let request: i32 = decoder_.get()?;
+                                let current: i32 = decoder_.get()?;
+                                let result: i32 = decoder_.get()?;
+                                let self_: i32 = decoder_.get()?;
+                                let r#type: i32 = decoder_.get()?;
+                                Ok((
+                                    encoder,
+                                    decoder,
+                                    request,
+                                    current,
+                                    result,
+                                    self_,
+                                    r#type,
+                                ))
+                            },
+                        )?;
+                    let result_ = <S as Tool>::encoder(
+                            &self.servant,
                             encoder,
                             decoder,
                             request,
@@ -1828,156 +1781,57 @@ pub mod everything {
                             result,
                             self_,
                             r#type,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder_| {
-                                    let encoder: i32 = decoder_.get()?;
-                                    let decoder: i32 = decoder_.get()?;
-                                    let request: i32 = decoder_.get()?;
-                                    let current: i32 = decoder_.get()?;
-                                    let result: i32 = decoder_.get()?;
-                                    let self_: i32 = decoder_.get()?;
-                                    let r#type: i32 = decoder_.get()?;
-                                    Ok((
-                                        encoder,
-                                        decoder,
-                                        request,
-                                        current,
-                                        result,
-                                        self_,
-                                        r#type,
-                                    ))
-                                },
-                            )?;
-                        let result_ = {
-                            let answer = <S as Tool>::encoder(
-                                &self.servant,
-                                encoder,
-                                decoder,
-                                request,
-                                current,
-                                result,
-                                self_,
-                                r#type,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result_,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |(returned_, returned, r#move), encoder_| {
-                                            encoder_.put(returned);
-                                            encoder_.put(r#move);
-                                            encoder_.put(returned_);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result_,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned_, returned, r#move), encoder_| {
+                                encoder_.put(returned);
+                                encoder_.put(r#move);
+                                encoder_.put(returned_);
+                            },
+                        )
                 }
                 b"compact" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::compact(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Compact,
-                                        |only, encoder| {
-                                            encoder.put(only);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::compact(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Compact,
+                            |only, encoder| {
+                                encoder.put(only);
+                            },
+                        )
                 }
                 b"into" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::into(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::into(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"clone" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::renamed(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::renamed(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"len" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                        let result = {
-                            let answer = <S as Tool>::len(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |returned, encoder| {
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = <S as Tool>::len(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 _ => {
                     request_
@@ -1989,7 +1843,6 @@ pub mod everything {
                                 "::Ice::Object",
                             ],
                         )
-                        .map(|response| response.by(self))
                 }
             }
         }
@@ -1998,26 +1851,10 @@ pub mod everything {
     impl<S: Tool> ::floe::Dispatcher for ToolDispatcher<S> {
         fn dispatch(
             self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
-        ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request_, ::floe::Following::default()))
-        }
-
-        fn dispatch_in(
-            self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
-            place: &mut ::floe::DispatchPlace,
+            requests: ::floe::Requests,
+            slot: &mut ::floe::DispatchSlot,
         ) {
-            place.run(self.answer(request_, ::floe::Following::default()));
-        }
-
-        fn dispatch_following(
-            self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
-            following: ::floe::Following,
-            place: &mut ::floe::DispatchPlace,
-        ) {
-            place.run(self.answer(request_, following));
+            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -2226,72 +2063,47 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+    }
 
+    impl<S: Other> ::floe::codegen::Answer for OtherDispatcher<S> {
         async fn answer(
-            self: ::std::sync::Arc<Self>,
-            mut request: ::floe::Request,
-            mut following: ::floe::Following,
+            &self,
+            request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
                 b"name" => {
-                    loop {
-                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                        let result = {
-                            let answer = <S as Named>::name(
-                                &self.servant,
-                                request.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |returned, encoder| {
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = <S as Named>::name(&self.servant, request.current())
+                        .await;
+                    request
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 b"from_file" => {
-                    loop {
-                        let (topic, qos) = request
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let topic: ::std::option::Option<
-                                        ::floe::contracts::ice_storm::TopicProxy,
-                                    > = decoder.get()?;
-                                    let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                    Ok((topic, qos))
-                                },
-                            )?;
-                        let result = {
-                            let answer = <S as Other>::from_file(
-                                &self.servant,
-                                topic,
-                                qos,
-                                request.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    let (topic, qos) = request
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let topic: ::std::option::Option<
+                                    ::floe::contracts::ice_storm::TopicProxy,
+                                > = decoder.get()?;
+                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
+                                Ok((topic, qos))
+                            },
+                        )?;
+                    let result = <S as Other>::from_file(
+                            &self.servant,
+                            topic,
+                            qos,
+                            request.current(),
+                        )
+                        .await;
+                    request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 _ => {
                     request
@@ -2303,7 +2115,6 @@ pub mod everything {
                                 "::Ice::Object",
                             ],
                         )
-                        .map(|response| response.by(self))
                 }
             }
         }
@@ -2312,26 +2123,10 @@ pub mod everything {
     impl<S: Other> ::floe::Dispatcher for OtherDispatcher<S> {
         fn dispatch(
             self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-        ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
-        }
-
-        fn dispatch_in(
-            self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-            place: &mut ::floe::DispatchPlace,
+            requests: ::floe::Requests,
+            slot: &mut ::floe::DispatchSlot,
         ) {
-            place.run(self.answer(request, ::floe::Following::default()));
-        }
-
-        fn dispatch_following(
-            self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-            following: ::floe::Following,
-            place: &mut ::floe::DispatchPlace,
-        ) {
-            place.run(self.answer(request, following));
+            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -2654,64 +2449,74 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+    }
 
+    impl<S: Later> ::floe::codegen::Answer for LaterDispatcher<S> {
         async fn answer(
-            self: ::std::sync::Arc<Self>,
-            mut request_: ::floe::Request,
-            mut following: ::floe::Following,
+            &self,
+            request_: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request_.operation_bytes() {
                 b"name" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                        let result = {
-                            let answer = <S as Named>::name(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |returned, encoder| {
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = <S as Named>::name(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 b"nothing" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::nothing(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::nothing(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"everything" => {
-                    loop {
-                        let (
+                    let (
+                        flag,
+                        volume,
+                        name,
+                        data,
+                        tables,
+                        item,
+                        anything,
+                        later,
+                        objects,
+                    ) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let flag: bool = decoder.get()?;
+                                let volume: Volume = decoder.get()?;
+                                let name: String = decoder.get()?;
+                                let data: Bytes = decoder.get()?;
+                                let tables: Tables = decoder.get()?;
+                                let item: Item = decoder.get()?;
+                                let anything: ::std::option::Option<::floe::Proxy> = decoder
+                                    .get()?;
+                                let later: ::std::option::Option<LaterProxy> = decoder
+                                    .get()?;
+                                let objects: Objects = decoder.get()?;
+                                Ok((
+                                    flag,
+                                    volume,
+                                    name,
+                                    data,
+                                    tables,
+                                    item,
+                                    anything,
+                                    later,
+                                    objects,
+                                ))
+                            },
+                        )?;
+                    let result = <S as Tool>::everything(
+                            &self.servant,
                             flag,
                             volume,
                             name,
@@ -2721,72 +2526,45 @@ pub mod everything {
                             anything,
                             later,
                             objects,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let flag: bool = decoder.get()?;
-                                    let volume: Volume = decoder.get()?;
-                                    let name: String = decoder.get()?;
-                                    let data: Bytes = decoder.get()?;
-                                    let tables: Tables = decoder.get()?;
-                                    let item: Item = decoder.get()?;
-                                    let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                        .get()?;
-                                    let later: ::std::option::Option<LaterProxy> = decoder
-                                        .get()?;
-                                    let objects: Objects = decoder.get()?;
-                                    Ok((
-                                        flag,
-                                        volume,
-                                        name,
-                                        data,
-                                        tables,
-                                        item,
-                                        anything,
-                                        later,
-                                        objects,
-                                    ))
-                                },
-                            )?;
-                        let result = {
-                            let answer = <S as Tool>::everything(
-                                &self.servant,
-                                flag,
-                                volume,
-                                name,
-                                data,
-                                tables,
-                                item,
-                                anything,
-                                later,
-                                objects,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |(returned, results, other), encoder| {
-                                            encoder.put(results);
-                                            encoder.put(other);
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned, results, other), encoder| {
+                                encoder.put(results);
+                                encoder.put(other);
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 b"encoder" => {
-                    loop {
-                        let (
+                    let (encoder, decoder, request, current, result, self_, r#type) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder_| {
+                                let encoder: i32 = decoder_.get()?;
+                                let decoder: i32 = decoder_.get()?;
+                                let request: i32 = decoder_.get()?;
+                                let current: i32 = decoder_.get()?;
+                                let result: i32 = decoder_.get()?;
+                                let self_: i32 = decoder_.get()?;
+                                let r#type: i32 = decoder_.get()?;
+                                Ok((
+                                    encoder,
+                                    decoder,
+                                    request,
+                                    current,
+                                    result,
+                                    self_,
+                                    r#type,
+                                ))
+                            },
+                        )?;
+                    let result_ = <S as Tool>::encoder(
+                            &self.servant,
                             encoder,
                             decoder,
                             request,
@@ -2794,210 +2572,84 @@ pub mod everything {
                             result,
                             self_,
                             r#type,
-                        ) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder_| {
-                                    let encoder: i32 = decoder_.get()?;
-                                    let decoder: i32 = decoder_.get()?;
-                                    let request: i32 = decoder_.get()?;
-                                    let current: i32 = decoder_.get()?;
-                                    let result: i32 = decoder_.get()?;
-                                    let self_: i32 = decoder_.get()?;
-                                    let r#type: i32 = decoder_.get()?;
-                                    Ok((
-                                        encoder,
-                                        decoder,
-                                        request,
-                                        current,
-                                        result,
-                                        self_,
-                                        r#type,
-                                    ))
-                                },
-                            )?;
-                        let result_ = {
-                            let answer = <S as Tool>::encoder(
-                                &self.servant,
-                                encoder,
-                                decoder,
-                                request,
-                                current,
-                                result,
-                                self_,
-                                r#type,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result_,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |(returned_, returned, r#move), encoder_| {
-                                            encoder_.put(returned);
-                                            encoder_.put(r#move);
-                                            encoder_.put(returned_);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                            request_.current(),
+                        )
+                        .await;
+                    request_
+                        .reply(
+                            result_,
+                            ::floe::ExceptionFormat::Sliced,
+                            |(returned_, returned, r#move), encoder_| {
+                                encoder_.put(returned);
+                                encoder_.put(r#move);
+                                encoder_.put(returned_);
+                            },
+                        )
                 }
                 b"compact" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::compact(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Compact,
-                                        |only, encoder| {
-                                            encoder.put(only);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::compact(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Compact,
+                            |only, encoder| {
+                                encoder.put(only);
+                            },
+                        )
                 }
                 b"into" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::into(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::into(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"clone" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Tool>::renamed(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Tool>::renamed(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"len" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                        let result = {
-                            let answer = <S as Tool>::len(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |returned, encoder| {
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    let result = <S as Tool>::len(&self.servant, request_.current())
+                        .await;
+                    request_
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 b"from_file" => {
-                    loop {
-                        let (topic, qos) = request_
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let topic: ::std::option::Option<
-                                        ::floe::contracts::ice_storm::TopicProxy,
-                                    > = decoder.get()?;
-                                    let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                    Ok((topic, qos))
-                                },
-                            )?;
-                        let result = {
-                            let answer = <S as Other>::from_file(
-                                &self.servant,
-                                topic,
-                                qos,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    let (topic, qos) = request_
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let topic: ::std::option::Option<
+                                    ::floe::contracts::ice_storm::TopicProxy,
+                                > = decoder.get()?;
+                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
+                                Ok((topic, qos))
+                            },
+                        )?;
+                    let result = <S as Other>::from_file(
+                            &self.servant,
+                            topic,
+                            qos,
+                            request_.current(),
+                        )
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"last" => {
-                    loop {
-                        request_.decode_nothing(::floe::OperationMode::Normal)?;
-                        let result = {
-                            let answer = <S as Later>::last(
-                                &self.servant,
-                                request_.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request_
-                                    .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                            )
-                        {
-                            Ok(next) => request_ = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    let result = <S as Later>::last(&self.servant, request_.current())
+                        .await;
+                    request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 _ => {
                     request_
@@ -3011,7 +2663,6 @@ pub mod everything {
                                 "::Ice::Object",
                             ],
                         )
-                        .map(|response| response.by(self))
                 }
             }
         }
@@ -3020,26 +2671,10 @@ pub mod everything {
     impl<S: Later> ::floe::Dispatcher for LaterDispatcher<S> {
         fn dispatch(
             self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
-        ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request_, ::floe::Following::default()))
-        }
-
-        fn dispatch_in(
-            self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
-            place: &mut ::floe::DispatchPlace,
+            requests: ::floe::Requests,
+            slot: &mut ::floe::DispatchSlot,
         ) {
-            place.run(self.answer(request_, ::floe::Following::default()));
-        }
-
-        fn dispatch_following(
-            self: ::std::sync::Arc<Self>,
-            request_: ::floe::Request,
-            following: ::floe::Following,
-            place: &mut ::floe::DispatchPlace,
-        ) {
-            place.run(self.answer(request_, following));
+            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -3159,49 +2794,39 @@ pub mod everything {
         pub fn servant(&self) -> &S {
             &self.servant
         }
+    }
 
+    impl<S: Again> ::floe::codegen::Answer for AgainDispatcher<S> {
         async fn answer(
-            self: ::std::sync::Arc<Self>,
-            mut request: ::floe::Request,
-            mut following: ::floe::Following,
+            &self,
+            request: ::floe::Request,
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
                 b"keep" => {
-                    loop {
-                        let (keeper, pair) = request
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| {
-                                    let keeper: self::r#type::Keeper = decoder.get()?;
-                                    let pair: self::inner::Pair = decoder.get()?;
-                                    Ok((keeper, pair))
-                                },
-                            )?;
-                        let result = {
-                            let answer = <S as Again>::keep(
-                                &self.servant,
-                                keeper,
-                                pair,
-                                request.current(),
-                            );
-                            following.answered(::std::pin::pin!(answer)).await
-                        };
-                        match following
-                            .next(
-                                request
-                                    .reply(
-                                        result,
-                                        ::floe::ExceptionFormat::Sliced,
-                                        |returned, encoder| {
-                                            encoder.put(returned);
-                                        },
-                                    )?,
-                            )
-                        {
-                            Ok(next) => request = next,
-                            Err(response) => return Ok(response.by(self)),
-                        }
-                    }
+                    let (keeper, pair) = request
+                        .decode(
+                            ::floe::OperationMode::Normal,
+                            |decoder| {
+                                let keeper: self::r#type::Keeper = decoder.get()?;
+                                let pair: self::inner::Pair = decoder.get()?;
+                                Ok((keeper, pair))
+                            },
+                        )?;
+                    let result = <S as Again>::keep(
+                            &self.servant,
+                            keeper,
+                            pair,
+                            request.current(),
+                        )
+                        .await;
+                    request
+                        .reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            |returned, encoder| {
+                                encoder.put(returned);
+                            },
+                        )
                 }
                 _ => {
                     request
@@ -3209,7 +2834,6 @@ pub mod everything {
                             "::Everything::Again",
                             &["::Everything::Again", "::Ice::Object"],
                         )
-                        .map(|response| response.by(self))
                 }
             }
         }
@@ -3218,26 +2842,10 @@ pub mod everything {
     impl<S: Again> ::floe::Dispatcher for AgainDispatcher<S> {
         fn dispatch(
             self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-        ) -> ::floe::DispatchFuture {
-            ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
-        }
-
-        fn dispatch_in(
-            self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-            place: &mut ::floe::DispatchPlace,
+            requests: ::floe::Requests,
+            slot: &mut ::floe::DispatchSlot,
         ) {
-            place.run(self.answer(request, ::floe::Following::default()));
-        }
-
-        fn dispatch_following(
-            self: ::std::sync::Arc<Self>,
-            request: ::floe::Request,
-            following: ::floe::Following,
-            place: &mut ::floe::DispatchPlace,
-        ) {
-            place.run(self.answer(request, following));
+            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -3594,71 +3202,50 @@ pub mod everything {
             pub fn servant(&self) -> &S {
                 &self.servant
             }
+        }
 
+        impl<S: Worker> ::floe::codegen::Answer for WorkerDispatcher<S> {
             async fn answer(
-                self: ::std::sync::Arc<Self>,
-                mut request: ::floe::Request,
-                mut following: ::floe::Following,
+                &self,
+                request: ::floe::Request,
             ) -> Result<::floe::Response, ::floe::SystemException> {
                 match request.operation_bytes() {
                     b"name" => {
-                        loop {
-                            request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                            let result = {
-                                let answer = <S as super::Named>::name(
-                                    &self.servant,
-                                    request.current(),
-                                );
-                                following.answered(::std::pin::pin!(answer)).await
-                            };
-                            match following
-                                .next(
-                                    request
-                                        .reply(
-                                            result,
-                                            ::floe::ExceptionFormat::Sliced,
-                                            |returned, encoder| {
-                                                encoder.put(returned);
-                                            },
-                                        )?,
-                                )
-                            {
-                                Ok(next) => request = next,
-                                Err(response) => return Ok(response.by(self)),
-                            }
-                        }
+                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        let result = <S as super::Named>::name(
+                                &self.servant,
+                                request.current(),
+                            )
+                            .await;
+                        request
+                            .reply(
+                                result,
+                                ::floe::ExceptionFormat::Sliced,
+                                |returned, encoder| {
+                                    encoder.put(returned);
+                                },
+                            )
                     }
                     b"work" => {
-                        loop {
-                            let volume: super::Volume = request
-                                .decode(
-                                    ::floe::OperationMode::Normal,
-                                    |decoder| decoder.get(),
-                                )?;
-                            let result = {
-                                let answer = <S as Worker>::work(
-                                    &self.servant,
-                                    volume,
-                                    request.current(),
-                                );
-                                following.answered(::std::pin::pin!(answer)).await
-                            };
-                            match following
-                                .next(
-                                    request
-                                        .reply(
-                                            result,
-                                            ::floe::ExceptionFormat::Sliced,
-                                            |returned, encoder| {
-                                                encoder.put(returned);
-                                            },
-                                        )?,
-                                )
-                            {
-                                Ok(next) => request = next,
-                                Err(response) => return Ok(response.by(self)),
-                            }
-                        }
+                        let volume: super::Volume = request
+                            .decode(
+                                ::floe::OperationMode::Normal,
+                                |decoder| decoder.get(),
+                            )?;
+                        let result = <S as Worker>::work(
+                                &self.servant,
+                                volume,
+                                request.current(),
+                            )
+                            .await;
+                        request
+                            .reply(
+                                result,
+                                ::floe::ExceptionFormat::Sliced,
+                                |returned, encoder| {
+                                    encoder.put(returned);
+                                },
+                            )
                     }
                     _ => {
                         request
@@ -3670,7 +3257,6 @@ pub mod everything {
                                     "::Ice::Object",
                                 ],
                             )
-                            .map(|response| response.by(self))
                     }
                 }
             }
@@ -3679,28 +3265,10 @@ pub mod everything {
         impl<S: Worker> ::floe::Dispatcher for WorkerDispatcher<S> {
             fn dispatch(
                 self: ::std::sync::Arc<Self>,
-                request: ::floe::Request,
-            ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(
-                    self.answer(request, ::floe::Following::default()),
-                )
-            }
-
-            fn dispatch_in(
-                self: ::std::sync::Arc<Self>,
-                request: ::floe::Request,
-                place: &mut ::floe::DispatchPlace,
+                requests: ::floe::Requests,
+                slot: &mut ::floe::DispatchSlot,
             ) {
-                place.run(self.answer(request, ::floe::Following::default()));
-            }
-
-            fn dispatch_following(
-                self: ::std::sync::Arc<Self>,
-                request: ::floe::Request,
-                following: ::floe::Following,
-                place: &mut ::floe::DispatchPlace,
-            ) {
-                place.run(self.answer(request, following));
+                ::floe::codegen::dispatch(self, requests, slot);
             }
         }
     }
@@ -3838,9 +3406,11 @@ pub mod everything {
             pub fn servant(&self) -> &S {
                 &self.servant
             }
+        }
 
+        impl<S: NoOperations> ::floe::codegen::Answer for NoOperationsDispatcher<S> {
             async fn answer(
-                self: ::std::sync::Arc<Self>,
+                &self,
                 request: ::floe::Request,
             ) -> Result<::floe::Response, ::floe::SystemException> {
                 request
@@ -3848,24 +3418,16 @@ pub mod everything {
                         "::Everything::Str::NoOperations",
                         &["::Everything::Str::NoOperations", "::Ice::Object"],
                     )
-                    .map(|response| response.by(self))
             }
         }
 
         impl<S: NoOperations> ::floe::Dispatcher for NoOperationsDispatcher<S> {
             fn dispatch(
                 self: ::std::sync::Arc<Self>,
-                request: ::floe::Request,
-            ) -> ::floe::DispatchFuture {
-                ::std::boxed::Box::pin(self.answer(request))
-            }
-
-            fn dispatch_in(
-                self: ::std::sync::Arc<Self>,
-                request: ::floe::Request,
-                place: &mut ::floe::DispatchPlace,
+                requests: ::floe::Requests,
+                slot: &mut ::floe::DispatchSlot,
             ) {
-                place.run(self.answer(request));
+                ::floe::codegen::dispatch(self, requests, slot);
             }
         }
     }

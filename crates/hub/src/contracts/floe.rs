@@ -973,135 +973,79 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: ::floe::Request,
-        mut following: ::floe::Following,
+        &self,
+        request: ::floe::Request,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"topicInfo" => {
-                loop {
-                    let name: String = request
-                        .decode(
-                            ::floe::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as HubAdmin>::topic_info(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as HubAdmin>::topic_info(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"status" => {
-                loop {
-                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as HubAdmin>::status(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                let result = <S as HubAdmin>::status(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"totals" => {
-                loop {
-                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as HubAdmin>::totals(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                let result = <S as HubAdmin>::totals(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"topicStatus" => {
-                loop {
-                    let name: String = request
-                        .decode(
-                            ::floe::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as HubAdmin>::topic_status(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as HubAdmin>::topic_status(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             _ => {
                 request
                     .builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"])
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -1110,26 +1054,10 @@ impl<S: HubAdmin> HubAdminDispatcher<S> {
 impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-    ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-        place: &mut ::floe::DispatchPlace,
+        requests: ::floe::Requests,
+        slot: &mut ::floe::DispatchSlot,
     ) {
-        place.run(self.answer(request, ::floe::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-        following: ::floe::Following,
-        place: &mut ::floe::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        ::floe::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1258,45 +1186,34 @@ impl<S: LossListener> LossListenerDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: LossListener> ::floe::codegen::Answer for LossListenerDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: ::floe::Request,
-        mut following: ::floe::Following,
+        &self,
+        request: ::floe::Request,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"lost" => {
-                loop {
-                    let (topic, count, total) = request
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let topic: String = decoder.get()?;
-                                let count: i64 = decoder.get()?;
-                                let total: Losses = decoder.get()?;
-                                Ok((topic, count, total))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as LossListener>::lost(
-                            &self.servant,
-                            topic,
-                            count,
-                            total,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (topic, count, total) = request
+                    .decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| {
+                            let topic: String = decoder.get()?;
+                            let count: i64 = decoder.get()?;
+                            let total: Losses = decoder.get()?;
+                            Ok((topic, count, total))
+                        },
+                    )?;
+                let result = <S as LossListener>::lost(
+                        &self.servant,
+                        topic,
+                        count,
+                        total,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
             }
             _ => {
                 request
@@ -1304,7 +1221,6 @@ impl<S: LossListener> LossListenerDispatcher<S> {
                         "::Floe::LossListener",
                         &["::Floe::LossListener", "::Ice::Object"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -1313,25 +1229,9 @@ impl<S: LossListener> LossListenerDispatcher<S> {
 impl<S: LossListener> ::floe::Dispatcher for LossListenerDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-    ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-        place: &mut ::floe::DispatchPlace,
+        requests: ::floe::Requests,
+        slot: &mut ::floe::DispatchSlot,
     ) {
-        place.run(self.answer(request, ::floe::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-        following: ::floe::Following,
-        place: &mut ::floe::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        ::floe::codegen::dispatch(self, requests, slot);
     }
 }

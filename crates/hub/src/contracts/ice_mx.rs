@@ -913,194 +913,127 @@ impl<S: MetricsAdmin> MetricsAdminDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: ::floe::Request,
-        mut following: ::floe::Following,
+        &self,
+        request: ::floe::Request,
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"getMetricsViewNames" => {
-                loop {
-                    request.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as MetricsAdmin>::get_metrics_view_names(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |(returned, disabled_views), encoder| {
-                                        encoder.put(disabled_views);
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(::floe::OperationMode::Normal)?;
+                let result = <S as MetricsAdmin>::get_metrics_view_names(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |(returned, disabled_views), encoder| {
+                            encoder.put(disabled_views);
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"enableMetricsView" => {
-                loop {
-                    let name: String = request
-                        .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as MetricsAdmin>::enable_metrics_view(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as MetricsAdmin>::enable_metrics_view(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
             }
             b"disableMetricsView" => {
-                loop {
-                    let name: String = request
-                        .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as MetricsAdmin>::disable_metrics_view(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as MetricsAdmin>::disable_metrics_view(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getMetricsView" => {
-                loop {
-                    let view: String = request
-                        .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as MetricsAdmin>::get_metrics_view(
-                            &self.servant,
-                            view,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |(returned, timestamp), encoder| {
-                                        encoder.set_class_format(::floe::ClassFormat::Sliced);
-                                        encoder.put(timestamp);
-                                        encoder.put(returned);
-                                        encoder.finish_classes();
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let view: String = request
+                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as MetricsAdmin>::get_metrics_view(
+                        &self.servant,
+                        view,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |(returned, timestamp), encoder| {
+                            encoder.set_class_format(::floe::ClassFormat::Sliced);
+                            encoder.put(timestamp);
+                            encoder.put(returned);
+                            encoder.finish_classes();
+                        },
+                    )
             }
             b"getMapMetricsFailures" => {
-                loop {
-                    let (view, map) = request
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let view: String = decoder.get()?;
-                                let map: String = decoder.get()?;
-                                Ok((view, map))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as MetricsAdmin>::get_map_metrics_failures(
-                            &self.servant,
-                            view,
-                            map,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (view, map) = request
+                    .decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| {
+                            let view: String = decoder.get()?;
+                            let map: String = decoder.get()?;
+                            Ok((view, map))
+                        },
+                    )?;
+                let result = <S as MetricsAdmin>::get_map_metrics_failures(
+                        &self.servant,
+                        view,
+                        map,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getMetricsFailures" => {
-                loop {
-                    let (view, map, id) = request
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let view: String = decoder.get()?;
-                                let map: String = decoder.get()?;
-                                let id: String = decoder.get()?;
-                                Ok((view, map, id))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as MetricsAdmin>::get_metrics_failures(
-                            &self.servant,
-                            view,
-                            map,
-                            id,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    ::floe::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (view, map, id) = request
+                    .decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| {
+                            let view: String = decoder.get()?;
+                            let map: String = decoder.get()?;
+                            let id: String = decoder.get()?;
+                            Ok((view, map, id))
+                        },
+                    )?;
+                let result = <S as MetricsAdmin>::get_metrics_failures(
+                        &self.servant,
+                        view,
+                        map,
+                        id,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             _ => {
                 request
@@ -1108,7 +1041,6 @@ impl<S: MetricsAdmin> MetricsAdminDispatcher<S> {
                         "::IceMX::MetricsAdmin",
                         &["::Ice::Object", "::IceMX::MetricsAdmin"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -1117,26 +1049,10 @@ impl<S: MetricsAdmin> MetricsAdminDispatcher<S> {
 impl<S: MetricsAdmin> ::floe::Dispatcher for MetricsAdminDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-    ) -> ::floe::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, ::floe::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-        place: &mut ::floe::DispatchPlace,
+        requests: ::floe::Requests,
+        slot: &mut ::floe::DispatchSlot,
     ) {
-        place.run(self.answer(request, ::floe::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: ::floe::Request,
-        following: ::floe::Following,
-        place: &mut ::floe::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        ::floe::codegen::dispatch(self, requests, slot);
     }
 }
 

@@ -27,7 +27,7 @@ use super::delivery::Courier;
 use super::one_line::OneLine;
 use super::past_topics::{Counts, PastTopics};
 use super::subscriber::Subscriber;
-use super::topic::{Topic, WaitingTopic};
+use super::topic::Topic;
 use crate::core::{
     ObjectName, Qos, is_too_long, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
@@ -209,7 +209,7 @@ impl Registry {
         let mut directory = self.write();
         if let Some(topic) = directory.topics.remove(name) {
             // In the same moment, so that it is always either here or there.
-            self.past_topics.add(topic.topic().clone());
+            self.past_topics.add(topic);
         }
         drop(directory);
         for subscriber in topic.all_subscribers() {
@@ -393,8 +393,7 @@ impl Registry {
 
     fn show_topic(&self, name: String) -> Arc<Topic> {
         let topic = Topic::new(name.clone());
-        let waiting = Arc::new(WaitingTopic::new(topic.clone()));
-        self.write().topics.insert(name, waiting);
+        self.write().topics.insert(name, topic.clone());
         topic
     }
 

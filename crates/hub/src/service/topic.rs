@@ -3,19 +3,16 @@
 use std::future::poll_fn;
 use std::iter::repeat_n;
 use std::ops::AddAssign;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 use std::time::Instant;
 
-use floe::{Event, EventSink, Events, Identity, Taking};
+use floe::{Events, Identity};
 
 use super::subscriber::Subscriber;
 use crate::core::{Accounts, Snapshot};
-
-/// Events up to this length are copied before they are queued. A longer one keeps the buffer that
-/// it was read into, which is then at most a few times as long.
-const DETACHED_LEN_MAX: usize = 64 * 1024;
 
 /// A topic, shared by the servants and the registry.
 pub(crate) struct Topic {
@@ -122,19 +119,11 @@ impl Topic {
         if slow.is_empty() {
             return None;
         }
-        // All at a time: each has its place in the order of every queue from the first poll on.
         let waits = slow.into_iter().map(|(subscriber, rest)| {
             let wait = async move { subscriber.publish_waiting(rest).await };
             Box::pin(wait)
         });
-        let mut waits: Vec<_> = waits.collect();
-        Some(poll_fn(move |context| {
-            waits.retain_mut(|wait| wait.as_mut().poll(context).is_pending());
-            match waits.is_empty() {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
-        }))
+        Some(all(waits.collect()))
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not into those of
@@ -281,49 +270,15 @@ fn with_each(
     subscribers.iter().zip(repeat_n(events, subscribers.len()))
 }
 
-/// Publisher objects hand over what came together.
-impl EventSink for Topic {
-    fn take(self: Arc<Self>, events: Events, now: Instant) -> Option<Taking> {
-        self.publish(events, now);
-        None
-    }
-
-    /// Its name means no other object as long as it is there.
-    fn is_lasting(&self) -> bool {
-        !self.is_destroyed()
-    }
-}
-
-/// A topic for publishers that wait for room. As long as its name means it the directory has it, and whoever has it has
-/// the topic: one that is destroyed meanwhile still counts what comes to it.
-pub(crate) struct WaitingTopic(Arc<Topic>);
-
-impl WaitingTopic {
-    pub(super) fn new(topic: Arc<Topic>) -> Self {
-        Self(topic)
-    }
-
-    /// The topic for all others.
-    pub(super) fn topic(&self) -> &Arc<Topic> {
-        &self.0
-    }
-}
-
-impl EventSink for WaitingTopic {
-    fn take(self: Arc<Self>, events: Events, now: Instant) -> Option<Taking> {
-        let waiting = self.0.publish_waiting(events, now)?;
-        Some(Box::pin(waiting))
-    }
-
-    fn is_lasting(&self) -> bool {
-        self.0.is_lasting()
-    }
-}
-
-/// The event as it may wait: not in a buffer that is much longer than itself.
-pub(crate) fn to_queue(event: Event) -> Events {
-    match event.len() <= DETACHED_LEN_MAX {
-        true => event.detached().into(),
-        false => event.into(),
-    }
+/// Waits for all of them together: each has its place in the order of every queue from the first poll on.
+pub(crate) fn all<F: Future<Output = ()>>(
+    mut waits: Vec<Pin<Box<F>>>,
+) -> impl Future<Output = ()> + use<F> {
+    poll_fn(move |context| {
+        waits.retain_mut(|wait| wait.as_mut().poll(context).is_pending());
+        match waits.is_empty() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
 }

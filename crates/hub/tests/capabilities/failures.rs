@@ -8,8 +8,8 @@ use std::time::Duration;
 use floe::contracts::ice_storm::TopicProxy;
 use floe::pipeline::{Interceptor, Invocation, InvokeFuture, Next};
 use floe::{
-    Communicator, DispatchFuture, Dispatcher, EncodingVersion, InvokeError, OperationMode, Request,
-    Settings, SystemException, TypedProxy,
+    Communicator, DispatchFuture, DispatchSlot, Dispatcher, EncodingVersion, InvokeError,
+    OperationMode, Request, Requests, Settings, SystemException, TypedProxy,
 };
 use floe_hub::WAITING_FACET;
 use floe_hub::contracts::floe::{SubscriberInfo, SubscriberState, TopicInfo};
@@ -383,7 +383,13 @@ struct Faulty {
 }
 
 impl Dispatcher for Faulty {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Faulty {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let operation = request.operation().to_owned();
         let count = {
             let mut heard = self.heard.lock().expect("nobody has panicked");

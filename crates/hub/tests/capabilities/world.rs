@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
 use floe::{
-    Adapter, Communicator, Context, DispatchFuture, Dispatcher, Encoder, EncodingVersion, Identity,
-    OperationMode, Outcome, Proxy, Request, Settings, TypedProxy,
+    Adapter, Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, Encoder,
+    EncodingVersion, Identity, OperationMode, Outcome, Proxy, Request, Requests, Settings,
+    TypedProxy,
 };
 use floe_hub::contracts::floe::{HubAdminProxy, TopicInfo};
 use floe_hub::{HUB_ADMIN, Hub, HubSettings};
@@ -276,7 +277,13 @@ struct Recorder {
 }
 
 impl Dispatcher for Recorder {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Recorder {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let current = request.current();
             let received = Received {

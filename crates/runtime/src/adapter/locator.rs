@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use floe_wire::message::SystemException;
 
-use super::{Current, DispatchFuture, Dispatcher, Request};
+use crate::dispatch::{
+    Current, DispatchSlot, Dispatched, Dispatcher, Request, Requests, dispatch_alone,
+};
 
 /// Finds the servant of a request, for a category in which no servant is registered for it.
 ///
@@ -80,20 +82,24 @@ pub(super) struct Locating {
 }
 
 impl Dispatcher for Locating {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        Box::pin(async move {
-            let current = request.current().clone();
-            let Some(located) = self.locator.locate(&current).await? else {
-                return Err(self.missing.clone().with_target(&current.target()));
-            };
-            let finishing = Finishing {
-                locator: &*self.locator,
-                current: &current,
-                located,
-            };
-            let servant = finishing.located.servant.clone();
-            servant.dispatch(request).await
-        })
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().answer(request));
+    }
+}
+
+impl Locating {
+    async fn answer(self: Arc<Self>, request: Request) -> Dispatched {
+        let current = request.current().clone();
+        let Some(located) = self.locator.locate(&current).await? else {
+            return Err(self.missing.clone().with_target(&current.target()));
+        };
+        let finishing = Finishing {
+            locator: &*self.locator,
+            current: &current,
+            located,
+        };
+        let servant = finishing.located.servant.clone();
+        dispatch_alone(servant, request).await
     }
 }
 

@@ -6,19 +6,12 @@
 //! - `settings.rs`: what a user says of one adapter
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
-//! - `dispatch.rs`, `origin.rs`: the [`Dispatcher`] trait, and what a request and its response are
-//! - `answering.rs`: a servant that is a function
-//! - `place.rs`: where dispatches run
 
 mod accepting;
-mod answering;
-mod dispatch;
 mod into_identity;
 mod limits;
 mod locator;
 mod operation_error;
-mod origin;
-mod place;
 mod registration;
 mod servants;
 mod settings;
@@ -35,22 +28,18 @@ use floe_wire::reference::{
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-pub use answering::dispatch_fn;
-pub(crate) use dispatch::Parts;
-pub use dispatch::{Current, DispatchFuture, Dispatcher, EventSink, Request, Response, Taking};
 pub use into_identity::IntoIdentity;
 pub use limits::AdapterCounts;
 pub(crate) use limits::{Admission, Admissions};
 pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use operation_error::OperationError;
-pub(crate) use origin::Origin;
-pub use place::DispatchPlace;
 pub use registration::RegistrationError;
 pub use settings::AdapterSettings;
 pub(crate) use shared::AdapterCore;
 
 use crate::communicator::Communicator;
 use crate::connection::Connection;
+use crate::dispatch::Dispatcher;
 use crate::error::AdapterError;
 use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
@@ -70,6 +59,10 @@ pub struct Adapter {
 }
 
 impl Adapter {
+    pub(crate) fn new(core: Arc<AdapterCore>, communicator: Communicator) -> Self {
+        Self { core, communicator }
+    }
+
     pub(crate) async fn bind(
         communicator: &Communicator,
         endpoints: Vec<Endpoint>,

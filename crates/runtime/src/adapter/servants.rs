@@ -8,7 +8,7 @@ use floe_wire::message::{IncomingRequest, RequestFailed, SystemException};
 use floe_wire::reference::Identity;
 
 use super::locator::{Locating, ServantLocator};
-use super::{DispatchFuture, Dispatcher, Request};
+use crate::dispatch::{DispatchSlot, Dispatcher, Requests};
 use crate::error::AdapterError;
 use crate::pipeline::dispatch::DispatchInterceptors;
 use crate::pipeline::{DispatchInterceptor, NextDispatch};
@@ -225,8 +225,11 @@ struct Intercepted {
 }
 
 impl Dispatcher for Intercepted {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        NextDispatch::new(self.interceptors.clone(), self.servant.clone()).dispatch(request)
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            let next = NextDispatch::new(self.interceptors.clone(), self.servant.clone());
+            next.dispatch(request)
+        });
     }
 }
 

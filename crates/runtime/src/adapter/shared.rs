@@ -11,11 +11,11 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 use super::AdapterSettings;
-use super::Dispatcher;
 use super::limits::{Admissions, Counters};
 use super::registration::AdapterNames;
 use super::servants::Servants;
 use crate::communicator::{Communicator, Core};
+use crate::dispatch::Dispatcher;
 use crate::transport::Listener;
 
 /// What all clones of an adapter share.

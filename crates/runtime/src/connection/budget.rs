@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::Connection;
-use crate::adapter::Parts;
+use crate::dispatch::Parts;
 use crate::settings::Settings;
 
 /// A permit of the budget stands for so many bytes of requests.
@@ -134,21 +134,18 @@ impl Budget {
         }
     }
 
-    /// What a dispatch holds that goes on: a share of the budget that was waited for, too.
-    pub(super) fn permit(&mut self, share: u32) -> Permit {
+    /// What a dispatch of so many bytes holds while it goes on: a share of the adapter's budget, too. If
+    /// there is not enough, because it was not known how many bytes it would take, it is what is left.
+    pub(super) fn permit(&mut self, len: usize) -> Permit {
+        let left = u32::try_from(self.own.available_permits()).unwrap_or(u32::MAX);
+        let share = self.share_of(len).min(left);
         let permit = self.own.clone().try_acquire_many_owned(share);
         let has_adapter_share = std::mem::take(&mut self.has_adapter_share);
         let adapter = self.adapter.clone().filter(|_| has_adapter_share);
         Permit {
-            _connection: permit.expect("there was enough, and nobody else takes of it"),
+            _connection: permit.expect("there is as much, and nobody else takes of it"),
             _adapter: adapter.map(AdapterShare),
         }
-    }
-
-    /// The same for so many bytes of which it was not known that they would go on: as much as is left.
-    pub(super) fn permit_late(&mut self, len: usize) -> Permit {
-        let left = u32::try_from(self.own.available_permits()).unwrap_or(u32::MAX);
-        self.permit(self.share_of(len).min(left))
     }
 }
 

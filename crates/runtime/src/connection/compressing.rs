@@ -44,7 +44,7 @@ impl Connection {
     }
 
     /// Compresses the reply to a request if its caller takes that.
-    pub(super) fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
+    pub(crate) fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
         let Some(compression) = request.reply_compression() else {
             return;
         };

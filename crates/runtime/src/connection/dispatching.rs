@@ -1,53 +1,47 @@
 //! Requests of the peer, dispatched where they were read.
 //!
-//! A dispatch is polled once in place; only if it has to wait does it become a task of its own. The
-//! replies of one read leave in one write. What a request is made of comes back with its response and
-//! becomes the next request, so that what is common to the requests of a read is not counted for each.
+//! A dispatch is polled once in place. Only if it has to wait, it becomes a task of its own. The replies
+//! of one read leave in one write. The parts of a request return with its response and become the next
+//! request, so that what the requests of a read have in common is not counted for each.
 //!
-//! - `dispatching/batch.rs`: the requests of a batch
-//! - `dispatching/sole.rs`: a request that came alone
-//! - `dispatching/repeating.rs`: requests that begin as the one before them
-//! - `dispatching/following.rs`: the same in the hands of a generated dispatcher
+//! `dispatching/sole.rs` dispatches a request that came alone.
 
-mod batch;
-mod following;
-mod repeating;
 mod sole;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{IncomingRequest, IncomingRun, Next, RequestFailed, SystemException};
+use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemException};
 
 use super::Connection;
 use super::budget::Budget;
-use super::collecting::{Collecting, HandedOver, Waiting};
-use super::courtesy::let_peers_run;
-use super::found::Found;
-use super::lasting::{finish, finish_events, panicked};
-use super::pace::{Pace, let_others_run};
+use super::pending_dispatch::{finish, finish_serial, panicked};
+use super::reply_flush::{ReplyFlush, let_others_run};
 use super::replying::encode_exception;
-use crate::adapter::{AdapterCore, DispatchPlace, EventSink, Origin, Parts, Request, Response};
+use super::servant_cache::ServantCache;
+use crate::adapter::AdapterCore;
 use crate::communicator::Communicator;
-use following::Home;
-pub use following::{Answered, Following};
-use repeating::Repeated;
+use crate::dispatch::{
+    DispatchSlot, Dispatched, Origin, Parts, Request, Requests, Response, Rest, RestHome,
+    RestState, append,
+};
 pub(super) use sole::Sole;
 
 /// Replies of one read that are collected before they are written, in bytes.
-const REPLIES_MAX: usize = 64 * 1024;
+pub(crate) const REPLIES_MAX: usize = 64 * 1024;
 
-/// What dispatching needs while there is something to read, kept elsewhere while there is nothing.
+/// Buffers that dispatching needs while there is something to read. They are kept elsewhere while there is
+/// nothing.
 #[derive(Default)]
-pub(super) struct Equipment {
+pub(super) struct DispatchBuffers {
     replies: Buffer,
     /// Of the next response.
     reply: Buffer,
-    place: DispatchPlace,
-    home: Option<Arc<Home>>,
+    slot: DispatchSlot,
+    home: Option<Arc<RestHome>>,
 }
 
 /// The dispatching of one connection.
@@ -55,22 +49,23 @@ pub(super) struct Dispatching {
     connection: Arc<Connection>,
     replies: Buffer,
     reply_count: usize,
-    /// What the next request is made of: it came back with the last response.
-    spare: Option<Box<Parts>>,
-    /// Of the connection when the origin of the spare was made.
+    /// The parts of the last response, of which the next request is made.
+    parts: Option<Box<Parts>>,
+    /// Of the connection when the origin of the parts was made.
     adapter_version: u64,
-    found: Found,
-    collecting: Collecting,
-    place: DispatchPlace,
-    /// Where requests come back that were lent to a dispatcher, and whether some are.
-    home: Option<Arc<Home>>,
+    servant_cache: ServantCache,
+    slot: DispatchSlot,
+    /// Where requests return that were lent to a dispatcher, and whether some are.
+    home: Option<Arc<RestHome>>,
     is_lending: bool,
+    /// Length of the events that the last dispatch has taken.
+    taken_len: usize,
     budget: Budget,
     /// When the events came to which replies wait to be written.
     answered_events: Option<Instant>,
     /// Whether others run before they are.
     lets_others_run: bool,
-    pace: Pace,
+    reply_flush: ReplyFlush,
 }
 
 impl Dispatching {
@@ -80,50 +75,50 @@ impl Dispatching {
             connection,
             replies: Buffer::default(),
             reply_count: 0,
-            spare: None,
+            parts: None,
             adapter_version: 0,
-            found: Found::default(),
-            collecting: Collecting::default(),
-            place: DispatchPlace::default(),
+            servant_cache: ServantCache::default(),
+            slot: DispatchSlot::default(),
             home: None,
             is_lending: false,
+            taken_len: 0,
             answered_events: None,
             lets_others_run: false,
-            pace: Pace::default(),
+            reply_flush: ReplyFlush::default(),
         }
     }
 
-    /// Dispatches requests: each here if it is done at once, else in a task of its own.
-    pub(super) async fn run(&mut self, run: &mut IncomingRun) {
-        let mut waiting = self.run_at_once(None, run);
+    /// Dispatches the requests of a batch: each here if it is done at the first poll, else in a task.
+    ///
+    /// Those of a BatchRequest message have a share of the budget together, and the next one is dispatched
+    /// when the one before is done.
+    pub(super) async fn dispatch(&mut self, batch: &mut RequestBatch) {
+        if batch.is_serial() {
+            let share = self.budget.share_of(batch.byte_len());
+            if !self.has_budget(share) {
+                Box::pin(self.wait_for_budget(share, false)).await;
+            }
+            self.budget.end_stall();
+        }
+        let mut waiting = self.dispatch_ready(None, batch);
         while let Some(parts) = waiting {
-            let share = self.budget.share_of(parts.current.request.parameters_len());
-            // What seldom has to wait is boxed when it does: kept in place, it would make each reading
-            // longer, also while it waits for something to read.
-            let may_refuse = !parts.current.is_oneway();
-            if let Some(refusal) = Box::pin(self.wait_for_budget(share, may_refuse)).await {
-                self.reply_exception(Some(parts.current.request.clone()), |_| refusal);
-                self.take_back(parts);
-                waiting = self.run_at_once(None, run);
-                continue;
-            }
-            if !self.budget.take_of_adapter(&parts) {
-                Box::pin(self.wait_for_adapter(&parts)).await;
-            }
-            waiting = self.run_at_once(Some(parts), run);
+            // A wait is rare, and boxed when it happens: in place, it would make each reading longer, also
+            // while it waits for something to read.
+            let parts = Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await;
+            waiting = self.dispatch_ready(parts, batch);
         }
     }
 
     /// Dispatches requests, `first` before them, up to the first that must wait for the budgets.
-    fn run_at_once(
+    fn dispatch_ready(
         &mut self,
         mut first: Option<Box<Parts>>,
-        run: &mut IncomingRun,
+        batch: &mut RequestBatch,
     ) -> Option<Box<Parts>> {
         loop {
             let parts = match first.take() {
                 Some(parts) => parts,
-                None => match self.next(run)? {
+                None => match self.next(batch)? {
                     Ok(parts) => parts,
                     Err(orphan) => {
                         self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
@@ -131,30 +126,40 @@ impl Dispatching {
                     }
                 },
             };
-            if !self.may_run(&parts) {
+            if !self.may_begin(&parts, batch.is_serial()) {
                 return Some(parts);
             }
-            let Some(mut polled) = self.begin(parts) else {
-                self.collect_alike(run);
-                continue;
-            };
-            loop {
-                // By its name, for there is the iterator's, too.
-                self.end(polled, || IncomingRun::last(run));
-                polled = match self.repeat(run, false) {
-                    Repeated::Over => break,
-                    Repeated::Waiting(parts) => return Some(parts),
-                    Repeated::Polled(polled) => polled,
-                };
+            match self.begin(parts, batch) {
+                Poll::Pending if batch.is_serial() => {
+                    self.leave_serial(std::mem::take(batch));
+                    return None;
+                }
+                // By its name, since there is the iterator's, too.
+                polled => self.end(polled, || RequestBatch::last(batch)),
             }
         }
     }
 
-    /// Whether the budgets are enough for a request of a run.
+    /// Whether the budgets are enough for a request. Those of a serial batch have a share of the connection's.
     #[inline]
-    fn may_run(&mut self, parts: &Parts) -> bool {
+    fn may_begin(&mut self, parts: &Parts, is_serial: bool) -> bool {
         let share = self.budget.share_of(parts.current.request.parameters_len());
-        self.has_budget(share) && self.budget.take_of_adapter(parts)
+        (is_serial || self.has_budget(share)) && self.budget.take_of_adapter(parts)
+    }
+
+    /// Waits until the budgets may be enough for a request. `None` if it was refused instead.
+    async fn wait_for_budgets(&mut self, parts: Box<Parts>, is_serial: bool) -> Option<Box<Parts>> {
+        let share = self.budget.share_of(parts.current.request.parameters_len());
+        let may_refuse = !parts.current.is_oneway();
+        if !is_serial && let Some(refusal) = self.wait_for_budget(share, may_refuse).await {
+            self.reply_exception(Some(parts.current.request.clone()), |_| refusal);
+            self.take_back(parts);
+            return None;
+        }
+        if !self.budget.take_of_adapter(&parts) {
+            self.wait_for_adapter(&parts).await;
+        }
+        Some(parts)
     }
 
     /// Answers a request that was polled, or leaves it to a task. `asked` gives the request, which went into the
@@ -173,38 +178,42 @@ impl Dispatching {
                 self.leave(asked, len);
             }
         }
+        self.taken_len = 0;
         self.budget.give_way();
     }
 
     /// Leaves a request that was polled to a task; its parameters have this length.
     fn leave(&mut self, asked: Option<IncomingRequest>, parameters_len: usize) {
         let connection = self.connection.clone();
-        let place = std::mem::take(&mut self.place);
-        let share = self.budget.share_of(parameters_len);
+        let slot = std::mem::take(&mut self.slot);
+        let permit = self.budget.permit(parameters_len.max(self.taken_len));
         let asked = asked.filter(|request| !request.id().is_oneway());
-        let finish = finish(connection, asked, place, self.budget.permit(share));
+        let finish = finish(connection, asked, slot, permit);
+        self.connection.tasks.spawn(finish);
+    }
+
+    /// The same of one of a serial batch, with all that follow it.
+    fn leave_serial(&mut self, batch: RequestBatch) {
+        let connection = self.connection.clone();
+        let slot = std::mem::take(&mut self.slot);
+        let permit = self.budget.permit(batch.byte_len());
+        let sender = self.connection.sender();
+        let finish = finish_serial(connection, slot, batch, sender, permit);
         self.connection.tasks.spawn(finish);
     }
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
     pub(super) async fn finish_read(&mut self) {
-        if let Some(spare) = &mut self.spare {
-            // Who has the reply may see it go.
-            spare.servant = None;
-        }
-        self.hand_over();
         if let Some(came) = self.answered_events.take() {
-            self.lets_others_run = !self.pace.is_pressing(came);
+            self.lets_others_run = !self.reply_flush.is_pressing(came);
         }
         if std::mem::take(&mut self.lets_others_run) {
-            // Whoever was given the events sends them on before their publishers hear of it.
+            // The tasks that were given the events send them on before their publishers are answered.
             let_others_run().await;
-            let_peers_run();
         }
-        // Before all that can be done later, for somebody waits for them.
+        // Before all that can be done later, since a caller waits for the replies.
         let has_room = self.send_replies();
-        self.collecting.forget();
-        self.let_go();
+        self.release();
         if !has_room {
             Box::pin(self.connection.wait_for_reply_room()).await;
         }
@@ -212,167 +221,149 @@ impl Dispatching {
 
     /// Keeps nothing alive: what was read is handled.
     #[inline]
-    fn let_go(&mut self) {
+    fn release(&mut self) {
         self.budget.let_go_of_adapter();
-        if let Some(spare) = &mut self.spare {
-            spare.current.request.forget();
-            if !spare.current.origin.release() {
-                self.spare = None;
+        if let Some(parts) = &mut self.parts {
+            parts.current.request.forget();
+            if !parts.current.origin.release() {
+                self.parts = None;
             }
         }
-        self.place.rest();
     }
 
-    /// Takes buffers and a place for what is about to be read, and leaves its own, in which nothing is.
-    pub(super) fn equip(&mut self, equipment: &mut Equipment) {
-        self.exchange(equipment);
-        if let Some(parts) = &mut self.spare {
-            std::mem::swap(&mut parts.buffer, &mut equipment.reply);
+    /// Takes buffers for what is about to be read, and leaves its own, in which nothing is.
+    pub(super) fn take_buffers(&mut self, buffers: &mut DispatchBuffers) {
+        self.exchange(buffers);
+        if let Some(parts) = &mut self.parts {
+            std::mem::swap(&mut parts.buffer, &mut buffers.reply);
         }
     }
 
-    /// Gives them back: there is nothing to read.
-    pub(super) fn rest(&mut self, equipment: &mut Equipment) {
-        self.exchange(equipment);
-        if let Some(parts) = &mut self.spare {
-            std::mem::swap(&mut parts.buffer, &mut equipment.reply);
-            // There may have been no parts when it was taken, so that another one is there.
+    /// Returns them: there is nothing to read.
+    pub(super) fn return_buffers(&mut self, buffers: &mut DispatchBuffers) {
+        self.exchange(buffers);
+        if let Some(parts) = &mut self.parts {
+            std::mem::swap(&mut parts.buffer, &mut buffers.reply);
+            // There may have been no parts when the buffers were taken, so that another one is there.
             if parts.buffer.bytes_mut().capacity() > 0 {
                 parts.buffer = Buffer::default();
             }
         }
     }
 
-    fn exchange(&mut self, equipment: &mut Equipment) {
-        std::mem::swap(&mut self.replies, &mut equipment.replies);
-        std::mem::swap(&mut self.place, &mut equipment.place);
-        std::mem::swap(&mut self.home, &mut equipment.home);
+    fn exchange(&mut self, buffers: &mut DispatchBuffers) {
+        std::mem::swap(&mut self.replies, &mut buffers.replies);
+        std::mem::swap(&mut self.slot, &mut buffers.slot);
+        std::mem::swap(&mut self.home, &mut buffers.home);
     }
 
-    /// The next request; as an error if nobody answers requests of this connection.
+    /// The next request; as an error if no adapter answers requests of this connection.
     #[inline]
-    fn next(&mut self, run: &mut IncomingRun) -> Option<Result<Box<Parts>, IncomingRequest>> {
+    fn next(&mut self, batch: &mut RequestBatch) -> Option<Result<Box<Parts>, IncomingRequest>> {
         if let Some(mut parts) = self.renew() {
-            match run.next_over(&mut parts.current.request) {
-                Next::End => {
-                    self.spare = Some(parts);
-                    return None;
-                }
-                Next::Alike => {}
-                Next::Other => parts.servant = None,
+            if !batch.next_over(&mut parts.current.request) {
+                self.parts = Some(parts);
+                return None;
             }
             return Some(Ok(parts));
         }
-        let request = run.next()?;
+        let request = batch.next()?;
         Some(match Origin::new(&self.connection) {
             Some(origin) => Ok(Parts::new(request, origin)),
             None => Err(request),
         })
     }
 
-    /// What the next request is made of, if it is there, and the adapter is still the same.
+    /// The parts of the last request, if they are there, and the adapter is still the same.
     #[inline]
     fn renew(&mut self) -> Option<Box<Parts>> {
         let version = self.connection.adapter_version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
-            self.spare = None;
+            self.parts = None;
             self.budget.let_go_of_adapter();
-            self.hand_over();
-            self.collecting.forget();
-            self.found.forget();
+            self.servant_cache.forget();
         }
-        let mut parts = self.spare.take()?;
+        let mut parts = self.parts.take()?;
         parts.current.origin.renew().then_some(parts)
     }
 
-    /// Starts the dispatch of a request, and polls it once; a panic of the servant is a failure of
-    /// that request alone. `None` if it is an event, which is handed over with those that follow.
+    /// Gives a request, and those that follow it, to the dispatcher of its object, and polls the dispatch once.
+    /// A panic of the servant is a failure of that request alone.
     #[inline]
-    fn begin(&mut self, parts: Box<Parts>) -> Option<Poll<Result<Response, SystemException>>> {
-        if self.collecting.takes(&parts.current.request) {
-            self.collect(parts);
-            return None;
-        }
-        self.hand_over();
-        match self.begin_other(parts) {
-            Begun::Polled(polled) => Some(polled),
-            Begun::Event(sink, parts) => {
-                self.collecting.begin(sink, &parts.current.request);
-                self.collect(parts);
-                None
-            }
-        }
+    fn begin(&mut self, parts: Box<Parts>, batch: &mut RequestBatch) -> Poll<Dispatched> {
+        let begun = catch_unwind(AssertUnwindSafe(|| self.begin_unguarded(parts, batch)));
+        self.take_home(batch);
+        begun.unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
     }
 
-    /// The same of a request to another object than the events before it, all of which are handed over.
+    fn begin_unguarded(&mut self, parts: Box<Parts>, batch: &mut RequestBatch) -> Poll<Dispatched> {
+        let dispatcher = match self.servant_cache.find(&parts) {
+            Ok(dispatcher) => dispatcher,
+            Err(exception) => {
+                self.parts = Some(parts);
+                return Poll::Ready(Err(exception));
+            }
+        };
+        let rest = match batch.len() {
+            0 => Rest::default(),
+            _ => self.lend(batch),
+        };
+        self.slot.begin();
+        dispatcher.dispatch(Requests::new(Request::of(parts), rest), &mut self.slot);
+        self.slot
+            .poll_dispatch(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// Lends the requests that follow one.
+    fn lend(&mut self, batch: &mut RequestBatch) -> Rest {
+        let home = self.home.get_or_insert_default();
+        let state = home.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut state = state.unwrap_or_default();
+        *state = RestState {
+            home: Some(home.clone()),
+            parameters_len_max: match batch.is_serial() {
+                true => usize::MAX,
+                false => self.budget.parameters_len_max(),
+            },
+            batch: std::mem::take(batch),
+            connection: Some(self.connection.clone()),
+            replies: std::mem::take(&mut self.replies),
+            reply_count: 0,
+            adapter_version: self.adapter_version,
+            // As it was then: what has changed since is seen before the next one.
+            servants_version: self.servant_cache.version(),
+            taken_len: 0,
+        };
+        self.is_lending = true;
+        Rest::lent(state)
+    }
+
+    /// Takes back what is lent.
     #[inline]
-    fn begin_other(&mut self, mut parts: Box<Parts>) -> Begun {
-        let Self {
-            found,
-            place,
-            spare,
-            ..
-        } = self;
-        let begun = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(sink) = found.sink(&parts, parts.current.request.target_bytes()) {
-                return Begun::Event(sink, parts);
-            }
-            let dispatcher = match found.find(&mut parts) {
-                Ok(dispatcher) => dispatcher,
-                Err(exception) => {
-                    *spare = Some(parts);
-                    return Begun::Polled(Poll::Ready(Err(exception)));
-                }
-            };
-            if let Some(sink) = dispatcher.event_sink(&parts.current) {
-                found.note_sink(&sink);
-                return Begun::Event(sink, parts);
-            }
-            dispatcher.dispatch_in(Request::of(parts), place);
-            Begun::Polled(place.poll(&mut Context::from_waker(Waker::noop())))
-        }));
-        begun.unwrap_or_else(|panic| Begun::Polled(Poll::Ready(Err(panicked(&*panic)))))
-    }
-
-    fn collect(&mut self, parts: Box<Parts>) {
-        let is_enough = self.collecting.add(&parts.current.request);
-        self.take_back(parts);
-        if is_enough {
-            self.hand_over();
+    fn take_home(&mut self, batch: &mut RequestBatch) {
+        if std::mem::take(&mut self.is_lending) {
+            self.take_rest_home(batch);
         }
     }
 
-    /// Collects the requests that follow an event as long as they begin as it did.
-    #[inline]
-    fn collect_alike(&mut self, run: &mut IncomingRun) {
-        while let Some(event) = run.next_alike() {
-            if self.collecting.add_alike(&event) {
-                self.hand_over();
-            }
-        }
-    }
-
-    /// Hands the events over that were collected. Those that wait for room go on in a task.
-    #[inline]
-    fn hand_over(&mut self) {
-        if self.collecting.is_empty() {
-            return;
-        }
-        let now = Instant::now();
-        match self.collecting.hand_over(self.replies.bytes_mut(), now) {
-            HandedOver::Replies(0) => {}
-            HandedOver::Replies(count) => {
-                self.reply_count += count;
-                self.answered_events = Some(now);
-            }
-            HandedOver::Waiting(waiting) => self.wait_for_sink(waiting),
-        }
-    }
-
-    fn wait_for_sink(&mut self, waiting: Waiting) {
-        let permit = self.budget.permit_late(waiting.byte_len);
-        let finish = finish_events(self.connection.clone(), waiting, permit);
-        self.connection.tasks.spawn(finish);
+    fn take_rest_home(&mut self, batch: &mut RequestBatch) {
+        let home = self.home.get_or_insert_default();
+        let mut home = home.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = home.as_deref_mut() else {
+            // A dispatcher by hand has kept it, so that it is not known any more what is to be answered. Should it
+            // return yet, it must not meet what is lent by others.
+            drop(home);
+            self.home = None;
+            let reason = "expected its dispatcher to drop its requests before the poll that got them ends, or to put them \
+                          into its slot, but it keeps them elsewhere";
+            tracing::error!("drops the connection to {}: {reason}", self.connection.peer);
+            return self.connection.abort(reason.to_owned());
+        };
+        *batch = std::mem::take(&mut state.batch);
+        self.replies = std::mem::take(&mut state.replies);
+        self.reply_count += state.reply_count;
+        self.taken_len = state.taken_len;
+        state.connection = None;
     }
 
     /// Writes the replies collected so far. A peer that does not read its replies is not read from,
@@ -385,7 +376,6 @@ impl Dispatching {
 
     /// Writes them; whether there is room for more.
     fn send_replies(&mut self) -> bool {
-        self.hand_over();
         let count = std::mem::take(&mut self.reply_count);
         count == 0 || self.connection.send_replies(&mut self.replies, count)
     }
@@ -426,15 +416,19 @@ impl Dispatching {
     #[inline]
     fn reply(&mut self, response: Response) {
         let mut parts = response.into_parts();
-        let request = &parts.current.request;
-        if !request.id().is_oneway() {
-            self.connection.compress_reply(request, &mut parts.buffer);
-            self.append_reply(&mut parts.buffer);
+        if parts.reply_count > 0 {
+            match parts.events_came {
+                None => self
+                    .connection
+                    .compress_reply(&parts.current.request, &mut parts.buffer),
+                came => self.answered_events = came,
+            }
+            self.append_replies(&mut parts.buffer, parts.reply_count);
         }
         self.take_back(parts);
     }
 
-    /// Answers with an exception; not at all if nobody waits for it.
+    /// Answers with an exception, unless the request is oneway.
     fn reply_exception(
         &mut self,
         request: Option<IncomingRequest>,
@@ -445,41 +439,23 @@ impl Dispatching {
         {
             let mut reply = encode_exception(&request, exception(request.target()));
             self.connection.compress_reply(&request, &mut reply);
-            self.append_reply(&mut reply);
+            self.append_replies(&mut reply, 1);
         }
     }
 
-    fn append_reply(&mut self, reply: &mut Buffer) {
-        self.reply_count += 1;
-        append(&mut self.replies, reply);
+    fn append_replies(&mut self, replies: &mut Buffer, count: usize) {
+        self.reply_count += count;
+        append(&mut self.replies, replies);
     }
 
-    /// Keeps of a response what the next request can have. A servant may have given the response to
-    /// a request of another connection, which is none of this one's business.
+    /// Keeps the parts of a response for the next request, unless a servant gave the response to a request of
+    /// another connection.
     #[inline]
     fn take_back(&mut self, mut parts: Box<Parts>) {
         if parts.current.origin.is_of(&self.connection) {
-            parts.buffer.clear();
-            self.spare = Some(parts);
+            parts.clear();
+            self.parts = Some(parts);
         }
-    }
-}
-
-/// What a request has turned out to be.
-enum Begun {
-    /// Its dispatch has begun, and was polled once.
-    Polled(Poll<Result<Response, SystemException>>),
-    /// It is an event for this sink.
-    Event(Arc<dyn EventSink>, Box<Parts>),
-}
-
-/// Appends a reply, which is empty afterwards.
-#[inline]
-fn append(replies: &mut Buffer, reply: &mut Buffer) {
-    if replies.is_empty() {
-        std::mem::swap(replies, reply);
-    } else {
-        replies.append(reply);
     }
 }
 

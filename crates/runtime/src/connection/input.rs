@@ -3,9 +3,10 @@
 mod long;
 
 use bytes::{Bytes, BytesMut};
-use floe_wire::message::{HEADER_LEN, Header, Message, ProtocolError};
+use floe_wire::connection as wire;
+use floe_wire::message::{HEADER_LEN, Header, Message};
 
-use super::spare::{self, Spare};
+use super::buffer_pool::{self, BufferPool};
 use long::{LONG_MIN, Long};
 
 /// The input of a connection.
@@ -36,7 +37,7 @@ pub(super) struct Input {
 thread_local! {
     /// The buffer of the last long message of one that waits. With one for each connection, those of a
     /// client that had met one long message each were most of its memory.
-    static LONG: Spare<Bytes> = const { Spare::new(Vec::new()) };
+    static LONG: BufferPool<Bytes> = const { BufferPool::new(Vec::new()) };
 }
 
 /// Room for a read when nothing is known of the next message.
@@ -69,14 +70,16 @@ impl Input {
         }
     }
 
-    /// Takes the next message, if it is there.
-    pub(super) fn split(&mut self, size_max: usize) -> Result<Option<Message>, ProtocolError> {
-        let Some(long) = &self.long else {
-            return Message::split(&mut self.bytes, size_max);
-        };
-        let is_whole = long.filled == long.header.size;
-        let whole = self.long.take_if(|_| is_whole);
-        Ok(whole.map(|long| self.finish(long)))
+    /// What has been read, if there may be a whole message in it.
+    pub(super) fn next(&mut self) -> Option<wire::Input<'_>> {
+        if self.long.is_some() {
+            let long = self.long.take_if(|long| long.filled == long.header.size)?;
+            return Some(wire::Input::Message(self.finish(long)));
+        }
+        match self.bytes.is_empty() {
+            true => None,
+            false => Some(wire::Input::Bytes(&mut self.bytes)),
+        }
     }
 
     /// Where to read to. A header alone reserves next to nothing: the room grows with what really
@@ -265,7 +268,7 @@ impl Input {
         if let Some(ahead) = self.ahead.take() {
             self.kept = ahead.freeze();
         }
-        spare::put_back_last(&LONG, std::mem::take(&mut self.kept));
+        buffer_pool::put_back_last(&LONG, std::mem::take(&mut self.kept));
     }
 
     /// Whether it keeps a long buffer.
@@ -284,7 +287,7 @@ impl Input {
     pub(super) fn drop_long(&mut self) {
         self.kept = Bytes::new();
         self.ahead = None;
-        spare::take(&LONG);
+        buffer_pool::take(&LONG);
     }
 
     fn make_room(&mut self, len: usize) {
@@ -328,7 +331,7 @@ impl Input {
     fn take_kept(&mut self) -> Bytes {
         match self.kept.is_empty() {
             false => std::mem::take(&mut self.kept),
-            true => spare::take(&LONG).unwrap_or_default(),
+            true => buffer_pool::take(&LONG).unwrap_or_default(),
         }
     }
 

@@ -4,17 +4,17 @@
 //! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
 //! - `sending.rs`: requests and other messages on their way there
 //! - `burst.rs`: many messages at once leave together
-//! - `reading.rs`, `input.rs`, `kit.rs`: what is read, and what becomes of it
+//! - `reading.rs`, `input.rs`, `read_buffers.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
 //! - `received.rs`: replies as the threads get them that read them themselves
 //! - `here.rs`: which connections a thread keeps from being read
 //! - `pulse.rs`, `watch.rs`: heartbeats, and what ends a silent or unused connection
 //! - `slot.rs`, `settled.rs`: where a caller waits for its reply, and for the connection
 //! - `told.rs`: who gets an answer: such a caller, or somebody who is told where it is read
-//! - `dispatching.rs`, `found.rs`, `collecting.rs`: requests of the peer, dispatched in place
-//! - `budget.rs`, `lasting.rs`, `replying.rs`: what dispatches may take, those that last, and replies
-//! - `pace.rs`, `courtesy.rs`: whether events are sent on or answered first, and who has the core then
-//! - `spare.rs`: buffers that threads keep for the next connection that reads
+//! - `dispatching.rs`, `servant_cache.rs`: requests of the peer, dispatched in place
+//! - `budget.rs`, `pending_dispatch.rs`: what dispatches may take, and those that wait
+//! - `replying.rs`, `reply_flush.rs`: replies, and when the replies to events leave
+//! - `buffer_pool.rs`: buffers that threads keep for the next connection that reads
 //! - `compressing.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
 //! - `handle.rs`: what users see of a connection
@@ -23,31 +23,29 @@
 //! writing, writes it.
 
 mod budget;
+mod buffer_pool;
 pub(crate) mod burst;
-mod collecting;
 mod compressing;
-mod courtesy;
 mod dispatching;
 mod driver;
-mod found;
 pub(crate) mod handle;
 mod here;
 mod input;
-mod kit;
-pub(crate) mod lasting;
 mod outlet;
 mod output;
-mod pace;
+pub(crate) mod pending_dispatch;
 pub(crate) mod pool;
 mod pulse;
+mod read_buffers;
 mod reading;
 #[cfg_attr(not(unix), allow(dead_code, reason = "only on Unix do callers read"))]
 mod received;
+mod reply_flush;
 pub(crate) mod replying;
 mod sending;
+mod servant_cache;
 mod settled;
 mod slot;
-mod spare;
 mod told;
 #[cfg(unix)]
 mod turn;
@@ -74,7 +72,7 @@ use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
 use compressing::Compressing;
-pub use dispatching::{Answered, Following};
+pub(crate) use dispatching::REPLIES_MAX;
 use driver::Driver;
 use outlet::Shared;
 pub(crate) use outlet::{Extended, Outlet};
@@ -244,7 +242,7 @@ impl Connection {
     }
 
     /// A number that is another one after each change of the adapter.
-    fn adapter_version(&self) -> u64 {
+    pub(crate) fn adapter_version(&self) -> u64 {
         self.adapter_version.load(Ordering::Acquire)
     }
 

@@ -1,5 +1,4 @@
-//! What is read on a connection, and what becomes of it. Who reads is another question: see
-//! `driver.rs`.
+//! What is read on a connection, and what becomes of it. `driver.rs` decides which thread or task reads.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -8,21 +7,20 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
-use floe_wire::connection::Event;
+use floe_wire::connection::{Event, Input as WireInput, Replies};
+use floe_wire::message::{HeaderCache, ProtocolError, SoleRequest};
 #[cfg(unix)]
 use floe_wire::message::{IncomingReply, reply};
-use floe_wire::message::{ProtocolError, SoleRequest};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::dispatching::{Dispatching, Sole};
 use super::here::{Handled, handling};
 use super::input::Input;
-use super::kit::Kit;
+use super::read_buffers::ReadBuffers;
 #[cfg(unix)]
 use super::received::Short;
 #[cfg(unix)]
 use super::slot::Slot;
-#[cfg(unix)]
 use super::told::Recipient;
 use super::{Connection, Shared};
 use crate::blocking::Wait;
@@ -49,7 +47,7 @@ pub(super) struct Reading {
     pub(super) polling: Polling,
     pub(super) input: Input,
     decompressor: Decompressor,
-    kit: Option<Box<Kit>>,
+    buffers: Option<Box<ReadBuffers>>,
     /// Whether a request or a reply has come since the last read.
     has_message: bool,
     dispatching: Dispatching,
@@ -64,7 +62,7 @@ impl Reading {
             polling: Polling::default(),
             input: Input::default(),
             decompressor: Decompressor::default(),
-            kit: None,
+            buffers: None,
             has_message: false,
             has_ended: false,
         }
@@ -73,7 +71,7 @@ impl Reading {
     /// Where to read to.
     #[inline]
     pub(super) fn room(&mut self) -> &mut [u8] {
-        if self.kit.is_none() {
+        if self.buffers.is_none() {
             self.equip();
         }
         let limit = self.connection.settings.message_size_max;
@@ -99,16 +97,16 @@ impl Reading {
 
     /// Takes what this thread keeps for whoever reads.
     fn equip(&mut self) {
-        let kit = self.kit.insert(Kit::take());
-        self.input.equip(&mut kit.room);
+        let buffers = self.buffers.insert(ReadBuffers::take());
+        self.input.equip(&mut buffers.room);
     }
 
     /// Nothing is there to read: gives that back to this thread.
     fn rest(&mut self) {
-        if let Some(mut kit) = self.kit.take() {
-            self.input.rest(&mut kit.room);
-            kit.take_back(&mut self.dispatching);
-            Kit::put_back(kit);
+        if let Some(mut buffers) = self.buffers.take() {
+            self.input.rest(&mut buffers.room);
+            buffers.take_back(&mut self.dispatching);
+            ReadBuffers::put_back(buffers);
         }
     }
 
@@ -169,19 +167,19 @@ impl Reading {
         let Some(message) = self.input.sole(count) else {
             return Sole::Left;
         };
-        let Some(kit) = &mut self.kit else {
+        let Some(buffers) = &mut self.buffers else {
             return Sole::Left;
         };
         let limit = self.connection.settings.message_size_max;
-        let Some(sole) = SoleRequest::peek(message, limit, &mut kit.known) else {
+        let Some(sole) = SoleRequest::peek(message, limit, &mut buffers.cache) else {
             return Sole::Left;
         };
         self.connection.pulse.mark_handling();
         let _handled = Handled::enter(self.connection.place());
-        kit.equip(&mut self.dispatching);
+        buffers.lend_to(&mut self.dispatching);
         let sole = self
             .dispatching
-            .sole(sole, &mut self.input, count, &kit.known);
+            .sole(sole, &mut self.input, count, &buffers.cache);
         if sole == Sole::Answered {
             self.connection.pulse.mark_handled(true);
         }
@@ -316,8 +314,8 @@ impl Reading {
         }
     }
 
-    /// Takes whole messages off the input, up to the first that is no reply: whether there is one, as
-    /// `event` of the kit. The replies before it are given to their callers.
+    /// Takes whole messages off the input, up to the first that gives an event: whether there is one, as `event`
+    /// of the buffers. The replies before it are given to their callers.
     fn take_messages(&mut self) -> Result<bool, ProtocolError> {
         let taken = self.take_event();
         self.give_replies();
@@ -325,75 +323,55 @@ impl Reading {
     }
 
     fn take_event(&mut self) -> Result<bool, ProtocolError> {
-        if self.input.len() == 0 {
-            return Ok(false);
-        }
         let limit = self.connection.settings.message_size_max;
-        let Some(kit) = &mut self.kit else {
+        let Some(buffers) = &mut self.buffers else {
             return Ok(false);
         };
+        let mut decompressed = None;
         let mut decompressed_len = 0;
-        let mut shared = self.connection.lock();
-        let end = shared.output.end();
-        while kit.event.is_none() && self.input.len() > 0 && !shared.machine.is_closed() {
-            let Shared {
-                machine, output, ..
-            } = &mut *shared;
-            let input = self.input.bytes();
-            if let Some(reply) = machine.take_reply(input, limit, output.bytes()) {
-                kit.replies.push(reply);
-                continue;
-            }
-            if let Some(event) = machine.take_requests(input, limit, &mut kit.known) {
-                kit.event = Some(event);
-                break;
-            }
-            let Some(mut message) = self.input.split(limit)? else {
-                break;
+        loop {
+            let input = match decompressed.take() {
+                Some(message) => WireInput::Message(message),
+                None => match self.input.next() {
+                    Some(input) if decompressed_len < limit => input,
+                    _ => break,
+                },
             };
-            if message.is_compressed() {
-                // It takes a while: others may send meanwhile.
-                drop(shared);
-                message = self.decompressor.decompress(message, limit)?;
-                decompressed_len += message.bytes.len();
-                shared = self.connection.lock();
+            let is_message = matches!(input, WireInput::Message(_));
+            let (event, has_output) =
+                self.connection
+                    .handle_input(input, &mut buffers.cache, &mut buffers.replies);
+            if has_output {
+                // Such as the end of a graceful close.
+                self.connection.flush();
             }
-            let Shared {
-                machine, output, ..
-            } = &mut *shared;
-            match machine.handle_message(message, output.bytes())? {
-                Event::Reply(recipient, reply) => kit.replies.push((recipient, reply)),
-                Event::Nothing => {}
-                event => {
-                    if matches!(event, Event::Closed(_)) {
-                        // Whoever finds from now on that it takes no requests knows why.
-                        self.connection.is_active.store(false, Ordering::Relaxed);
-                    }
-                    kit.event = Some(event);
+            match event? {
+                Some(Event::Compressed(message)) => {
+                    // Outside of the lock: it takes a while, and others may send meanwhile.
+                    let message = self.decompressor.decompress(message, limit)?;
+                    decompressed_len += message.bytes.len();
+                    decompressed = Some(message);
                 }
-            }
-            if decompressed_len >= limit {
-                // Replies as long as one may be are given away before there are more.
-                kit.event.get_or_insert(Event::Nothing);
+                Some(event) => {
+                    buffers.event = Some(event);
+                    break;
+                }
+                None if is_message => {}
+                None => break,
             }
         }
-        let has_output = shared.output.end() > end;
-        drop(shared);
-        if has_output {
-            // Such as the end of a graceful close.
-            self.connection.flush();
-        }
-        Ok(kit.event.is_some())
+        // Replies as long as one may be are given away before there are more.
+        Ok(buffers.event.is_some() || decompressed_len >= limit)
     }
 
     /// Gives replies that have come to their callers. The state machine does not know of them any more, so that
     /// nobody else would.
     fn give_replies(&mut self) {
-        if let Some(kit) = &mut self.kit
-            && !kit.replies.is_empty()
+        if let Some(buffers) = &mut self.buffers
+            && !buffers.replies.is_empty()
         {
             self.has_message = true;
-            for (recipient, reply) in kit.replies.drain(..) {
+            for (recipient, reply) in buffers.replies.drain(..) {
                 recipient.answer(reply);
             }
         }
@@ -401,20 +379,17 @@ impl Reading {
 
     /// Handles the event that was taken; true if the peer closed the connection.
     async fn handle_event(&mut self) -> bool {
-        let Some(kit) = &mut self.kit else {
+        let Some(buffers) = &mut self.buffers else {
             return false;
         };
-        kit.equip(&mut self.dispatching);
-        self.has_message |= !matches!(kit.event, Some(Event::Heartbeat | Event::Nothing));
+        buffers.lend_to(&mut self.dispatching);
+        self.has_message |= !matches!(buffers.event, None | Some(Event::Heartbeat));
         // Where it is, for it is long to move.
-        if let Some(Event::Run(run)) = &mut kit.event {
-            self.dispatching.run(run).await;
+        if let Some(Event::Requests(batch)) = &mut buffers.event {
+            self.dispatching.dispatch(batch).await;
         }
-        match kit.event.take() {
-            None | Some(Event::Run(_) | Event::Nothing) => {}
-            Some(Event::Reply(recipient, reply)) => recipient.answer(reply),
-            Some(Event::Request(request)) => self.dispatching.run(&mut request.into()).await,
-            Some(Event::Batch(batch)) => Box::pin(self.dispatching.batch(batch)).await,
+        match buffers.event.take() {
+            None | Some(Event::Requests(_) | Event::Compressed(_)) => {}
             Some(Event::Validated) => {
                 self.connection.is_active.store(true, Ordering::Relaxed);
                 self.connection.settled.settle();
@@ -456,6 +431,31 @@ impl Drop for Reading {
 }
 
 impl Connection {
+    /// Gives input to the state machine; also whether there is something to write now.
+    fn handle_input(
+        &self,
+        input: WireInput<'_>,
+        cache: &mut HeaderCache,
+        replies: &mut Replies<Recipient>,
+    ) -> (Result<Option<Event<Recipient>>, ProtocolError>, bool) {
+        let mut shared = self.lock();
+        let Shared {
+            machine, output, ..
+        } = &mut *shared;
+        if machine.is_closed() {
+            return (Ok(None), false);
+        }
+        let end = output.end();
+        let limit = self.settings.message_size_max;
+        let event = machine.handle_input(input, limit, cache, replies, output.bytes());
+        if matches!(event, Ok(Some(Event::Closed(_)))) {
+            // A caller that finds from now on that the connection takes no requests knows why.
+            self.is_active.store(false, Ordering::Relaxed);
+        }
+        let has_output = output.end() > end;
+        (event, has_output)
+    }
+
     fn end(&self, end: End) {
         let peer = self.peer.clone();
         match end {

@@ -7,7 +7,7 @@ use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
 use super::output::Batch;
 use super::{Connection, Shared};
-use crate::adapter::Response;
+use crate::dispatch::Response;
 
 /// A longer reply goes through the output, which knows when to keep its buffer, in bytes.
 const SOLE_REPLY_MAX: usize = 8 * 1024;

@@ -174,70 +174,40 @@ impl<S: Process> ProcessDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"shutdown" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as Process>::shutdown(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Normal)?;
+                let result = <S as Process>::shutdown(&self.servant, request.current())
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"writeMessage" => {
-                loop {
-                    let (message, fd) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let message: String = decoder.get()?;
-                                let fd: i32 = decoder.get()?;
-                                Ok((message, fd))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as Process>::write_message(
-                            &self.servant,
-                            message,
-                            fd,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (message, fd) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let message: String = decoder.get()?;
+                            let fd: i32 = decoder.get()?;
+                            Ok((message, fd))
+                        },
+                    )?;
+                let result = <S as Process>::write_message(
+                        &self.servant,
+                        message,
+                        fd,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            _ => {
-                request
-                    .builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"])
-                    .map(|response| response.by(self))
-            }
+            _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
         }
     }
 }
@@ -245,26 +215,10 @@ impl<S: Process> ProcessDispatcher<S> {
 impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -954,107 +908,72 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"setAdapterDirectProxy" => {
-                loop {
-                    let (id, proxy) = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| {
-                                let id: String = decoder.get()?;
-                                let proxy: Option<crate::Proxy> = decoder.get()?;
-                                Ok((id, proxy))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as LocatorRegistry>::set_adapter_direct_proxy(
-                            &self.servant,
-                            id,
-                            proxy,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (id, proxy) = request
+                    .decode(
+                        crate::OperationMode::Idempotent,
+                        |decoder| {
+                            let id: String = decoder.get()?;
+                            let proxy: Option<crate::Proxy> = decoder.get()?;
+                            Ok((id, proxy))
+                        },
+                    )?;
+                let result = <S as LocatorRegistry>::set_adapter_direct_proxy(
+                        &self.servant,
+                        id,
+                        proxy,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"setReplicatedAdapterDirectProxy" => {
-                loop {
-                    let (adapter_id, replica_group_id, proxy) = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| {
-                                let adapter_id: String = decoder.get()?;
-                                let replica_group_id: String = decoder.get()?;
-                                let proxy: Option<crate::Proxy> = decoder.get()?;
-                                Ok((adapter_id, replica_group_id, proxy))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
-                            &self.servant,
-                            adapter_id,
-                            replica_group_id,
-                            proxy,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (adapter_id, replica_group_id, proxy) = request
+                    .decode(
+                        crate::OperationMode::Idempotent,
+                        |decoder| {
+                            let adapter_id: String = decoder.get()?;
+                            let replica_group_id: String = decoder.get()?;
+                            let proxy: Option<crate::Proxy> = decoder.get()?;
+                            Ok((adapter_id, replica_group_id, proxy))
+                        },
+                    )?;
+                let result = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
+                        &self.servant,
+                        adapter_id,
+                        replica_group_id,
+                        proxy,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"setServerProcessProxy" => {
-                loop {
-                    let (id, proxy) = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| {
-                                let id: String = decoder.get()?;
-                                let proxy: Option<ProcessProxy> = decoder.get()?;
-                                Ok((id, proxy))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as LocatorRegistry>::set_server_process_proxy(
-                            &self.servant,
-                            id,
-                            proxy,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (id, proxy) = request
+                    .decode(
+                        crate::OperationMode::Idempotent,
+                        |decoder| {
+                            let id: String = decoder.get()?;
+                            let proxy: Option<ProcessProxy> = decoder.get()?;
+                            Ok((id, proxy))
+                        },
+                    )?;
+                let result = <S as LocatorRegistry>::set_server_process_proxy(
+                        &self.servant,
+                        id,
+                        proxy,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             _ => {
                 request
@@ -1062,7 +981,6 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
                         "::Ice::LocatorRegistry",
                         &["::Ice::LocatorRegistry", "::Ice::Object"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -1071,26 +989,10 @@ impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
 impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1449,109 +1351,67 @@ impl<S: Locator> LocatorDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"findObjectById" => {
-                loop {
-                    let id: crate::Identity = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as Locator>::find_object_by_id(
-                            &self.servant,
-                            id,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let id: crate::Identity = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Locator>::find_object_by_id(
+                        &self.servant,
+                        id,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"findAdapterById" => {
-                loop {
-                    let id: String = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as Locator>::find_adapter_by_id(
-                            &self.servant,
-                            id,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let id: String = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Locator>::find_adapter_by_id(
+                        &self.servant,
+                        id,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getRegistry" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Locator>::get_registry(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
-            }
-            _ => {
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Locator>::get_registry(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
                 request
-                    .builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"])
-                    .map(|response| response.by(self))
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
+            _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
         }
     }
 }
@@ -1559,26 +1419,10 @@ impl<S: Locator> LocatorDispatcher<S> {
 impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1687,39 +1531,29 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getLocator" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as LocatorFinder>::get_locator(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Normal)?;
+                let result = <S as LocatorFinder>::get_locator(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             _ => {
                 request
@@ -1727,7 +1561,6 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
                         "::Ice::LocatorFinder",
                         &["::Ice::LocatorFinder", "::Ice::Object"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -1736,26 +1569,10 @@ impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
 impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 

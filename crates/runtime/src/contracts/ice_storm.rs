@@ -1026,285 +1026,163 @@ impl<S: Topic> TopicDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getName" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_name(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_name(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getPublisher" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_publisher(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getNonReplicatedPublisher" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_non_replicated_publisher(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_non_replicated_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"subscribeAndGetPublisher" => {
-                loop {
-                    let (qos, subscriber) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let qos: QoS = decoder.get()?;
-                                let subscriber: Option<crate::Proxy> = decoder.get()?;
-                                Ok((qos, subscriber))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as Topic>::subscribe_and_get_publisher(
-                            &self.servant,
-                            qos,
-                            subscriber,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (qos, subscriber) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let qos: QoS = decoder.get()?;
+                            let subscriber: Option<crate::Proxy> = decoder.get()?;
+                            Ok((qos, subscriber))
+                        },
+                    )?;
+                let result = <S as Topic>::subscribe_and_get_publisher(
+                        &self.servant,
+                        qos,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"unsubscribe" => {
-                loop {
-                    let subscriber: Option<crate::Proxy> = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as Topic>::unsubscribe(
-                            &self.servant,
-                            subscriber,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let subscriber: Option<crate::Proxy> = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Topic>::unsubscribe(
+                        &self.servant,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"link" => {
-                loop {
-                    let (link_to, cost) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let link_to: Option<TopicProxy> = decoder.get()?;
-                                let cost: i32 = decoder.get()?;
-                                Ok((link_to, cost))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as Topic>::link(
-                            &self.servant,
-                            link_to,
-                            cost,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (link_to, cost) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let link_to: Option<TopicProxy> = decoder.get()?;
+                            let cost: i32 = decoder.get()?;
+                            Ok((link_to, cost))
+                        },
+                    )?;
+                let result = <S as Topic>::link(
+                        &self.servant,
+                        link_to,
+                        cost,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"unlink" => {
-                loop {
-                    let link_to: Option<TopicProxy> = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as Topic>::unlink(
-                            &self.servant,
-                            link_to,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let link_to: Option<TopicProxy> = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as Topic>::unlink(
+                        &self.servant,
+                        link_to,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getLinkInfoSeq" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_link_info_seq(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_link_info_seq(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getSubscribers" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as Topic>::get_subscribers(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Normal)?;
+                let result = <S as Topic>::get_subscribers(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"destroy" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as Topic>::destroy(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Normal)?;
+                let result = <S as Topic>::destroy(&self.servant, request.current())
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             _ => {
                 request
@@ -1312,7 +1190,6 @@ impl<S: Topic> TopicDispatcher<S> {
                         "::IceStorm::Topic",
                         &["::Ice::Object", "::IceStorm::Topic"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -1321,26 +1198,10 @@ impl<S: Topic> TopicDispatcher<S> {
 impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1771,156 +1632,99 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"create" => {
-                loop {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as TopicManager>::create(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"retrieve" => {
-                loop {
-                    let name: String = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as TopicManager>::retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"createOrRetrieve" => {
-                loop {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as TopicManager>::create_or_retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create_or_retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"retrieveAll" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as TopicManager>::retrieve_all(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as TopicManager>::retrieve_all(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getSliceChecksums" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as TopicManager>::get_slice_checksums(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as TopicManager>::get_slice_checksums(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             _ => {
                 request
@@ -1928,7 +1732,6 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
                         "::IceStorm::TopicManager",
                         &["::Ice::Object", "::IceStorm::TopicManager"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -1937,26 +1740,10 @@ impl<S: TopicManager> TopicManagerDispatcher<S> {
 impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -2065,39 +1852,29 @@ impl<S: Finder> FinderDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getTopicManager" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as Finder>::get_topic_manager(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Normal)?;
+                let result = <S as Finder>::get_topic_manager(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             _ => {
                 request
@@ -2105,7 +1882,6 @@ impl<S: Finder> FinderDispatcher<S> {
                         "::IceStorm::Finder",
                         &["::Ice::Object", "::IceStorm::Finder"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -2114,26 +1890,10 @@ impl<S: Finder> FinderDispatcher<S> {
 impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -2340,35 +2100,24 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"forward" => {
-                loop {
-                    let events: EventDataSeq = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as TopicLink>::forward(
-                            &self.servant,
-                            events,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let events: EventDataSeq = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicLink>::forward(
+                        &self.servant,
+                        events,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             _ => {
                 request
@@ -2376,7 +2125,6 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
                         "::IceStorm::TopicLink",
                         &["::Ice::Object", "::IceStorm::TopicLink"],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -2385,26 +2133,10 @@ impl<S: TopicLink> TopicLinkDispatcher<S> {
 impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -2830,335 +2562,190 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getName" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_name(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_name(&self.servant, request.current())
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getPublisher" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_publisher(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getNonReplicatedPublisher" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_non_replicated_publisher(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_non_replicated_publisher(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"subscribeAndGetPublisher" => {
-                loop {
-                    let (qos, subscriber) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let qos: QoS = decoder.get()?;
-                                let subscriber: Option<crate::Proxy> = decoder.get()?;
-                                Ok((qos, subscriber))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as Topic>::subscribe_and_get_publisher(
-                            &self.servant,
-                            qos,
-                            subscriber,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (qos, subscriber) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let qos: QoS = decoder.get()?;
+                            let subscriber: Option<crate::Proxy> = decoder.get()?;
+                            Ok((qos, subscriber))
+                        },
+                    )?;
+                let result = <S as Topic>::subscribe_and_get_publisher(
+                        &self.servant,
+                        qos,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"unsubscribe" => {
-                loop {
-                    let subscriber: Option<crate::Proxy> = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as Topic>::unsubscribe(
-                            &self.servant,
-                            subscriber,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let subscriber: Option<crate::Proxy> = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as Topic>::unsubscribe(
+                        &self.servant,
+                        subscriber,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"link" => {
-                loop {
-                    let (link_to, cost) = request
-                        .decode(
-                            crate::OperationMode::Normal,
-                            |decoder| {
-                                let link_to: Option<TopicProxy> = decoder.get()?;
-                                let cost: i32 = decoder.get()?;
-                                Ok((link_to, cost))
-                            },
-                        )?;
-                    let result = {
-                        let answer = <S as Topic>::link(
-                            &self.servant,
-                            link_to,
-                            cost,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let (link_to, cost) = request
+                    .decode(
+                        crate::OperationMode::Normal,
+                        |decoder| {
+                            let link_to: Option<TopicProxy> = decoder.get()?;
+                            let cost: i32 = decoder.get()?;
+                            Ok((link_to, cost))
+                        },
+                    )?;
+                let result = <S as Topic>::link(
+                        &self.servant,
+                        link_to,
+                        cost,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"unlink" => {
-                loop {
-                    let link_to: Option<TopicProxy> = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as Topic>::unlink(
-                            &self.servant,
-                            link_to,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let link_to: Option<TopicProxy> = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as Topic>::unlink(
+                        &self.servant,
+                        link_to,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getLinkInfoSeq" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as Topic>::get_link_info_seq(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as Topic>::get_link_info_seq(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getSubscribers" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as Topic>::get_subscribers(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Normal)?;
+                let result = <S as Topic>::get_subscribers(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"destroy" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Normal)?;
-                    let result = {
-                        let answer = <S as Topic>::destroy(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Normal)?;
+                let result = <S as Topic>::destroy(&self.servant, request.current())
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getLinkProxy" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as TopicInternal>::get_link_proxy(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as TopicInternal>::get_link_proxy(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"reap" => {
-                loop {
-                    let id: crate::contracts::ice::IdentitySeq = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as TopicInternal>::reap(
-                            &self.servant,
-                            id,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(result, crate::ExceptionFormat::Sliced, |_, _| {})?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let id: crate::contracts::ice::IdentitySeq = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicInternal>::reap(
+                        &self.servant,
+                        id,
+                        request.current(),
+                    )
+                    .await;
+                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             _ => {
                 request
@@ -3170,7 +2757,6 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
                             "::IceStorm::TopicInternal",
                         ],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -3179,26 +2765,10 @@ impl<S: TopicInternal> TopicInternalDispatcher<S> {
 impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -3420,183 +2990,116 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
     pub fn servant(&self) -> &S {
         &self.servant
     }
+}
 
+impl<S: TopicManagerInternal> crate::codegen::Answer
+for TopicManagerInternalDispatcher<S> {
     async fn answer(
-        self: ::std::sync::Arc<Self>,
-        mut request: crate::Request,
-        mut following: crate::Following,
+        &self,
+        request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"create" => {
-                loop {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as TopicManager>::create(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"retrieve" => {
-                loop {
-                    let name: String = request
-                        .decode(
-                            crate::OperationMode::Idempotent,
-                            |decoder| decoder.get(),
-                        )?;
-                    let result = {
-                        let answer = <S as TopicManager>::retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"createOrRetrieve" => {
-                loop {
-                    let name: String = request
-                        .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                    let result = {
-                        let answer = <S as TopicManager>::create_or_retrieve(
-                            &self.servant,
-                            name,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                let name: String = request
+                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let result = <S as TopicManager>::create_or_retrieve(
+                        &self.servant,
+                        name,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"retrieveAll" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as TopicManager>::retrieve_all(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as TopicManager>::retrieve_all(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getSliceChecksums" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as TopicManager>::get_slice_checksums(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as TopicManager>::get_slice_checksums(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             b"getReplicaNode" => {
-                loop {
-                    request.decode_nothing(crate::OperationMode::Idempotent)?;
-                    let result = {
-                        let answer = <S as TopicManagerInternal>::get_replica_node(
-                            &self.servant,
-                            request.current(),
-                        );
-                        following.answered(::std::pin::pin!(answer)).await
-                    };
-                    match following
-                        .next(
-                            request
-                                .reply(
-                                    result,
-                                    crate::ExceptionFormat::Sliced,
-                                    |returned, encoder| {
-                                        encoder.put(returned);
-                                    },
-                                )?,
-                        )
-                    {
-                        Ok(next) => request = next,
-                        Err(response) => return Ok(response.by(self)),
-                    }
-                }
+                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                let result = <S as TopicManagerInternal>::get_replica_node(
+                        &self.servant,
+                        request.current(),
+                    )
+                    .await;
+                request
+                    .reply(
+                        result,
+                        crate::ExceptionFormat::Sliced,
+                        |returned, encoder| {
+                            encoder.put(returned);
+                        },
+                    )
             }
             _ => {
                 request
@@ -3608,7 +3111,6 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
                             "::IceStorm::TopicManagerInternal",
                         ],
                     )
-                    .map(|response| response.by(self))
             }
         }
     }
@@ -3617,25 +3119,9 @@ impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
 impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatcher<S> {
     fn dispatch(
         self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-    ) -> crate::DispatchFuture {
-        ::std::boxed::Box::pin(self.answer(request, crate::Following::default()))
-    }
-
-    fn dispatch_in(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        place: &mut crate::DispatchPlace,
+        requests: crate::Requests,
+        slot: &mut crate::DispatchSlot,
     ) {
-        place.run(self.answer(request, crate::Following::default()));
-    }
-
-    fn dispatch_following(
-        self: ::std::sync::Arc<Self>,
-        request: crate::Request,
-        following: crate::Following,
-        place: &mut crate::DispatchPlace,
-    ) {
-        place.run(self.answer(request, following));
+        crate::codegen::dispatch(self, requests, slot);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use floe_wire::message::SystemException;
 
-use crate::adapter::{DispatchFuture, Dispatcher, Request};
+use crate::dispatch::{DispatchFuture, Dispatcher, Request, dispatch_alone};
 
 /// Wraps dispatches of an adapter: it sees each request before its servant and the response after
 /// it, and may answer in the servant's place. It sees requests to objects that do not exist, too.
@@ -14,7 +14,7 @@ pub trait DispatchInterceptor: Send + Sync + 'static {
     fn dispatch(self: Arc<Self>, request: Request, next: NextDispatch) -> DispatchFuture;
 }
 
-/// An interceptor may be shared, for example with whoever looks at what it counted.
+/// An interceptor may be shared, for example to look at what it counted.
 impl<I: DispatchInterceptor + ?Sized> DispatchInterceptor for Arc<I> {
     fn dispatch(self: Arc<Self>, request: Request, next: NextDispatch) -> DispatchFuture {
         Arc::clone(&*self).dispatch(request, next)
@@ -57,7 +57,7 @@ impl NextDispatch {
             return interceptor.dispatch(request, self);
         }
         match self.servant {
-            Ok(servant) => servant.dispatch(request),
+            Ok(servant) => dispatch_alone(servant, request),
             Err(missing) => {
                 let missing = missing.with_target(&request.current().target());
                 Box::pin(std::future::ready(Err(missing)))

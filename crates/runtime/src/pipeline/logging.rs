@@ -6,7 +6,7 @@ use floe_wire::message::Outcome;
 use tokio::time::Instant;
 
 use super::{DispatchInterceptor, Interceptor, Invocation, InvokeFuture, Next, NextDispatch};
-use crate::adapter::{DispatchFuture, Request};
+use crate::dispatch::{DispatchFuture, Request};
 
 /// Logs with `tracing`, target `floe::calls`: at level debug what succeeds, at level warn what fails.
 /// One value serves both sides.

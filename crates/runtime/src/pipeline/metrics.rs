@@ -8,7 +8,7 @@ use floe_wire::message::Outcome;
 use tokio::time::Instant;
 
 use super::{DispatchInterceptor, Interceptor, Invocation, InvokeFuture, Next, NextDispatch};
-use crate::adapter::{DispatchFuture, Request};
+use crate::dispatch::{DispatchFuture, Request};
 
 /// Number of latency buckets: bucket `i` counts what took less than 2^i microseconds, and not less
 /// than half of that; the last counts all that took longer, too.

@@ -12,16 +12,17 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Bytes, BytesMut};
 use floe_wire::encoding::{Buffer, EncodeError, ProtocolVersion};
 use floe_wire::message::{
-    IncomingBatch, IncomingReply, IncomingRequest, Message, MessageType, RequestId, SystemException,
+    IncomingReply, IncomingRequest, Message, MessageType, RequestBatch, RequestId, SystemException,
 };
 use tokio::sync::oneshot;
 
 use super::Proxy;
-use crate::adapter::{AdapterCore, DispatchPlace, Origin, Request, Response};
+use crate::adapter::AdapterCore;
 use crate::communicator::Communicator;
 use crate::connection::Failure;
-use crate::connection::lasting::{begin_dispatch, poll_dispatch};
+use crate::connection::pending_dispatch::{begin_dispatch, poll_dispatch};
 use crate::connection::replying::encode_reply;
+use crate::dispatch::{DispatchSlot, Dispatched, Origin, Request};
 use crate::error::LocalError;
 
 /// Dispatches in place inside one another; deeper ones become tasks, so that no stack overflows.
@@ -78,7 +79,7 @@ impl Proxy {
         while !messages.is_empty() {
             let message = split(&mut messages)?;
             if message.header.message_type == MessageType::BatchRequest {
-                let batch = IncomingBatch::parse(&message).map_err(bad_message)?;
+                let batch = RequestBatch::parse(&message).map_err(bad_message)?;
                 communicator.core().tasks().spawn(run_batch(
                     adapter.clone(),
                     communicator.clone(),
@@ -111,16 +112,16 @@ fn start(
     communicator: &Communicator,
     request: IncomingRequest,
 ) -> Started {
-    let mut place = DispatchPlace::default();
-    if let Err(exception) = begin(adapter, communicator, &request, &mut place) {
+    let mut slot = DispatchSlot::default();
+    if let Err(exception) = begin(adapter, communicator, &request, &mut slot) {
         return Started::Done(encode_reply(&request, Err(exception)));
     }
-    if let Some(Poll::Ready(result)) = poll_in_place(&mut place) {
+    if let Some(Poll::Ready(result)) = poll_in_place(&mut slot) {
         return Started::Done(encode_reply(&request, result));
     }
     let (sender, receiver) = oneshot::channel();
     communicator.core().tasks().spawn(async move {
-        let result = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
+        let result = std::future::poll_fn(|context| poll_dispatch(&mut slot, context)).await;
         // The caller may have given up.
         let _ = sender.send(encode_reply(&request, result));
     });
@@ -131,28 +132,28 @@ fn begin(
     adapter: &Arc<AdapterCore>,
     communicator: &Communicator,
     request: &IncomingRequest,
-    place: &mut DispatchPlace,
+    slot: &mut DispatchSlot,
 ) -> Result<(), SystemException> {
     let dispatcher = adapter.find(request)?;
     let origin = Origin::here(adapter.clone(), communicator.clone());
     let request = Request::new(request.clone(), origin);
-    begin_dispatch(dispatcher, request, place)
+    begin_dispatch(dispatcher, request, slot)
 }
 
 /// The requests of a batch, one after another.
-async fn run_batch(adapter: Arc<AdapterCore>, communicator: Communicator, batch: IncomingBatch) {
-    let mut place = DispatchPlace::default();
+async fn run_batch(adapter: Arc<AdapterCore>, communicator: Communicator, batch: RequestBatch) {
+    let mut slot = DispatchSlot::default();
     for request in batch {
-        if begin(&adapter, &communicator, &request, &mut place).is_ok() {
+        if begin(&adapter, &communicator, &request, &mut slot).is_ok() {
             // Nobody waits for an answer to a request of a batch.
-            let _ = std::future::poll_fn(|context| poll_dispatch(&mut place, context)).await;
+            let _ = std::future::poll_fn(|context| poll_dispatch(&mut slot, context)).await;
         }
     }
 }
 
 /// Polls a dispatch once; `None` if so many dispatches are being polled here that this one must not
 /// be.
-fn poll_in_place(place: &mut DispatchPlace) -> Option<Poll<Result<Response, SystemException>>> {
+fn poll_in_place(slot: &mut DispatchSlot) -> Option<Poll<Dispatched>> {
     thread_local! {
         static DEPTH: Cell<u32> = const { Cell::new(0) };
     }
@@ -161,7 +162,7 @@ fn poll_in_place(place: &mut DispatchPlace) -> Option<Poll<Result<Response, Syst
         return None;
     }
     DEPTH.set(depth + 1);
-    let polled = poll_dispatch(place, &mut Context::from_waker(Waker::noop()));
+    let polled = poll_dispatch(slot, &mut Context::from_waker(Waker::noop()));
     DEPTH.set(depth);
     Some(polled)
 }

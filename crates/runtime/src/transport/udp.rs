@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, Bytes, BytesMut};
 use floe_wire::compression::Decompressor;
 use floe_wire::message::{
-    CLOSE_CONNECTION, IncomingBatch, IncomingRequest, Message, MessageType, VALIDATE_CONNECTION,
+    CLOSE_CONNECTION, IncomingRequest, Message, MessageType, RequestBatch, VALIDATE_CONNECTION,
 };
 use floe_wire::reference::{Endpoint, UdpEndpoint};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -308,7 +308,7 @@ fn whole_message(datagram: &[u8], len_max: usize) -> Result<Bytes, String> {
             Ok(message.bytes)
         }
         MessageType::BatchRequest => {
-            let parsed = IncomingBatch::parse(&message);
+            let parsed = RequestBatch::parse(&message);
             parsed.map_err(|error| error.to_string())?;
             Ok(message.bytes)
         }

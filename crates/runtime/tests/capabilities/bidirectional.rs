@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use floe::{
-    Communicator, Connection, DispatchFuture, Dispatcher, EncodeError, Identity, InvokeError,
-    LocalError, OperationMode, Proxy, Request, SystemException, TypedProxy,
+    Communicator, Connection, DispatchFuture, DispatchSlot, Dispatcher, EncodeError, Identity,
+    InvokeError, LocalError, OperationMode, Proxy, Request, Requests, SystemException, TypedProxy,
 };
 
 use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};
@@ -17,7 +17,13 @@ pub(crate) struct CallsBack {
 }
 
 impl Dispatcher for CallsBack {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl CallsBack {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let connection = request.current().connection().expect("over the wire");
             *self.connection.lock().expect("unpoisoned") = Some(connection.clone());
@@ -173,7 +179,13 @@ async fn what_the_application_drops_is_not_retried() {
 struct CountsDown;
 
 impl Dispatcher for CountsDown {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl CountsDown {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let parameters = request.parameters();
             let depth = i32::from_le_bytes(parameters[6..10].try_into().expect("an int"));

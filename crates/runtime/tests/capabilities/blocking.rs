@@ -361,12 +361,18 @@ fn a_burst_of_oneways_arrives_whole_and_in_order() {
 
 #[test]
 fn a_servant_without_a_thread_of_its_own_may_call_elsewhere_and_wait() {
-    use floe::{DispatchFuture, Dispatcher, Request};
+    use floe::{DispatchFuture, DispatchSlot, Dispatcher, Request, Requests};
 
     struct Relay(Proxy);
 
     impl Dispatcher for Relay {
-        fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+            requests.each(slot, move |request| self.clone().respond(request));
+        }
+    }
+
+    impl Relay {
+        fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
             Box::pin(async move {
                 self.0.ice_ping().wait().unwrap();
                 request.returned_nothing()

@@ -8,8 +8,8 @@ use std::thread;
 
 use floe::blocking::{Communicator, Wait};
 use floe::{
-    DispatchFuture, Dispatcher, InvokeError, LocalError, OperationInfo, OperationMode, Proxy,
-    Request, TypedProxy,
+    DispatchFuture, DispatchSlot, Dispatcher, InvokeError, LocalError, OperationInfo,
+    OperationMode, Proxy, Request, Requests, TypedProxy,
 };
 
 use crate::blocking::{Server, soon, until};
@@ -258,7 +258,13 @@ struct Loops {
 }
 
 impl Dispatcher for Loops {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Loops {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let back = self.back.lock().unwrap().clone();
         if let Some(back) = back {
             *self.told.lock().unwrap() = Some(nothing(&back));

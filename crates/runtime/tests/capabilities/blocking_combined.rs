@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use floe::blocking::{Communicator, Wait};
 use floe::{
-    Compression, DispatchFuture, Dispatcher, Identity, InvokeError, OperationMode, Outcome, Proxy,
-    Request, Settings, SystemException, TypedProxy,
+    Compression, DispatchFuture, DispatchSlot, Dispatcher, Identity, InvokeError, OperationMode,
+    Outcome, Proxy, Request, Requests, Settings, SystemException, TypedProxy,
 };
 
 use crate::bidirectional::CallsBack;
@@ -197,7 +197,13 @@ fn calls_within_a_communicator_without_async_skip_the_wire() {
 struct Asks(Proxy);
 
 impl Dispatcher for Asks {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Asks {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let parameters = request.parameters();
             let asked = self.0.invoke("slow", OperationMode::Normal, &parameters);
@@ -315,7 +321,13 @@ fn a_shutdown_from_any_thread_lets_the_rest_of_a_batch_find_its_servants() {
 struct Descends(std::sync::OnceLock<Proxy>);
 
 impl Dispatcher for Descends {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Descends {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let left = request.parameters()[6];
             if left > 0 {
@@ -360,7 +372,13 @@ fn a_servant_in_the_background_may_connect_elsewhere_and_wait() {
 struct BlocksForItself;
 
 impl Dispatcher for BlocksForItself {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl BlocksForItself {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let connection = request.current().connection().expect("over the wire");
         let back = connection.proxy(Identity::new("callback"));
         let result = back.ice_ping().wait();

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use floe::blocking::{Communicator, Wait};
 use floe::{
-    DispatchFuture, Dispatcher, InvokeError, OperationInfo, OperationMode, Proxy, Request,
-    Settings, TypedProxy,
+    DispatchFuture, DispatchSlot, Dispatcher, InvokeError, OperationInfo, OperationMode, Proxy,
+    Request, Requests, Settings, TypedProxy,
 };
 use tokio::sync::Barrier;
 
@@ -78,7 +78,13 @@ fn threads_that_share_a_connection_get_their_own_results() {
 struct Meets(Barrier);
 
 impl Dispatcher for Meets {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Meets {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             self.0.wait().await;
             request.returned_nothing()

@@ -9,7 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use floe::blocking::{Communicator, Wait};
-use floe::{DispatchFuture, Dispatcher, OperationMode, Proxy, Request, TypedProxy};
+use floe::{
+    DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Proxy, Request, Requests, TypedProxy,
+};
 
 use crate::blocking::{Server, soon, until};
 use crate::echo::NOTHING;
@@ -25,7 +27,13 @@ struct Forwarder {
 }
 
 impl Dispatcher for Forwarder {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Forwarder {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         self.elsewhere.ice_ping().wait().unwrap();
         self.count.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move { request.returned_nothing() })

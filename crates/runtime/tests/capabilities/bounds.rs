@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{Communicator, DispatchFuture, Dispatcher, OperationMode, Request, TypedProxy};
+use floe::{
+    Communicator, DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Request, Requests,
+    TypedProxy,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
@@ -32,7 +35,13 @@ async fn more_than_both_outputs_hold_travels_in_both_directions_at_once() {
 struct Queueing(Mutex<()>);
 
 impl Dispatcher for Queueing {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Queueing {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             {
                 let _held = self.0.lock().await;
@@ -110,7 +119,13 @@ async fn a_reply_leaves_before_a_later_request_of_the_same_read_waits_for_the_li
 struct Gate(Arc<Mutex<()>>);
 
 impl Dispatcher for Gate {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Gate {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             if request.operation() == "wait" {
                 let _held = self.0.lock().await;
@@ -126,7 +141,13 @@ impl Dispatcher for Gate {
 struct Order(std::sync::Mutex<Vec<String>>);
 
 impl Dispatcher for Order {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Order {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             if request.operation() == "first" {
                 tokio::time::sleep(Duration::from_millis(30)).await;

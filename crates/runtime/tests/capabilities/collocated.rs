@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use floe::{
-    Communicator, Context, DispatchFuture, Dispatcher, InvokeError, LocalError, OperationMode,
-    Outcome, Proxy, Request, Settings, SystemException, TypedProxy,
+    Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, LocalError,
+    OperationMode, Outcome, Proxy, Request, Requests, Settings, SystemException, TypedProxy,
 };
 
 use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};
@@ -88,7 +88,13 @@ async fn a_timeout_ends_the_wait_and_not_the_dispatch() {
         released: tokio::sync::Notify,
     }
     impl Dispatcher for Slow {
-        fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+        fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+            requests.each(slot, move |request| self.clone().respond(request));
+        }
+    }
+
+    impl Slow {
+        fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
             Box::pin(async move {
                 self.released.notified().await;
                 self.ended.fetch_add(1, Ordering::SeqCst);
@@ -139,7 +145,13 @@ async fn oneway_and_batched_requests_arrive_in_order() {
 struct Nested;
 
 impl Dispatcher for Nested {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Nested {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let depth: i32 = request.decode(OperationMode::Normal, |decoder| decoder.get())?;
             if depth > 0 {

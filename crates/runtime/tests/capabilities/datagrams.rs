@@ -121,7 +121,17 @@ async fn datagrams_that_are_no_requests_are_ignored() {
 struct Senders(std::sync::Mutex<Vec<String>>);
 
 impl floe::Dispatcher for Senders {
-    fn dispatch(self: std::sync::Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+    fn dispatch(
+        self: std::sync::Arc<Self>,
+        requests: floe::Requests,
+        slot: &mut floe::DispatchSlot,
+    ) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Senders {
+    fn respond(self: std::sync::Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
         Box::pin(async move {
             if request.operation() == "slow" {
                 tokio::time::sleep(Duration::from_millis(50)).await;

@@ -5,7 +5,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use floe::{Adapter, Communicator, Connection, DispatchFuture, Dispatcher, Request, TypedProxy};
+use floe::{
+    Adapter, Communicator, Connection, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests,
+    TypedProxy,
+};
 
 use crate::echo::{Server, soon};
 
@@ -13,7 +16,13 @@ use crate::echo::{Server, soon};
 struct Curious(Adapter);
 
 impl Dispatcher for Curious {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Curious {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move { request.returned_nothing() })
     }
 }

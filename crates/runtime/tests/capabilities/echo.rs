@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use floe::{
-    Adapter, Communicator, DispatchFuture, Dispatcher, InvokeError, OperationMode, Outcome, Proxy,
-    Request, Settings, SystemException,
+    Adapter, Communicator, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, OperationMode,
+    Outcome, Proxy, Request, Requests, Settings, SystemException,
 };
 
 /// The type ids of [`Echo`].
@@ -32,7 +32,13 @@ pub(crate) struct Echo {
 }
 
 impl Dispatcher for Echo {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Echo {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             match request.operation() {
                 "echo" => {

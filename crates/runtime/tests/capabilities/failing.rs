@@ -141,7 +141,13 @@ async fn parameters_that_are_no_encapsulation_are_refused_here() {
 struct Hasty;
 
 impl floe::Dispatcher for Hasty {
-    fn dispatch(self: Arc<Self>, _: floe::Request) -> floe::DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Hasty {
+    fn respond(self: Arc<Self>, _: floe::Request) -> floe::DispatchFuture {
         panic!("at once")
     }
 }
@@ -159,31 +165,62 @@ async fn a_panic_before_the_dispatch_fails_that_call_alone() {
     assert!(proxy.ice_ping().await.is_err());
 }
 
-/// Panics when it is asked for a sink.
+/// Panics when it is given events.
 struct Sinkless;
 
 impl floe::Dispatcher for Sinkless {
-    fn dispatch(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
-        Box::pin(async move { request.returned_nothing() })
+    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+        let taken = requests.take_events(|_, _| panic!("no sink"));
+        taken.answer(slot);
     }
+}
 
-    fn event_sink(&self, _: &floe::Current) -> Option<Arc<dyn floe::EventSink>> {
-        panic!("no sink")
+/// Panics while it waits for room.
+struct Doorless;
+
+impl floe::Dispatcher for Doorless {
+    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+        let taken = requests.take_events(|_, _| ());
+        taken.answer_after(slot, async {
+            tokio::task::yield_now().await;
+            panic!("no door")
+        });
     }
 }
 
 #[tokio::test]
-async fn a_panic_over_a_sink_fails_that_call_alone() {
+async fn a_panic_over_events_loses_these_alone() {
     let server = Server::start().await;
     server.adapter.add("sinkless", Sinkless).unwrap();
+    server.adapter.add("doorless", Doorless).unwrap();
     let client = Communicator::new();
     let echo = server.proxy_of(&client, "echo");
     soon(echo.ice_ping()).await.unwrap();
     let connection = echo.ice_cached_connection().expect("it was used");
-    let proxy = server.proxy_of(&client, "sinkless");
-    let error = soon(returned(&proxy, "any", &NOTHING)).await.unwrap_err();
-    assert!(error.to_string().contains("no sink"), "{error}");
+    for name in ["sinkless", "doorless"] {
+        let proxy = server.proxy_of(&client, name);
+        soon(returned(&proxy, "any", &NOTHING)).await.unwrap();
+    }
     assert!(connection.is_active(), "other calls go on");
+}
+
+/// Keeps none of its promises: it puts no answer into its slot.
+struct Answerless;
+
+impl floe::Dispatcher for Answerless {
+    fn dispatch(self: Arc<Self>, _: floe::Requests, _: &mut floe::DispatchSlot) {}
+}
+
+#[tokio::test]
+async fn a_dispatcher_that_answers_nothing_fails_that_call_alone() {
+    let server = Server::start().await;
+    server.adapter.add("answerless", Answerless).unwrap();
+    let proxy = server.proxy("answerless");
+    for _ in 0..2 {
+        let error = soon(returned(&proxy, "any", &NOTHING)).await.unwrap_err();
+        assert!(error.to_string().contains("no future"), "{error}");
+    }
+    soon(server.proxy("echo").ice_ping()).await.unwrap();
 }
 
 #[tokio::test]
@@ -269,7 +306,13 @@ async fn when_all_handles_are_dropped_the_port_is_free_and_clients_are_told() {
 struct Stopping;
 
 impl floe::Dispatcher for Stopping {
-    fn dispatch(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Stopping {
+    fn respond(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
         Box::pin(async move {
             request.current().adapter().communicator().begin_shutdown();
             request.returned_nothing()

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use floe::{Communicator, DispatchFuture, Dispatcher, Request, Settings};
+use floe::{Communicator, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -21,7 +21,13 @@ struct Turns {
 }
 
 impl Dispatcher for Turns {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Turns {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let operation = request.operation().to_owned();
             if operation == "watch" {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use floe::blocking::{self, Wait};
 use floe::{
-    Adapter, Communicator, Context, DispatchFuture, Dispatcher, EncodeError, Encoder, InvokeError,
-    LocalError, OperationInfo, OperationMode, Proxy, Request, Settings, TypedProxy,
+    Adapter, Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, EncodeError, Encoder,
+    InvokeError, LocalError, OperationInfo, OperationMode, Proxy, Request, Requests, Settings,
+    TypedProxy,
 };
 use tokio::net::TcpListener;
 
@@ -29,7 +30,13 @@ static NOTE: OperationInfo = OperationInfo {
 struct Notes(Mutex<Vec<i32>>);
 
 impl Dispatcher for Notes {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Notes {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         if request.operation() != NOTE.name {
             return Box::pin(async move { request.builtin(TYPE_IDS[1], &TYPE_IDS) });
         }

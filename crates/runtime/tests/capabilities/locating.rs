@@ -165,7 +165,13 @@ async fn all_facets_of_an_object_are_found_and_removed_together() {
 struct Nervous;
 
 impl floe::Dispatcher for Nervous {
-    fn dispatch(self: Arc<Self>, _: floe::Request) -> floe::DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Nervous {
+    fn respond(self: Arc<Self>, _: floe::Request) -> floe::DispatchFuture {
         Box::pin(async { panic!("in the servant") })
     }
 }
@@ -201,7 +207,13 @@ struct Crowd {
 }
 
 impl Dispatcher for Crowd {
-    fn dispatch(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Crowd {
+    fn respond(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
         Box::pin(async move {
             let current = self.current.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(current, Ordering::SeqCst);

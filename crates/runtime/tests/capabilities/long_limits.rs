@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use floe::blocking::Wait;
 use floe::{
-    Communicator, DispatchFuture, Dispatcher, IdleCheck, Liveness, Request, Settings, TypedProxy,
-    blocking,
+    Communicator, DispatchFuture, DispatchSlot, Dispatcher, IdleCheck, Liveness, Request, Requests,
+    Settings, TypedProxy, blocking,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -65,7 +65,13 @@ fn nor_without_async() {
 struct Listening(UnboundedSender<()>);
 
 impl Dispatcher for Listening {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Listening {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let connection = request.current().connection().expect("over the wire");
         let heartbeats = self.0.clone();
         connection.on_heartbeat(move |_| {

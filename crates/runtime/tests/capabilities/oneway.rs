@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use floe::{
-    Communicator, Context, DispatchFuture, Dispatcher, InvokeError, LocalError, OperationInfo,
-    OperationMode, Proxy, Request, TypedProxy,
+    Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, LocalError,
+    OperationInfo, OperationMode, Proxy, Request, Requests, TypedProxy,
 };
 
 use crate::echo::{NOTHING, Server, returned, soon};
@@ -65,7 +65,13 @@ async fn a_batch_that_reaches_its_limit_leaves_by_itself() {
 struct Heads(Mutex<Vec<(String, OperationMode, Option<String>)>>);
 
 impl Dispatcher for Heads {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Heads {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let current = request.current();
         let value = current.context().get("key").cloned();
         let head = (current.operation().to_owned(), current.mode(), value);

@@ -1,12 +1,11 @@
-//! Requests that begin as the one before them, to a servant that hands itself back: dispatched in a row, they
-//! must fare as if each had come alone.
+//! Requests that begin as the one before them: dispatched together, they must fare as if each had come alone.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use floe::{
-    Communicator, DispatchFuture, DispatchPlace, Dispatcher, Following, InvokeError, OperationInfo,
-    OperationMode, Proxy, Request, Response, Settings, SystemException, TypedProxy,
+    Communicator, DispatchSlot, Dispatcher, InvokeError, OperationInfo, OperationMode, Proxy,
+    Request, Requests, Response, Settings, SystemException, TypedProxy,
 };
 use tokio::task::yield_now;
 
@@ -27,11 +26,11 @@ const RUN: OperationInfo = OperationInfo {
     returns_data: false,
 };
 
-/// Hands itself back as generated dispatchers do: the very one that is in the adapter, and not what it holds.
+/// Answers requests as its notes tell.
 struct Row {
     notes: Arc<Notes>,
-    /// Whether it answers one request at a time, although others follow.
-    is_alone: bool,
+    /// Whether it answers as generated dispatchers do.
+    is_generated: bool,
 }
 
 /// When it begins and ends what it does.
@@ -41,30 +40,11 @@ struct Notes {
     /// Lengths of parameters, at the end of each dispatch.
     ended: Mutex<Vec<usize>>,
     polled_count: AtomicUsize,
-    /// How often it was given others with a request.
-    followed_count: AtomicUsize,
+    /// How often it was given requests.
+    dispatched_count: AtomicUsize,
 }
 
 impl Row {
-    /// As in generated dispatchers.
-    async fn answer(
-        self: Arc<Self>,
-        mut request: Request,
-        mut following: Following,
-    ) -> Result<Response, SystemException> {
-        loop {
-            let answered = {
-                let run = self.run(&request);
-                following.answered(std::pin::pin!(run)).await
-            };
-            answered?;
-            match following.next(request.returned_nothing()?) {
-                Ok(next) => request = next,
-                Err(response) => return Ok(response.by(self)),
-            }
-        }
-    }
-
     async fn run(&self, request: &Request) -> Result<(), SystemException> {
         let parameters = request.parameters();
         let what = parameters[6];
@@ -89,27 +69,23 @@ impl Row {
     }
 }
 
+impl floe::codegen::Answer for Row {
+    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+        self.run(&request).await?;
+        request.returned_nothing()
+    }
+}
+
 impl Dispatcher for Row {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        Box::pin(self.answer(request, Following::default()))
-    }
-
-    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
-        place.run(self.answer(request, Following::default()));
-    }
-
-    fn dispatch_following(
-        self: Arc<Self>,
-        request: Request,
-        following: Following,
-        place: &mut DispatchPlace,
-    ) {
-        self.notes.followed_count.fetch_add(1, Ordering::SeqCst);
-        if self.is_alone {
-            drop(following);
-            return self.dispatch_in(request, place);
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        self.notes.dispatched_count.fetch_add(1, Ordering::SeqCst);
+        if self.is_generated {
+            return floe::codegen::dispatch(self, requests, slot);
         }
-        place.run(self.answer(request, following));
+        requests.each(slot, move |request| {
+            let row = self.clone();
+            async move { floe::codegen::Answer::answer(&*row, request).await }
+        });
     }
 }
 
@@ -120,12 +96,12 @@ async fn call(proxy: &Proxy, what: u8, len: usize) -> Result<(), InvokeError> {
         .await
 }
 
-async fn start(settings: Settings, is_alone: bool) -> (Server, Arc<Notes>, Proxy) {
+async fn start(settings: Settings, is_generated: bool) -> (Server, Arc<Notes>, Proxy) {
     let server = Server::with_settings(settings).await;
     let notes = Arc::new(Notes::default());
     let row = Row {
         notes: notes.clone(),
-        is_alone,
+        is_generated,
     };
     server.adapter.add("row", row).unwrap();
     let proxy = server.proxy_of(&Communicator::new(), "row");
@@ -155,8 +131,8 @@ async fn ended(row: &Notes) {
 
 #[tokio::test]
 async fn requests_without_a_reply_fare_as_if_each_had_come_alone() {
-    for (is_batch, is_alone) in [(false, false), (true, false), (false, true), (true, true)] {
-        let (server, row, proxy) = start(Settings::default(), is_alone).await;
+    for (is_batch, is_generated) in [(false, false), (true, false), (false, true), (true, true)] {
+        let (server, row, proxy) = start(Settings::default(), is_generated).await;
         let sending = match is_batch {
             true => proxy.ice_batch_oneway(),
             false => proxy.ice_oneway(),
@@ -175,12 +151,12 @@ async fn requests_without_a_reply_fare_as_if_each_had_come_alone() {
         assert_eq!(
             *row.begun.lock().unwrap(),
             SEVERAL[..BEGUN_COUNT],
-            "{is_batch} {is_alone}"
+            "{is_batch} {is_generated}"
         );
         assert_eq!(row.polled_count.load(Ordering::SeqCst), 20);
         if is_batch {
             // All arrived together.
-            assert!(row.followed_count.load(Ordering::SeqCst) > 0);
+            assert!(row.dispatched_count.load(Ordering::SeqCst) < BEGUN_COUNT);
         }
     }
 }
@@ -232,24 +208,13 @@ async fn a_long_request_in_a_row_waits_for_the_budget() {
     assert_eq!(ended, [1, 3, 2, LONG, 4, 5].map(|len| len + 6));
 }
 
-/// Keeps what follows the requests that it is given.
+/// Keeps the requests that it is given.
 #[derive(Default)]
-struct Keeper(Mutex<Vec<Following>>);
+struct Keeper(Mutex<Vec<Requests>>);
 
 impl Dispatcher for Keeper {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        let response = request.returned_nothing();
-        Box::pin(async { response.map(|response| response.by(self)) })
-    }
-
-    fn dispatch_following(
-        self: Arc<Self>,
-        request: Request,
-        following: Following,
-        place: &mut DispatchPlace,
-    ) {
-        self.0.lock().unwrap().push(following);
-        self.dispatch_in(request, place);
+    fn dispatch(self: Arc<Self>, requests: Requests, _: &mut DispatchSlot) {
+        self.0.lock().unwrap().push(requests);
     }
 }
 

@@ -7,7 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use floe::{
-    Communicator, DispatchFuture, Dispatcher, OperationMode, Proxy, Request, Settings, TypedProxy,
+    Communicator, DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Proxy, Request,
+    Requests, Settings, TypedProxy,
 };
 
 use tokio::sync::Notify;
@@ -22,7 +23,13 @@ struct Slow {
 }
 
 impl Dispatcher for Slow {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Slow {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             self.begun.fetch_add(1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -93,7 +100,13 @@ async fn a_shutdown_flushes_batches_first() {
 async fn an_abort_ends_a_shutdown_that_takes_too_long() {
     struct Stuck(Arc<Notify>);
     impl Dispatcher for Stuck {
-        fn dispatch(self: Arc<Self>, _: Request) -> DispatchFuture {
+        fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+            requests.each(slot, move |request| self.clone().respond(request));
+        }
+    }
+
+    impl Stuck {
+        fn respond(self: Arc<Self>, _: Request) -> DispatchFuture {
             self.0.notify_one();
             Box::pin(std::future::pending())
         }

@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::message::RequestId;
 
 /// Tokens by request id; ids start at 1 and go up.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct InFlight<T> {
     /// One of them: where each request waits for the one before, it is the only one.
     one: Option<(i32, T)>,

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! client:  Validating --ValidateConnection--> Active
-//! server:  Active (writes ValidateConnection at once)
+//! server:  Active (writes ValidateConnection when it is made)
 //!
 //! Active --close--> Draining --last dispatch and reply done--> Closing (CloseConnection written)
 //! any    --CloseConnection from the peer--> Closed
 //! any    --fail--> Closed
 //! ```
 //!
-//! The driver reads bytes, splits them with [`Message::split`] and gives each message, decompressed,
-//! to [`Connection::handle_message`]; it writes whatever the machine appends to an output buffer, in
-//! order. Requests in flight carry a token of the driver's, which comes back with the reply.
+//! The driver reads bytes and gives them to [`Connection::handle_input`], which takes the messages off
+//! them. It writes what the machine appends to an output buffer, in order. Requests in flight carry a
+//! token of the driver's, which comes back with the reply.
 
 mod in_flight;
 mod retry;
@@ -26,8 +26,8 @@ pub use retry::{AttemptEnd, Retries};
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
 use crate::message::{
-    CLOSE_CONNECTION, IncomingBatch, IncomingReply, IncomingRequest, IncomingRun, KnownHead,
-    Message, MessageType, ProtocolError, RequestId, VALIDATE_CONNECTION,
+    CLOSE_CONNECTION, HeaderCache, IncomingReply, IncomingRequest, Message, MessageType,
+    ProtocolError, RequestBatch, RequestId, VALIDATE_CONNECTION,
 };
 
 /// Which end of the connection this is.
@@ -39,31 +39,38 @@ pub enum Role {
     Server,
 }
 
-/// What a message means for the driver.
+/// What the driver has read.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// Bytes in the order in which they came. Whole messages are taken off them, up to the first that
+    /// gives an event.
+    Bytes(&'a mut BytesMut),
+    /// A whole message that was read into a buffer of its own, or was decompressed.
+    Message(Message),
+}
+
+/// What the input means for the driver.
 #[derive(Debug)]
 pub enum Event<T> {
     /// The server is ready: requests may be sent from now on.
     Validated,
-    /// Dispatch this; if it is twoway, call [`Connection::handle_dispatched`] when its reply has
+    /// Dispatch these. For each that is twoway, call [`Connection::handle_dispatched`] when its reply has
     /// been appended to the output.
-    Request(IncomingRequest),
-    /// Dispatch these, each as an [`Event::Request`].
-    Run(IncomingRun),
-    /// Dispatch these in order.
-    Batch(IncomingBatch),
-    /// A request has been answered.
-    Reply(T, IncomingReply),
+    Requests(RequestBatch),
     /// The peer says that it is alive.
     Heartbeat,
-    /// Nothing to do: a reply to a request that was given up, or a request that came after the
-    /// decision to close, when no reply of the peer was due any more.
-    Nothing,
+    /// Decompress this message and give it back as [`Input::Message`]. It takes a while: the connection
+    /// may be used meanwhile.
+    Compressed(Message),
     /// The peer closes gracefully: none of the requests still in flight was executed.
     Closed(Vec<T>),
 }
 
+/// Replies, each with the token of the request that it answers.
+pub type Replies<T> = Vec<(T, IncomingReply)>;
+
 /// The state machine; `T` is the driver's token for a request in flight.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Connection<T> {
     role: Role,
     state: State,
@@ -181,15 +188,61 @@ impl<T> Connection<T> {
         token
     }
 
-    /// A message arrived.
+    /// Takes the next whole messages off the input, up to the first that gives an event; `None` if there is
+    /// no such message. Replies among them are appended to `replies`. A reply to a request that was given up
+    /// is ignored, and so is a request that comes after the decision to close, if no reply of the peer is
+    /// due any more.
+    ///
+    /// No message may be longer than `size_max`. `cache` makes it cheap to read requests like those that were
+    /// read before, on this connection or another one.
     ///
     /// # Errors
-    /// [`ProtocolError`]: the connection must be dropped; call [`Connection::fail`].
-    pub fn handle_message(
+    /// [`ProtocolError`]: the connection must be dropped; call [`Connection::fail`]. The replies came before
+    /// the error.
+    pub fn handle_input(
+        &mut self,
+        input: Input<'_>,
+        size_max: usize,
+        cache: &mut HeaderCache,
+        replies: &mut Replies<T>,
+        output: &mut Vec<u8>,
+    ) -> Result<Option<Event<T>>, ProtocolError> {
+        let bytes = match input {
+            Input::Message(message) => return self.handle_message(message, replies, output),
+            Input::Bytes(bytes) => bytes,
+        };
+        while !bytes.is_empty() && !self.is_closed() {
+            if let Some(reply) = self.take_reply(bytes, size_max, output) {
+                replies.push(reply);
+                continue;
+            }
+            if !self.is_validating()
+                && let Some(batch) = RequestBatch::split(bytes, size_max, cache)
+            {
+                match self.accept(batch) {
+                    None => continue,
+                    event => return Ok(event),
+                }
+            }
+            let Some(message) = Message::split(bytes, size_max)? else {
+                break;
+            };
+            if message.is_compressed() {
+                return Ok(Some(Event::Compressed(message)));
+            }
+            if let Some(event) = self.handle_message(message, replies, output)? {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
+    fn handle_message(
         &mut self,
         message: Message,
+        replies: &mut Replies<T>,
         output: &mut Vec<u8>,
-    ) -> Result<Event<T>, ProtocolError> {
+    ) -> Result<Option<Event<T>>, ProtocolError> {
         let kind = message.header.message_type;
         if message.is_compressed() {
             let error = CompressionError::StillCompressed;
@@ -210,63 +263,31 @@ impl<T> Connection<T> {
             });
         }
         match kind {
-            MessageType::ValidateConnection => self.handle_validate(&message),
-            MessageType::CloseConnection => self.handle_close(&message),
+            MessageType::ValidateConnection => self.handle_validate(&message).map(Some),
+            MessageType::CloseConnection => self.handle_close(&message).map(Some),
             MessageType::Request => {
                 let request = IncomingRequest::from_message(message).map_err(malformed)?;
-                Ok(self.accept_request(request))
+                Ok(self.accept(request.into()))
             }
             MessageType::BatchRequest => {
-                let batch = IncomingBatch::parse(&message).map_err(malformed)?;
-                Ok(if self.is_dispatching_new() {
-                    Event::Batch(batch)
-                } else {
-                    Event::Nothing
-                })
+                let batch = RequestBatch::parse(&message).map_err(malformed)?;
+                Ok(self.accept(batch))
             }
             MessageType::Reply => {
                 let reply = IncomingReply::from_message(message).map_err(malformed)?;
-                Ok(self.accept_reply(reply, output))
+                if let Some(token) = self.in_flight.remove(reply.id()) {
+                    self.close_if_drained(output);
+                    replies.push((token, reply));
+                }
+                Ok(None)
             }
         }
     }
 
-    /// Takes the Request messages at the front of `input` off it, as if each had arrived by
-    /// [`Connection::handle_message`]; `None` if there is none, or if one would be an error. `known` is
-    /// how requests began before, on this connection or another one.
-    pub fn take_requests(
-        &mut self,
-        input: &mut BytesMut,
-        size_max: usize,
-        known: &mut KnownHead,
-    ) -> Option<Event<T>> {
-        if self.is_validating() {
-            return None;
-        }
-        let run = IncomingRun::split(input, size_max, known)?;
-        if !self.is_dispatching_new() {
-            return Some(Event::Nothing);
-        }
-        self.dispatch_count += run.twoway_count();
-        Some(Event::Run(run))
-    }
-
-    /// Takes in a request that is to be taken off the input by itself, as [`Connection::take_requests`] does with
-    /// all that are there; false, and nothing is changed, if it would not be dispatched.
+    /// Takes the Reply message at the front of `input` off it; `None`, and nothing is taken, if that is
+    /// something else, or answers no request in flight.
     #[inline]
-    pub fn take_in(&mut self, id: RequestId) -> bool {
-        let is_taken = self.is_dispatching_new();
-        if is_taken && !id.is_oneway() {
-            self.dispatch_count += 1;
-        }
-        is_taken
-    }
-
-    /// Takes the Reply message at the front of `input` off it, as if it had arrived by
-    /// [`Connection::handle_message`]; `None`, and nothing is taken, if that is something else, or answers
-    /// no request in flight.
-    #[inline]
-    pub fn take_reply(
+    fn take_reply(
         &mut self,
         input: &mut BytesMut,
         size_max: usize,
@@ -277,6 +298,17 @@ impl<T> Connection<T> {
         let reply = IncomingReply::new(id, input.split_to(len).freeze());
         self.close_if_drained(output);
         Some((token, reply))
+    }
+
+    /// Takes in a request that is to be taken off the input by itself, as [`Connection::handle_input`] does with
+    /// all that are there; false, and nothing is changed, if it would not be dispatched.
+    #[inline]
+    pub fn take_in(&mut self, id: RequestId) -> bool {
+        let is_taken = self.is_dispatching_new();
+        if is_taken && !id.is_oneway() {
+            self.dispatch_count += 1;
+        }
+        is_taken
     }
 
     /// A reply to this request has come, which the driver has looked into and taken off the input: the token of the
@@ -293,9 +325,9 @@ impl<T> Connection<T> {
         Some(token)
     }
 
-    /// Takes a reply off the input as [`Connection::take_reply`] does, if it is all that is there, nobody
+    /// Takes a reply off the input as [`Connection::handle_input`] does, if it is all that is there, nobody
     /// has begun to close, and `is_meant` knows the token of its request. One of many requests in flight
-    /// may be left to [`Connection::take_reply`].
+    /// may be left to that method.
     #[inline]
     pub fn take_sole_reply(
         &mut self,
@@ -360,22 +392,13 @@ impl<T> Connection<T> {
         }
     }
 
-    fn accept_request(&mut self, request: IncomingRequest) -> Event<T> {
+    /// The requests as an event, unless they are to be ignored.
+    fn accept(&mut self, batch: RequestBatch) -> Option<Event<T>> {
         if !self.is_dispatching_new() {
-            return Event::Nothing;
+            return None;
         }
-        if !request.id().is_oneway() {
-            self.dispatch_count += 1;
-        }
-        Event::Request(request)
-    }
-
-    fn accept_reply(&mut self, reply: IncomingReply, output: &mut Vec<u8>) -> Event<T> {
-        let Some(token) = self.in_flight.remove(reply.id()) else {
-            return Event::Nothing;
-        };
-        self.close_if_drained(output);
-        Event::Reply(token, reply)
+        self.dispatch_count += batch.twoway_count();
+        Some(Event::Requests(batch))
     }
 
     fn handle_validate(&mut self, message: &Message) -> Result<Event<T>, ProtocolError> {

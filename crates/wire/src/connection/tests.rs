@@ -2,12 +2,12 @@
 
 use bytes::BytesMut;
 
-use super::{Connection, Event, Role};
+use super::{Connection, Event, Input, Replies, Role};
 use crate::encoding::EncodingVersion;
 use crate::message::{
-    BatchWriter, CLOSE_CONNECTION, Context, MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType,
-    OperationMode, Outcome, ProtocolError, RequestHeader, RequestId, Target, VALIDATE_CONNECTION,
-    reply,
+    BatchWriter, CLOSE_CONNECTION, Context, HeaderCache, MESSAGE_SIZE_MAX_DEFAULT, Message,
+    MessageType, OperationMode, Outcome, ProtocolError, RequestHeader, RequestId, Target,
+    VALIDATE_CONNECTION, reply,
 };
 use crate::reference::Identity;
 
@@ -15,6 +15,35 @@ fn message(bytes: &[u8]) -> Message {
     Message::split(&mut BytesMut::from(bytes), MESSAGE_SIZE_MAX_DEFAULT)
         .expect("a good header")
         .expect("a whole message")
+}
+
+/// What a message means: the event, and the replies.
+type Meaning<T> = Result<(Option<Event<T>>, Replies<T>), ProtocolError>;
+
+/// Gives a message to a connection, as a part of the bytes and by itself, which must mean the same.
+fn handle<T: Clone + std::fmt::Debug>(
+    connection: &mut Connection<T>,
+    bytes: &[u8],
+    output: &mut Vec<u8>,
+) -> Meaning<T> {
+    let mut other = connection.clone();
+    let (mut input, mut replies) = (BytesMut::from(bytes), Vec::new());
+    let mut handle = |connection: &mut Connection<T>, input: Input<'_>, output: &mut Vec<u8>| {
+        let cache = &mut HeaderCache::default();
+        let size_max = MESSAGE_SIZE_MAX_DEFAULT;
+        let event = connection.handle_input(input, size_max, cache, &mut replies, output);
+        event.map(|event| (event, std::mem::take(&mut replies)))
+    };
+    let mut other_output = output.clone();
+    let alone = handle(
+        &mut other,
+        Input::Message(message(bytes)),
+        &mut other_output,
+    );
+    let meaning = handle(connection, Input::Bytes(&mut input), output);
+    assert_eq!(format!("{alone:?}"), format!("{meaning:?}"));
+    assert_eq!(*output, other_output);
+    meaning
 }
 
 fn request(id: RequestId) -> Vec<u8> {
@@ -55,8 +84,8 @@ fn validated_client() -> Connection<&'static str> {
         output.is_empty(),
         "a client must not send before it is validated"
     );
-    let event = client.handle_message(message(&VALIDATE_CONNECTION), &mut output);
-    assert!(matches!(event, Ok(Event::Validated)));
+    let event = handle(&mut client, &VALIDATE_CONNECTION, &mut output);
+    assert!(matches!(event, Ok((Some(Event::Validated), _))));
     client
 }
 
@@ -77,7 +106,7 @@ fn a_client_sends_nothing_before_it_is_validated() {
 #[test]
 fn any_first_message_but_validate_is_refused() {
     let mut client = Connection::<()>::new(Role::Client, &mut Vec::new());
-    let error = client.handle_message(message(&request(RequestId(1))), &mut Vec::new());
+    let error = handle(&mut client, &request(RequestId(1)), &mut Vec::new());
     assert!(matches!(
         error,
         Err(ProtocolError::Unexpected {
@@ -94,9 +123,12 @@ fn replies_find_their_requests_in_any_order() {
     let second = start(&mut client, "second");
     assert_eq!((first, second), (RequestId(1), RequestId(2)));
     for (id, token) in [(second, "second"), (first, "first")] {
-        match client.handle_message(message(&reply_to(id)), &mut Vec::new()) {
-            Ok(Event::Reply(found, reply)) => {
-                assert_eq!(found, token);
+        match handle(&mut client, &reply_to(id), &mut Vec::new()) {
+            Ok((None, replies)) => {
+                let [(found, reply)] = &replies[..] else {
+                    panic!("expected one, got {replies:?}");
+                };
+                assert_eq!(*found, token);
                 assert!(matches!(reply.outcome(), Ok(Outcome::Returned(_))));
             }
             other => panic!("expected a reply, got {other:?}"),
@@ -105,26 +137,48 @@ fn replies_find_their_requests_in_any_order() {
 }
 
 #[test]
-fn a_reply_is_taken_off_the_input_only_if_it_is_whole_and_due() {
+fn input_gives_all_replies_up_to_the_first_event() {
     let mut client = validated_client();
     let (first, second) = (start(&mut client, "first"), start(&mut client, "second"));
-    let mut take = |bytes: &[u8]| {
-        let mut input = BytesMut::from(bytes);
-        let taken = client.take_reply(&mut input, MESSAGE_SIZE_MAX_DEFAULT, &mut Vec::new());
-        (taken.map(|(token, reply)| (token, reply.id())), input.len())
+    let mut handle = |input: &mut BytesMut| {
+        let mut replies = Vec::new();
+        let cache = &mut HeaderCache::default();
+        let output = &mut Vec::new();
+        let bytes = Input::Bytes(&mut *input);
+        let event =
+            client.handle_input(bytes, MESSAGE_SIZE_MAX_DEFAULT, cache, &mut replies, output);
+        let tokens: Vec<_> = replies.into_iter().map(|(token, _)| token).collect();
+        (event.expect("all are good"), tokens, input.len())
     };
-    let (whole, other) = (reply_to(second), reply_to(RequestId(77)));
-    let both = [&whole[..], &other].concat();
-    let heartbeat = VALIDATE_CONNECTION;
-    assert_eq!(take(&whole[..whole.len() - 1]), (None, whole.len() - 1));
-    assert_eq!(take(&other), (None, other.len()));
-    assert_eq!(take(&heartbeat), (None, heartbeat.len()));
-    let mut compressed = whole.clone();
+    let [one, other, late] = [first, second, RequestId(77)].map(reply_to);
+    let mut compressed = one.clone();
     compressed[9] = 2;
-    assert_eq!(take(&compressed), (None, whole.len()));
-    assert_eq!(take(&both), (Some(("second", second)), other.len()));
-    assert_eq!(take(&whole), (None, whole.len()), "it came once");
-    assert_eq!(take(&reply_to(first)), (Some(("first", first)), 0));
+    let truncated = &one[..one.len() - 1];
+    let (first_request, heartbeat) = (request(RequestId(5)), VALIDATE_CONNECTION);
+    let all = [
+        &other[..],
+        &late,
+        &other,
+        &heartbeat,
+        &compressed,
+        &first_request,
+        &request(RequestId(6)),
+        &one,
+        truncated,
+    ];
+    let mut input = BytesMut::from(&all.concat()[..]);
+    let (event, tokens, _) = handle(&mut input);
+    assert!(matches!(event, Some(Event::Heartbeat)));
+    assert_eq!(tokens, ["second"], "it came once, and another one is late");
+    let (event, tokens, _) = handle(&mut input);
+    assert!(matches!(event, Some(Event::Compressed(message)) if message.bytes == compressed[..]));
+    assert!(tokens.is_empty());
+    let (event, ..) = handle(&mut input);
+    assert!(matches!(event, Some(Event::Requests(batch)) if batch.len() == 2));
+    let (event, tokens, left) = handle(&mut input);
+    assert!(event.is_none());
+    assert_eq!((&tokens[..], left), (&["first"][..], truncated.len()));
+    assert_eq!(client.dispatching(), 2);
 }
 
 #[test]
@@ -193,8 +247,8 @@ fn late_reply_to_a_cancelled_request_is_ignored() {
     let mut client = validated_client();
     let id = start(&mut client, "given up");
     assert_eq!(client.cancel(id, &mut Vec::new()), Some("given up"));
-    let event = client.handle_message(message(&reply_to(id)), &mut Vec::new());
-    assert!(matches!(event, Ok(Event::Nothing)));
+    let event = handle(&mut client, &reply_to(id), &mut Vec::new());
+    assert!(matches!(event, Ok((None, replies)) if replies.is_empty()));
 }
 
 #[test]
@@ -202,15 +256,13 @@ fn close_waits_for_the_replies_of_both_directions() {
     let mut output = Vec::new();
     let mut connection = validated_client();
     let id = start(&mut connection, "mine");
-    let theirs = connection.handle_message(message(&request(RequestId(7))), &mut output);
-    assert!(matches!(theirs, Ok(Event::Request(_))));
+    let theirs = handle(&mut connection, &request(RequestId(7)), &mut output);
+    assert!(matches!(theirs, Ok((Some(Event::Requests(_)), _))));
 
     connection.close(&mut output);
     assert!(connection.next_id().is_err());
     assert!(output.is_empty());
-    connection
-        .handle_message(message(&reply_to(id)), &mut output)
-        .unwrap();
+    handle(&mut connection, &reply_to(id), &mut output).unwrap();
     assert!(output.is_empty(), "a dispatch is still running");
     connection.handle_dispatched(&mut output);
     assert_eq!(output, CLOSE_CONNECTION);
@@ -221,8 +273,8 @@ fn close_waits_for_the_replies_of_both_directions() {
 fn requests_after_the_decision_to_close_are_discarded() {
     let mut connection = validated_client();
     connection.close(&mut Vec::new());
-    let event = connection.handle_message(message(&request(RequestId(1))), &mut Vec::new());
-    assert!(matches!(event, Ok(Event::Nothing)));
+    let event = handle(&mut connection, &request(RequestId(1)), &mut Vec::new());
+    assert!(matches!(event, Ok((None, replies)) if replies.is_empty()));
     assert_eq!(connection.dispatching(), 0);
 }
 
@@ -231,8 +283,8 @@ fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
     let mut client = validated_client();
     start(&mut client, "a");
     start(&mut client, "b");
-    match client.handle_message(message(&CLOSE_CONNECTION), &mut Vec::new()) {
-        Ok(Event::Closed(tokens)) => assert_eq!(tokens, ["a", "b"]),
+    match handle(&mut client, &CLOSE_CONNECTION, &mut Vec::new()) {
+        Ok((Some(Event::Closed(tokens)), _)) => assert_eq!(tokens, ["a", "b"]),
         other => panic!("expected a close, got {other:?}"),
     }
     assert!(client.is_closed());
@@ -254,8 +306,8 @@ fn heartbeats_may_be_sent_until_close_connection_is() {
 #[test]
 fn a_heartbeat_is_told() {
     let mut client = validated_client();
-    let event = client.handle_message(message(&VALIDATE_CONNECTION), &mut Vec::new());
-    assert!(matches!(event, Ok(Event::Heartbeat)));
+    let event = handle(&mut client, &VALIDATE_CONNECTION, &mut Vec::new());
+    assert!(matches!(event, Ok((Some(Event::Heartbeat), _))));
 }
 
 #[test]
@@ -282,8 +334,9 @@ fn a_batch_gives_its_requests_in_order() {
     }
     let bytes = batch.finish().expect("three requests");
     let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
-    match server.handle_message(message(&bytes), &mut Vec::new()) {
-        Ok(Event::Batch(batch)) => {
+    match handle(&mut server, &bytes, &mut Vec::new()) {
+        Ok((Some(Event::Requests(batch)), _)) => {
+            assert!(batch.is_serial());
             let requests: Vec<_> = batch.collect();
             let operations: Vec<_> = requests.iter().map(|request| request.operation()).collect();
             assert_eq!(operations, ["a", "b", "c"]);
@@ -312,7 +365,7 @@ fn a_batch_count_that_cannot_fit_is_refused() {
     let mut bytes = bytes.finish().unwrap();
     bytes[14..18].copy_from_slice(&i32::MAX.to_le_bytes());
     let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
-    let error = server.handle_message(message(&bytes), &mut Vec::new());
+    let error = handle(&mut server, &bytes, &mut Vec::new());
     assert!(matches!(error, Err(ProtocolError::Malformed { .. })));
 }
 
@@ -358,18 +411,24 @@ fn both_sides_that_close_with_requests_in_flight_answer_each_other() {
     server.close(&mut output);
     assert!(output.is_empty(), "replies of both sides are due");
 
-    let to_server = server.handle_message(message(&request(ids.0)), &mut output);
-    assert!(matches!(to_server, Ok(Event::Request(_))), "{to_server:?}");
-    let to_client = client.handle_message(message(&request(ids.1)), &mut output);
-    assert!(matches!(to_client, Ok(Event::Request(_))), "{to_client:?}");
+    let to_server = handle(&mut server, &request(ids.0), &mut output);
+    assert!(
+        matches!(to_server, Ok((Some(Event::Requests(_)), _))),
+        "{to_server:?}"
+    );
+    let to_client = handle(&mut client, &request(ids.1), &mut output);
+    assert!(
+        matches!(to_client, Ok((Some(Event::Requests(_)), _))),
+        "{to_client:?}"
+    );
     server.handle_dispatched(&mut output);
     client.handle_dispatched(&mut output);
-    let replied = client.handle_message(message(&reply_to(ids.0)), &mut output);
-    assert!(matches!(replied, Ok(Event::Reply("client's", _))));
+    let replied = handle(&mut client, &reply_to(ids.0), &mut output);
+    assert!(matches!(replied, Ok((None, replies)) if replies[0].0 == "client's"));
     assert_eq!(
         output, CLOSE_CONNECTION,
         "the client waits for nothing more"
     );
-    let late = client.handle_message(message(&request(RequestId(9))), &mut output);
-    assert!(matches!(late, Ok(Event::Nothing)), "{late:?}");
+    let late = handle(&mut client, &request(RequestId(9)), &mut output);
+    assert!(matches!(late, Ok((None, _))), "{late:?}");
 }

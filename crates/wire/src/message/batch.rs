@@ -1,25 +1,14 @@
 //! Batches: several oneway requests behind one header.
 
-use super::fields::Fields;
+use super::batch_scan::REQUESTS_START;
 use super::header::{begin_message, end_message};
-use super::row::Checked;
-use super::{
-    HEADER_LEN, IncomingRequest, IncomingRun, Message, MessageType, PreparedHead, RequestHead,
-    RequestHeader, RequestId, Target,
-};
-use crate::encoding::{
-    DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, EncodingVersion,
-};
+use super::{HEADER_LEN, MessageType, PreparedHead, RequestHead, RequestHeader, Target};
+use crate::encoding::{EncodeError, Encoder};
 
-/// The least bytes that a request takes in a batch.
-const REQUEST_LEN_MIN: usize = 12;
 /// The longest message that a size can say.
 const LEN_MAX: usize = i32::MAX as usize;
 /// The most bytes that are reserved for a message before it has any.
 const CAPACITY_MAX: usize = 64 * 1024;
-/// Header and count.
-const REQUESTS_START: usize = HEADER_LEN + 4;
-
 /// Collects requests into one BatchRequest message.
 #[derive(Debug, Default)]
 pub struct BatchWriter {
@@ -184,72 +173,6 @@ fn check_len(len: usize) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// The requests of a BatchRequest message, all fields checked.
-#[derive(Debug, Clone)]
-pub struct IncomingBatch {
-    run: IncomingRun,
-    byte_len: usize,
-}
-
-impl IncomingBatch {
-    /// Checks the fields of all requests.
-    ///
-    /// # Errors
-    /// [`DecodeError`], fatal for the connection.
-    pub fn parse(message: &Message) -> Result<Self, DecodeError> {
-        let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
-        decoder.bytes(HEADER_LEN, "header")?;
-        let count = decoder.len("batch count")?;
-        let needed = count.saturating_mul(REQUEST_LEN_MIN);
-        if needed > decoder.remaining() {
-            let kind = DecodeErrorKind::EndOfData {
-                needed,
-                remaining: decoder.remaining(),
-            };
-            return Err(decoder.error("batch count", kind));
-        }
-        let mut checked = Checked::new(REQUESTS_START);
-        while checked.count() < count {
-            if !checked.add_alike(&message.bytes) {
-                let mut decoder = decoder.clone();
-                decoder.bytes(checked.end() - REQUESTS_START, "batch")?;
-                checked.add(Fields::parse(&mut decoder, RequestId::ONEWAY)?);
-            }
-            checked.add_same(&message.bytes, 0, count - checked.count());
-        }
-        decoder.bytes(checked.end() - REQUESTS_START, "batch")?;
-        decoder.finish_exact("batch")?;
-        Ok(Self {
-            run: IncomingRun::of_batch(checked.into_row(message.bytes.clone(), 0)),
-            byte_len: message.bytes.len(),
-        })
-    }
-
-    /// Length of the whole message in bytes.
-    pub fn byte_len(&self) -> usize {
-        self.byte_len
-    }
-
-    /// The requests, as if each had come in a message of its own.
-    pub fn into_run(self) -> IncomingRun {
-        self.run
-    }
-}
-
-impl Iterator for IncomingBatch {
-    type Item = IncomingRequest;
-
-    fn next(&mut self) -> Option<IncomingRequest> {
-        self.run.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.run.size_hint()
-    }
-}
-
-impl ExactSizeIterator for IncomingBatch {}
-
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -257,7 +180,11 @@ mod tests {
     use bytes::BytesMut;
 
     use super::*;
-    use crate::message::{Context, Next, OperationMode};
+    use crate::encoding::{DecodeError, Decoder, EncodingVersion};
+    use crate::message::fields::Fields;
+    use crate::message::{
+        Context, IncomingRequest, Message, OperationMode, RequestBatch, RequestId,
+    };
     use crate::reference::Identity;
 
     fn push(batch: &mut BatchWriter, encapsulation: impl FnOnce(&mut Encoder<'_>)) {
@@ -302,7 +229,7 @@ mod tests {
         let mut input = BytesMut::from(message);
         let message = Message::split(&mut input, LEN_MAX);
         let message = message.expect("a good header").expect("a whole message");
-        IncomingBatch::parse(&message)
+        RequestBatch::parse(&message)
             .expect("whole requests")
             .collect()
     }
@@ -415,15 +342,14 @@ mod tests {
         batch.finish().unwrap()
     }
 
-    fn parse(bytes: &[u8]) -> Result<IncomingBatch, DecodeError> {
+    fn parse(bytes: &[u8]) -> Result<RequestBatch, DecodeError> {
         let mut input = BytesMut::from(bytes);
         let message = Message::split(&mut input, LEN_MAX).unwrap().unwrap();
-        IncomingBatch::parse(&message)
+        RequestBatch::parse(&message)
     }
 
     /// What a batch gives if each request is made of the one before it, as text.
-    fn taken_over(batch: IncomingBatch) -> Vec<String> {
-        let mut batch = batch.into_run();
+    fn taken_over(mut batch: RequestBatch) -> Vec<String> {
         let mut texts = Vec::new();
         let Some(mut request) = batch.next() else {
             return texts;
@@ -431,14 +357,14 @@ mod tests {
         loop {
             let parts = (request.context(), request.parameters(), request.event());
             texts.push(format!("{request:?} {parts:?}"));
-            if !batch.repeat_over(&mut request) && batch.next_over(&mut request) == Next::End {
+            if !batch.next_alike(&mut request, usize::MAX) && !batch.next_over(&mut request) {
                 return texts;
             }
         }
     }
 
     /// The same if each is taken by itself and read field by field.
-    fn taken_alone(bytes: &[u8], batch: IncomingBatch) -> Vec<String> {
+    fn taken_alone(bytes: &[u8], batch: RequestBatch) -> Vec<String> {
         let mut decoder = Decoder::new(bytes, EncodingVersion::V1_0);
         decoder.bytes(REQUESTS_START, "header").unwrap();
         let alone = (0..batch.len()).map(|_| {

@@ -1,7 +1,5 @@
 //! Where the fields of a request stand.
 
-use std::ops::Range;
-
 use super::system_exception::decode_facet;
 use super::{OperationMode, RequestId};
 use crate::encoding::{DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodingVersion};
@@ -152,18 +150,6 @@ impl Fields {
         (self.id, self.compression) = (other.id, other.compression);
         (self.start, self.encoding) = (other.start, other.encoding);
         self.parameters.end = other.parameters.end;
-    }
-
-    /// Where operation, mode, context and parameters stand.
-    #[inline]
-    pub(super) fn event(&self) -> Range<usize> {
-        self.start as usize + self.event_start as usize..self.end()
-    }
-
-    /// Encoding of the parameters.
-    #[inline]
-    pub(super) fn encoding(&self) -> EncodingVersion {
-        self.encoding
     }
 
     /// Where the body starts.

@@ -1,27 +1,27 @@
 //! The messages of the protocol: a header of 14 bytes and, in three of five, a body.
 //!
-//! What arrives is kept as the bytes that arrived ([`IncomingRequest`], [`IncomingReply`]): its
-//! fields are checked once and then borrowed. What leaves is written straight into a buffer
+//! Incoming messages are kept as the bytes that arrived ([`IncomingRequest`], [`RequestBatch`],
+//! [`IncomingReply`]): their fields are checked once and then borrowed. What leaves is written straight into a buffer
 //! ([`RequestHeader`], [`reply`], [`BatchWriter`]).
 
 mod batch;
+mod batch_scan;
 mod context;
 mod error;
 mod event_batches;
 mod fields;
 mod head;
 mod header;
+mod header_cache;
 mod incoming;
-mod known;
 mod mode;
 pub mod reply;
 mod request;
-mod row;
-mod run;
+mod request_batch;
 mod sole;
 mod system_exception;
 
-pub use batch::{BatchWriter, IncomingBatch};
+pub use batch::BatchWriter;
 pub use context::Context;
 pub use error::ProtocolError;
 pub use event_batches::EventBatches;
@@ -30,12 +30,11 @@ pub use header::{
     CLOSE_CONNECTION, HEADER_LEN, Header, MESSAGE_SIZE_MAX_DEFAULT, MessageType,
     VALIDATE_CONNECTION,
 };
+pub use header_cache::HeaderCache;
 pub use incoming::Message;
-pub use known::KnownHead;
 pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};
 pub use request::{IncomingRequest, RequestHeader, RequestId};
-pub use row::{AlikeEvent, Next};
-pub use run::IncomingRun;
+pub use request_batch::RequestBatch;
 pub use sole::SoleRequest;
 pub use system_exception::{RequestFailed, SystemException};

@@ -168,14 +168,14 @@ impl IncomingRequest {
         (&self.bytes, &self.fields)
     }
 
-    /// What of it [`Row`](super::row::Row) changes to make it the next one.
+    /// What [`RequestBatch`](super::RequestBatch) changes to make it the next one.
     #[inline]
     pub(super) fn parts_mut(&mut self) -> (&mut Bytes, &mut Fields) {
         (&mut self.bytes, &mut self.fields)
     }
 
     /// Lets go of the bytes. What is left has no meaning until
-    /// [`IncomingRun::next_over`](super::IncomingRun::next_over) makes it another request.
+    /// [`RequestBatch::next_over`](super::RequestBatch::next_over) makes it another request.
     pub fn forget(&mut self) {
         self.bytes = Bytes::new();
         self.fields.clear();

@@ -2,10 +2,9 @@
 
 use bytes::Bytes;
 
+use super::batch_scan::{FRAMING_LEN, PlainRequest};
 use super::fields::Fields;
-use super::row::FRAMING_LEN;
-use super::run::{Plain, fields_of};
-use super::{IncomingRequest, KnownHead, RequestId};
+use super::{HeaderCache, IncomingRequest, RequestId};
 use crate::encoding::EncodingVersion;
 
 /// Where the fields of a request stand that came alone: they are checked, and nothing is taken yet.
@@ -16,19 +15,19 @@ pub struct SoleRequest {
 
 impl SoleRequest {
     /// Looks whether `input` is one Request message and nothing else; `None` if there is more or less, or if it
-    /// is compressed, longer than `size_max`, or malformed, or if `known` does not remember heads as long as its.
+    /// is compressed, longer than `size_max`, or malformed, or if `cache` does not remember heads as long as its.
     ///
-    /// `known` makes it cheap to read requests like those that were read before, and knows how this one begins
+    /// `cache` makes it cheap to read requests like those that were read before, and knows how this one begins
     /// until it is used again.
     #[inline]
-    pub fn peek(input: &[u8], size_max: usize, known: &mut KnownHead) -> Option<Self> {
-        let plain = Plain::at(input, size_max)?;
+    pub fn peek(input: &[u8], size_max: usize, cache: &mut HeaderCache) -> Option<Self> {
+        let plain = PlainRequest::at(input, size_max)?;
         if plain.size != input.len() {
             return None;
         }
-        let mut fields = fields_of(input, FRAMING_LEN, known)?;
+        let mut fields = cache.fields_of(input, FRAMING_LEN)?;
         (fields.id, fields.compression) = (plain.id, plain.compression);
-        let is_good = fields.end() == input.len() && known.is_of(&fields);
+        let is_good = fields.end() == input.len() && cache.is_of(&fields);
         is_good.then_some(Self { fields })
     }
 
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn it_says_what_a_message_taken_off_the_input_says() {
-        let mut known = KnownHead::default();
+        let mut known = HeaderCache::default();
         let mut request = alone(&self::request(1, "before", b"q"));
         let long = [7; 300];
         for (id, operation, parameters) in [
@@ -178,10 +177,10 @@ mod tests {
             request(1, "a", &[0; SIZE_MAX]),
             crate::message::VALIDATE_CONNECTION.to_vec(),
         ];
-        let mut used = KnownHead::default();
+        let mut used = HeaderCache::default();
         assert!(SoleRequest::peek(&good, SIZE_MAX, &mut used).is_some());
         for other in others {
-            for known in [&mut KnownHead::default(), &mut used] {
+            for known in [&mut HeaderCache::default(), &mut used] {
                 let sole = SoleRequest::peek(&other, SIZE_MAX, known);
                 assert!(sole.is_none(), "{other:?}");
             }
@@ -192,14 +191,14 @@ mod tests {
     fn one_with_a_long_head_is_left_to_others() {
         let long = "long".repeat(80);
         let message = request(1, &long, b"p");
-        assert!(SoleRequest::peek(&message, SIZE_MAX, &mut KnownHead::default()).is_none());
+        assert!(SoleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default()).is_none());
     }
 
     #[test]
     fn its_reply_may_be_compressed_as_the_header_says() {
         let mut message = request(1, "a", b"p");
         message[9] = 1;
-        let sole = SoleRequest::peek(&message, SIZE_MAX, &mut KnownHead::default());
+        let sole = SoleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default());
         let sole = sole.expect("it is plain itself");
         let mut request = alone(&message);
         sole.move_into(&mut request, message.clone().into());

@@ -3,9 +3,9 @@
 use bytes::BytesMut;
 use floe_wire::compression::{Compression, Compressor, Decompressor};
 use floe_wire::message::{
-    BatchWriter, CLOSE_CONNECTION, Context, IncomingBatch, IncomingReply, IncomingRequest,
-    MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType, OperationMode, Outcome, RequestHeader,
-    RequestId, Target, VALIDATE_CONNECTION,
+    BatchWriter, CLOSE_CONNECTION, Context, IncomingReply, IncomingRequest,
+    MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType, OperationMode, Outcome, RequestBatch,
+    RequestHeader, RequestId, Target, VALIDATE_CONNECTION,
 };
 use floe_wire::reference::Identity;
 use serde_json::Value;
@@ -74,7 +74,7 @@ fn check_content(message: &Message, fields: &Value, name: &str) {
             assert!(matches!(reply.outcome(), Ok(Outcome::Returned(_))));
         }
         "batch_request" => {
-            let batch = IncomingBatch::parse(message).expect(name);
+            let batch = RequestBatch::parse(message).expect(name);
             let requests = fields["requests"].as_array().expect("requests");
             assert_eq!(batch.len(), requests.len(), "{name}");
             for (request, fields) in batch.zip(requests) {
@@ -216,7 +216,7 @@ fn run_batch(vector: &Vector, message: &Message) {
     let fields = vector.json["message"]["requests"]
         .as_array()
         .expect("a list");
-    let batch = IncomingBatch::parse(message);
+    let batch = RequestBatch::parse(message);
     let batch = batch.unwrap_or_else(|error| panic!("{}: {error}", vector.name));
     let requests: Vec<_> = batch.collect();
     assert_eq!(requests.len(), fields.len(), "{}", vector.name);

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use floe::{
-    Adapter, Communicator, Connection, Cookie, Current, DispatchFuture, Dispatcher, Identity,
-    InvokeError, LocateFuture, Located, Request, RequestFailed, ServantLocator, SystemException,
-    TypedProxy,
+    Adapter, Communicator, Connection, Cookie, Current, DispatchFuture, DispatchSlot, Dispatcher,
+    Identity, InvokeError, LocateFuture, Located, Request, RequestFailed, Requests, ServantLocator,
+    SystemException, TypedProxy,
 };
 use tokio::sync::oneshot;
 
@@ -281,7 +281,13 @@ impl ServantLocator for Locator {
 struct Forwarder;
 
 impl Dispatcher for Forwarder {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Forwarder {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
             let current = request.current().clone();
             let target = current.adapter().proxy(Identity::new(current.name()));

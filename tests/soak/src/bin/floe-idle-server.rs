@@ -6,12 +6,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{Communicator, DispatchFuture, Dispatcher, Request, Settings};
+use floe::{Communicator, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests, Settings};
 
 struct Silent;
 
 impl Dispatcher for Silent {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Silent {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move { request.returned_nothing() })
     }
 }

@@ -32,7 +32,6 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         .flat_map(|(_, operation)| parameter_names(operation))
         .collect();
     let request = names::fresh("request", &taken);
-    let following = names::fresh("following", &taken);
     let arms = operations
         .iter()
         .map(|(declaring, operation)| Arm {
@@ -41,38 +40,15 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             operation,
             servant: &servant,
             request: &request,
-            following: &following,
         })
         .map(|arm| arm.tokens());
     let scoped = &definition.scoped;
     let type_ids = scope.model.type_ids(id);
-    let builtin = quote! {
-        #request.builtin(#scoped, &[#(#type_ids),*]).map(|response| response.by(self))
+    let builtin = quote!(#request.builtin(#scoped, &[#(#type_ids),*]));
+    let answer = match operations.is_empty() {
+        true => builtin,
+        false => quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, }),
     };
-    let (answer, more, none) = if operations.is_empty() {
-        (builtin, None, None)
-    } else {
-        let answer = quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, });
-        let none = quote!(#root::Following::default());
-        (
-            answer,
-            Some(quote!(mut #following: #root::Following,)),
-            Some(none),
-        )
-    };
-    let is_mut = more.as_ref().map(|_| quote!(mut));
-    let dispatch_following = more.as_ref().map(|_| {
-        quote! {
-            fn dispatch_following(
-                self: ::std::sync::Arc<Self>,
-                #request: #root::Request,
-                #following: #root::Following,
-                place: &mut #root::DispatchPlace,
-            ) {
-                place.run(self.answer(#request, #following));
-            }
-        }
-    });
     quote! {
         #summary
         #[derive(Debug, Clone)]
@@ -88,10 +64,11 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             pub fn servant(&self) -> &#servant {
                 &self.servant
             }
+        }
+        impl<#servant: #interface> #root::codegen::Answer for #name<#servant> {
             async fn answer(
-                self: ::std::sync::Arc<Self>,
-                #is_mut #request: #root::Request,
-                #more
+                &self,
+                #request: #root::Request,
             ) -> #result<#root::Response, #root::SystemException> {
                 #answer
             }
@@ -99,18 +76,11 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         impl<#servant: #interface> #root::Dispatcher for #name<#servant> {
             fn dispatch(
                 self: ::std::sync::Arc<Self>,
-                #request: #root::Request,
-            ) -> #root::DispatchFuture {
-                ::std::boxed::Box::pin(self.answer(#request, #none))
-            }
-            fn dispatch_in(
-                self: ::std::sync::Arc<Self>,
-                #request: #root::Request,
-                place: &mut #root::DispatchPlace,
+                requests: #root::Requests,
+                slot: &mut #root::DispatchSlot,
             ) {
-                place.run(self.answer(#request, #none));
+                #root::codegen::dispatch(self, requests, slot);
             }
-            #dispatch_following
         }
     }
 }
@@ -122,11 +92,10 @@ struct Arm<'a> {
     operation: &'a Operation,
     servant: &'a Ident,
     request: &'a Ident,
-    following: &'a Ident,
 }
 
 impl Arm<'_> {
-    /// Answers the request, and then those to the same operation that follow it.
+    /// Decodes the parameters, calls the servant and encodes what it returned.
     fn tokens(&self) -> TokenStream {
         let Self {
             scope,
@@ -134,7 +103,6 @@ impl Arm<'_> {
             operation,
             servant,
             request,
-            following,
         } = *self;
         let (name, method) = (&operation.name, operation_ident(operation));
         let interface = scope.servant(declaring);
@@ -146,26 +114,18 @@ impl Arm<'_> {
         let is_sliced = is_sliced(scope, declaring, operation);
         let encode = Values::results(operation).encode_owned(scope, is_sliced);
         let taken = parameter_names(operation);
-        let (result, answer) = (
-            names::fresh("result", &taken),
-            names::fresh("answer", &taken),
-        );
+        let result = names::fresh("result", &taken);
         let name = Literal::byte_string(name.as_bytes());
         quote! {
-            #name => loop {
+            #name => {
                 #arguments
-                let #result = {
-                    let #answer = <#servant as #interface>::#method(
-                        &self.servant,
-                        #(#inputs,)*
-                        #request.current(),
-                    );
-                    #following.answered(::std::pin::pin!(#answer)).await
-                };
-                match #following.next(#request.reply(#result, #exception_format, #encode)?) {
-                    Ok(next) => #request = next,
-                    Err(response) => return Ok(response.by(self)),
-                }
+                let #result = <#servant as #interface>::#method(
+                    &self.servant,
+                    #(#inputs,)*
+                    #request.current(),
+                )
+                .await;
+                #request.reply(#result, #exception_format, #encode)
             }
         }
     }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::core::ObjectName;
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, WaitingTopic};
+use crate::service::topic::Topic;
 
 /// All that has a name, by it.
 #[derive(Default)]
 pub(super) struct Directory {
-    pub(super) topics: HashMap<String, Arc<WaitingTopic>>,
+    pub(super) topics: HashMap<String, Arc<Topic>>,
     /// By the name of the object whose events go to one subscriber alone.
     pub(super) subscriber_publishers: HashMap<String, Arc<Subscriber>>,
 }
@@ -22,7 +22,7 @@ pub(crate) enum Object {
     /// A topic.
     Topic(Arc<Topic>),
     /// The publisher object of a topic.
-    Publisher(Arc<WaitingTopic>),
+    Publisher(Arc<Topic>),
     /// The object that takes what links bring to a topic.
     LinkReceiver(Arc<Topic>),
     /// The publisher object of one subscriber.
@@ -35,7 +35,7 @@ impl Directory {
         match name {
             ObjectName::TopicManager => Some(Object::TopicManager),
             ObjectName::Topic(name) => self.topic(name).cloned().map(Object::Topic),
-            ObjectName::Publisher(name) => self.topics.get(name).cloned().map(Object::Publisher),
+            ObjectName::Publisher(name) => self.topic(name).cloned().map(Object::Publisher),
             ObjectName::LinkReceiver(name) => self.topic(name).cloned().map(Object::LinkReceiver),
             ObjectName::SubscriberPublisher(name) => {
                 let subscriber = self.subscriber_publishers.get(name).cloned();
@@ -46,12 +46,12 @@ impl Directory {
 
     /// The topic of this name.
     pub(super) fn topic(&self, name: &str) -> Option<&Arc<Topic>> {
-        self.topics.get(name).map(|topic| topic.topic())
+        self.topics.get(name)
     }
 
     /// All topics.
     pub(super) fn topics(&self) -> impl Iterator<Item = &Arc<Topic>> {
-        self.topics.values().map(|topic| topic.topic())
+        self.topics.values()
     }
 
     /// Whether anything can be meant by this name.

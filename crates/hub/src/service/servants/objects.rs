@@ -5,9 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
-use floe::{
-    Current, DispatchFuture, Dispatcher, EventSink, Request, RequestFailed, SystemException,
-};
+use floe::{DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
 
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
@@ -55,50 +53,43 @@ impl Objects {
 }
 
 impl Dispatcher for Objects {
-    fn event_sink(&self, current: &Current) -> Option<Arc<dyn EventSink>> {
-        let Some(Object::Publisher(topic)) = self.find(current.name()) else {
-            return None;
-        };
-        match current.facet() {
-            "" => Some(topic.topic().clone()),
-            WAITING_FACET => Some(topic),
-            _ => None,
-        }
-    }
-
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        let current = request.current();
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        let current = requests.front().current();
         let Some(object) = self.find(current.name()) else {
             // Other facets than the default of what has a servant of its own come here, too.
             let identity = current.identity().to_string();
             return match [FINDER, HUB_ADMIN].contains(&identity.as_str()) {
-                true => refuse(SystemException::FacetNotExist),
-                false => refuse(SystemException::ObjectNotExist),
+                true => refuse(slot, SystemException::FacetNotExist),
+                false => refuse(slot, SystemException::ObjectNotExist),
             };
         };
         match object {
             Object::Publisher(topic) if current.facet() == WAITING_FACET => {
-                Box::pin(publisher::publish_waiting(request, topic.topic().clone()))
+                publisher::publish_waiting(requests, slot, &topic);
             }
             Object::SubscriberPublisher(subscriber) if current.facet() == WAITING_FACET => {
-                Box::pin(publisher::publish_to_one_waiting(request, subscriber))
+                publisher::publish_to_one_waiting(requests, slot, &subscriber);
             }
-            _ if !current.facet().is_empty() => refuse(SystemException::FacetNotExist),
-            Object::Publisher(topic) => Box::pin(ready(publisher::publish(request, topic.topic()))),
+            _ if !current.facet().is_empty() => refuse(slot, SystemException::FacetNotExist),
+            Object::Publisher(topic) => publisher::publish(requests, slot, &topic),
             Object::SubscriberPublisher(subscriber) => {
-                Box::pin(ready(publisher::publish_to_one(request, &subscriber)))
+                publisher::publish_to_one(requests, slot, &subscriber);
             }
-            Object::LinkReceiver(topic) => Box::pin(ready(link_receiver::answer(request, &topic))),
-            Object::TopicManager => self.topic_manager.clone().dispatch(request),
+            Object::LinkReceiver(topic) => {
+                requests.each(slot, move |request| {
+                    ready(link_receiver::answer(request, &topic))
+                });
+            }
+            Object::TopicManager => self.topic_manager.clone().dispatch(requests, slot),
             Object::Topic(topic) => {
                 let servant = TopicServant::new(&self.registry, topic);
-                Arc::new(TopicInternalDispatcher::new(servant)).dispatch(request)
+                Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
             }
         }
     }
 }
 
 /// The runtime says which object it was.
-fn refuse(exception: impl FnOnce(RequestFailed) -> SystemException) -> DispatchFuture {
-    Box::pin(ready(Err(exception(RequestFailed::default()))))
+fn refuse(slot: &mut DispatchSlot, exception: impl FnOnce(RequestFailed) -> SystemException) {
+    slot.run(ready(Err(exception(RequestFailed::default()))));
 }

@@ -3,63 +3,78 @@
 //! The operations that every object has are no exception, as in IceStorm: `ice_ping` is an event. The
 //! facet for publishers that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is ours.
 
+use std::future::ready;
 use std::sync::Arc;
-use std::time::Instant;
 
-use floe::{Request, Response, SystemException};
+use floe::{DispatchSlot, Requests, SystemException};
 
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, to_queue};
+use crate::service::topic::{Topic, all};
 
 /// Publishes to all subscribers of a topic.
-pub(super) fn publish(request: Request, topic: &Topic) -> Result<Response, SystemException> {
-    topic.publish(to_queue(request.event()), Instant::now());
-    request.returned_nothing()
+pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic) {
+    requests
+        .take_events(|events, now| topic.publish(events, now))
+        .answer(slot);
 }
 
 /// The same for a publisher that waits for room.
-pub(super) async fn publish_waiting(
-    request: Request,
-    topic: Arc<Topic>,
-) -> Result<Response, SystemException> {
-    if let Some(waiting) = topic.publish_waiting(to_queue(request.event()), Instant::now()) {
-        waiting.await;
+pub(super) fn publish_waiting(requests: Requests, slot: &mut DispatchSlot, topic: &Topic) {
+    let mut waits = Vec::new();
+    let taken = requests.take_events(|events, now| {
+        waits.extend(topic.publish_waiting(events, now).map(Box::pin));
+    });
+    match waits.is_empty() {
+        true => taken.answer(slot),
+        false => taken.answer_after(slot, all(waits)),
     }
-    request.returned_nothing()
 }
 
 /// Publishes to one subscriber.
 pub(super) fn publish_to_one(
-    request: Request,
+    requests: Requests,
+    slot: &mut DispatchSlot,
     subscriber: &Arc<Subscriber>,
-) -> Result<Response, SystemException> {
-    check_present(subscriber)?;
-    let events = to_queue(request.event());
-    if !subscriber.loses_own(&events) {
-        subscriber.publish(events, Instant::now());
+) {
+    if subscriber.is_gone() {
+        return slot.run(ready(Err(gone())));
     }
-    request.returned_nothing()
+    let taken = requests.take_events(|events, now| {
+        if !subscriber.loses_own(&events) {
+            subscriber.publish(events, now);
+        }
+    });
+    taken.answer(slot);
 }
 
 /// The same for a publisher that waits for room.
-pub(super) async fn publish_to_one_waiting(
-    request: Request,
-    subscriber: Arc<Subscriber>,
-) -> Result<Response, SystemException> {
-    check_present(&subscriber)?;
-    let events = to_queue(request.event());
-    if subscriber.loses_own(&events) {
-        return request.returned_nothing();
+pub(super) fn publish_to_one_waiting(
+    requests: Requests,
+    slot: &mut DispatchSlot,
+    subscriber: &Arc<Subscriber>,
+) {
+    if subscriber.is_gone() {
+        return slot.run(ready(Err(gone())));
     }
-    if let Some(events) = subscriber.publish_or_wait(events, Instant::now()) {
-        subscriber.publish_waiting(events).await;
+    let mut waits = Vec::new();
+    let taken = requests.take_events(|events, now| {
+        if subscriber.loses_own(&events) {
+            return;
+        }
+        if let Some(rest) = subscriber.publish_or_wait(events, now) {
+            let subscriber = subscriber.clone();
+            waits.push(Box::pin(
+                async move { subscriber.publish_waiting(rest).await },
+            ));
+        }
+    });
+    match waits.is_empty() {
+        true => taken.answer(slot),
+        false => taken.answer_after(slot, all(waits)),
     }
-    request.returned_nothing()
 }
 
-fn check_present(subscriber: &Subscriber) -> Result<(), SystemException> {
-    match subscriber.is_gone() {
-        true => Err(SystemException::ObjectNotExist(Default::default())),
-        false => Ok(()),
-    }
+/// The runtime says which object it was.
+fn gone() -> SystemException {
+    SystemException::ObjectNotExist(Default::default())
 }

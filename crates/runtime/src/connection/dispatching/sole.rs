@@ -1,149 +1,106 @@
 //! A request that came alone, as nearly all do whose callers wait for the reply.
 //!
-//! It is dispatched as any other, and what is there for many is left out: nothing is collected, repeated or
-//! lent, and the reply is written from where it was encoded. One that is an event is handed over at once. It
-//! goes this way only if nothing stands in its own: else nothing of it is taken, and it goes the way of all
-//! others. What its dispatcher does, such as to fail or to wait, is seen to as for them.
+//! It is dispatched as any other. What is there for many requests is left out: nothing is lent, and the reply is
+//! written from where it was encoded. If the request cannot be dispatched without a wait, nothing of it is
+//! taken, and it goes the way of all others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::task::Poll;
-use std::time::Instant;
+use std::task::{Context, Poll, Waker};
 
-use floe_wire::message::{KnownHead, SoleRequest, reply};
+use floe_wire::message::{HeaderCache, SoleRequest};
 
-use super::{Begun, Dispatching};
-use crate::adapter::{EventSink, Parts};
-use crate::connection::collecting::{Asked, hand_over_sole, is_long as is_long_event};
+use super::Dispatching;
 use crate::connection::input::Input;
 use crate::connection::output::is_long;
-use crate::event::Event;
+use crate::connection::pending_dispatch::panicked;
+use crate::dispatch::{Dispatched, Parts, Request};
 
 /// What became of a request that came alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::connection) enum Sole {
     /// Nothing: it is where it was.
     Left,
-    /// It was answered, and nothing is to be done any more.
+    /// It was answered, and nothing is left to do.
     Answered,
     /// It was dispatched; [`Dispatching::finish_read`] is due.
     Dispatched,
 }
 
 impl Dispatching {
-    /// Dispatches a request that came alone if that may begin at once: its message is the `count` bytes that are
-    /// `sole` in the input. `known` knows how it begins.
+    /// Dispatches a request that came alone if that may begin without a wait: its message is the `count` bytes
+    /// that are `sole` in the input. `cache` knows how it begins.
     #[inline]
     pub(in crate::connection) fn sole(
         &mut self,
         sole: SoleRequest,
         input: &mut Input,
         count: usize,
-        known: &KnownHead,
+        cache: &HeaderCache,
     ) -> Sole {
         let Some(mut parts) = self.begin_sole(&sole) else {
             return Sole::Left;
         };
-        let asked = (sole.id(), sole.encoding());
-        if let Some((sink, event)) = self.known_event(&parts, &sole, input.sole(count)) {
-            input.learn(count);
-            return self.take_sole(sink, event, asked, parts);
-        }
         sole.move_into(&mut parts.current.request, input.take_sole(count));
-        // Nothing was collected since the last read was handled.
-        match self.begin_other(parts) {
-            Begun::Polled(Poll::Ready(Ok(response))) => self.reply_sole(response.into_parts()),
-            Begun::Polled(Poll::Pending) => {
-                self.leave(known.request(&sole), sole.parameters_len());
+        match self.dispatch_sole(parts) {
+            Poll::Ready(Ok(response)) => self.reply_sole(response.into_parts()),
+            Poll::Pending => {
+                self.leave(cache.request(&sole), sole.parameters_len());
                 Sole::Dispatched
             }
-            Begun::Polled(failed) => {
-                self.end(failed, || known.request(&sole));
+            failed => {
+                self.end(failed, || cache.request(&sole));
                 Sole::Dispatched
-            }
-            Begun::Event(sink, parts) => {
-                let request = &parts.current.request;
-                let event = match is_long_event(request.event_bytes()) {
-                    true => Event::new(request),
-                    false => Event::copied(request.event_bytes()),
-                };
-                self.take_sole(sink, event, asked, parts)
             }
         }
     }
 
-    /// What the request is made of, if everything is there that it needs: then it counts as taken.
+    /// The parts of the request, if it may be dispatched: then it counts as taken.
     #[inline]
     fn begin_sole(&mut self, sole: &SoleRequest) -> Option<Box<Parts>> {
         let share = self.budget.share_of(sole.parameters_len());
-        let mut parts = self.renew()?;
+        let parts = self.renew()?;
         let may_begin = self.has_budget(share)
             && self.budget.take_of_adapter(&parts)
             && self.connection.lock().machine.take_in(sole.id());
         if !may_begin {
-            self.spare = Some(parts);
+            self.parts = Some(parts);
             return None;
         }
-        parts.servant = None;
         Some(parts)
     }
 
-    /// The request as an event, if it is known who takes it, and nobody needs more of its message than a copy.
     #[inline]
-    fn known_event(
-        &self,
-        parts: &Parts,
-        sole: &SoleRequest,
-        message: Option<&[u8]>,
-    ) -> Option<(Arc<dyn EventSink>, Event)> {
-        let message = message?;
-        let (target, event) = (sole.target_bytes(message), sole.event_bytes(message));
-        if is_long_event(event) {
-            return None;
-        }
-        // One that panics is asked again where that is seen to.
-        let sink = catch_unwind(AssertUnwindSafe(|| self.found.sink(parts, target)));
-        Some((sink.ok()??, Event::copied(event)))
-    }
-
-    /// Hands an event over, and answers it unless it waits for room. A publisher that sends one after the other hears
-    /// of it at once; else those come first who get it.
-    #[inline]
-    fn take_sole(
-        &mut self,
-        sink: Arc<dyn EventSink>,
-        event: Event,
-        asked: Asked,
-        mut parts: Box<Parts>,
-    ) -> Sole {
-        let now = Instant::now();
-        if let Some(waiting) = hand_over_sole(sink, event, asked, now) {
-            self.wait_for_sink(waiting);
-            self.take_back(parts);
-            return Sole::Dispatched;
-        }
-        let (id, encoding) = asked;
-        if id.is_oneway() {
-            return self.end_sole(parts);
-        }
-        // Nothing has always an encoding.
-        let _ = reply::write_returned(parts.buffer.bytes_mut(), id, encoding, |_| ());
-        self.lets_others_run = !self.pace.is_pressing(now);
-        match self.lets_others_run {
-            true => self.append_sole(parts),
-            false => self.write_sole(parts),
-        }
+    fn dispatch_sole(&mut self, parts: Box<Parts>) -> Poll<Dispatched> {
+        let begun = catch_unwind(AssertUnwindSafe(|| {
+            let dispatcher = match self.servant_cache.find(&parts) {
+                Ok(dispatcher) => dispatcher,
+                Err(exception) => {
+                    self.parts = Some(parts);
+                    return Poll::Ready(Err(exception));
+                }
+            };
+            self.slot.begin();
+            dispatcher.dispatch(Request::of(parts).into(), &mut self.slot);
+            self.slot
+                .poll_dispatch(&mut Context::from_waker(Waker::noop()))
+        }));
+        begun.unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
     }
 
     #[inline]
     fn reply_sole(&mut self, mut parts: Box<Parts>) -> Sole {
-        // Who has the reply may see it go.
-        parts.servant = None;
-        let request = &parts.current.request;
-        if request.id().is_oneway() {
+        if parts.reply_count == 0 {
             return self.end_sole(parts);
         }
-        self.connection.compress_reply(request, &mut parts.buffer);
+        if let Some(came) = parts.events_came {
+            self.lets_others_run = !self.reply_flush.is_pressing(came);
+            if self.lets_others_run {
+                return self.append_sole(parts);
+            }
+        } else {
+            let request = &parts.current.request;
+            self.connection.compress_reply(request, &mut parts.buffer);
+        }
         self.write_sole(parts)
     }
 
@@ -162,7 +119,7 @@ impl Dispatching {
 
     /// Leaves the reply to those who write many.
     fn append_sole(&mut self, mut parts: Box<Parts>) -> Sole {
-        self.append_reply(&mut parts.buffer);
+        self.append_replies(&mut parts.buffer, 1);
         self.take_back(parts);
         Sole::Dispatched
     }
@@ -170,7 +127,7 @@ impl Dispatching {
     #[inline]
     fn end_sole(&mut self, parts: Box<Parts>) -> Sole {
         self.take_back(parts);
-        self.let_go();
+        self.release();
         Sole::Answered
     }
 }

@@ -1,11 +1,12 @@
 //! What the contenders of Floe call.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use floe::{
-    Bytes, Current, DispatchFuture, DispatchPlace, Dispatcher, InvokeError, OperationMode,
-    PackedBytes, Request, Response, SystemException,
+    Bytes, Current, DispatchSlot, Dispatcher, InvokeError, OperationMode, PackedBytes, Request,
+    Requests, Response, SystemException,
 };
 
 use super::contract::floe_calls::{Calls, CallsDispatcher};
@@ -65,17 +66,11 @@ impl ReadingInPlace {
 }
 
 impl Dispatcher for ReadingInPlace {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        match request.operation() {
-            "takeRecords" => Box::pin(std::future::ready(take_records(request))),
-            _ => self.generated.clone().dispatch(request),
-        }
-    }
-
-    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
-        match request.operation() {
-            "takeRecords" => place.run(std::future::ready(take_records(request))),
-            _ => self.generated.clone().dispatch_in(request, place),
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        match requests.front().operation() {
+            // Each by itself: those that follow may be to another operation.
+            "takeRecords" => requests.each(slot, |request| ready(take_records(request))),
+            _ => self.generated.clone().dispatch(requests, slot),
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use floe::{DispatchFuture, Dispatcher, Request, RequestFailed, SystemException};
+use floe::{
+    DispatchFuture, DispatchSlot, Dispatcher, Request, RequestFailed, Requests, SystemException,
+};
 use tokio::sync::watch;
 
 use super::EARS;
@@ -67,7 +69,13 @@ fn parse(operation: &str) -> Option<Heard> {
 pub(super) struct Listening(pub(super) Arc<Ears>);
 
 impl Dispatcher for Listening {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| self.clone().respond(request));
+    }
+}
+
+impl Listening {
+    fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         let current = request.current();
         let event = parse(current.operation()).expect("one of the test's events");
         let ear: usize = current.identity().name.parse().expect("an ear");

@@ -17,7 +17,7 @@ use crate::error::ChangeError;
 use crate::service::registry::Registry;
 use crate::service::registry::tests::Events;
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, Totals, to_queue};
+use crate::service::topic::{Topic, Totals};
 use crate::settings::HubSettings;
 use crate::store::{Memory, StoredLink};
 
@@ -278,7 +278,7 @@ impl Stage {
             let operation = operation(event);
             let invoked = maker.invoke(&operation, OperationMode::Normal, &nothing);
             invoked.await.expect("the test answers");
-            let run = to_queue(made.recv().await.expect("it was made"));
+            let run = floe::Events::from(made.recv().await.expect("it was made"));
             let known = &mut self.topics[at];
             known.published += 1;
             if waits {

@@ -1,14 +1,15 @@
-//! How the request began that was read last: most that follow it begin the same.
+//! How the last request began: most requests that follow it begin the same.
 
 use bytes::Bytes;
 
+use super::batch_scan::parse_fields;
 use super::fields::{Field, Fields};
 use super::{IncomingRequest, SoleRequest};
 
 /// What stands in front of a request's parameters, and what it says. A request of a later read that
 /// begins with the same bytes says the same, and need not be looked at field by field.
 #[derive(Debug, Clone, Default)]
-pub struct KnownHead {
+pub struct HeaderCache {
     bytes: Vec<u8>,
     fields: Option<Fields>,
 }
@@ -16,10 +17,21 @@ pub struct KnownHead {
 /// Longer heads are not remembered, in bytes: they have a context, which may be another each time.
 const LEN_MAX: usize = 256;
 
-impl KnownHead {
-    /// The fields of the body at `start`, if it begins so.
+impl HeaderCache {
+    /// The fields of the body at `start`, in a message that ends with the input.
     #[inline]
-    pub(super) fn fields_at(&self, input: &[u8], start: usize) -> Option<Fields> {
+    pub(super) fn fields_of(&mut self, input: &[u8], start: usize) -> Option<Fields> {
+        if let Some(fields) = self.fields_at(input, start) {
+            return Some(fields);
+        }
+        let fields = parse_fields(input, start)?;
+        self.remember(input, &fields);
+        Some(fields)
+    }
+
+    /// The same, if it begins as the last one.
+    #[inline]
+    fn fields_at(&self, input: &[u8], start: usize) -> Option<Fields> {
         let mut fields = self.fields?;
         let begins_so = input.get(start..)?.starts_with(&self.bytes);
         (begins_so && fields.move_to(input, start)).then_some(fields)
@@ -46,7 +58,7 @@ impl KnownHead {
     }
 
     /// Remembers how the body of these fields begins.
-    pub(super) fn remember(&mut self, input: &[u8], fields: &Fields) {
+    fn remember(&mut self, input: &[u8], fields: &Fields) {
         let head = fields.head(input);
         if head.len() <= LEN_MAX {
             self.bytes.clear();

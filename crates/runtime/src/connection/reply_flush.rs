@@ -1,24 +1,24 @@
-//! Who is first where events are answered: those who get them, or those who published them.
+//! When the replies to events leave: before the events are sent on, or after that.
 
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// How fast events follow each other whose publisher waits for answers.
+/// Decides when the replies to events leave, by how fast the events follow each other.
 #[derive(Default)]
-pub(super) struct Pace {
+pub(super) struct ReplyFlush {
     /// When the events before these came.
     before: Option<Instant>,
 }
 
-impl Pace {
-    /// A publisher whose next event comes within this time sends one after the other: it is longer than the
-    /// way of an event to a few dozen subscribers and back.
+impl ReplyFlush {
+    /// If the next event comes within this time, its publisher sends one after the other. The time is longer
+    /// than an event takes to a few dozen subscribers and back.
     const PRESSING_TIME: Duration = Duration::from_millis(1);
 
-    /// Whether the publisher of events that came at this time, and are answered, sends one after the other. It then
-    /// hears of them first, and makes the next while these are sent on: more come through. An event that comes
-    /// alone is sent on first: it is there sooner.
+    /// Whether the replies to events that came at this time leave first: their publisher sends one after the
+    /// other, and makes the next while these are sent on, which gives more throughput. An event that comes
+    /// alone is sent on before it is answered, which gives less latency.
     pub(super) fn is_pressing(&mut self, came: Instant) -> bool {
         let before = self.before.replace(came);
         before.is_some_and(|before| came.saturating_duration_since(before) < Self::PRESSING_TIME)
@@ -45,13 +45,13 @@ mod tests {
 
     #[test]
     fn events_that_follow_one_another_are_pressing_and_one_that_comes_alone_is_not() {
-        let mut pace = Pace::default();
+        let mut flush = ReplyFlush::default();
         let start = Instant::now();
         let after_millis = |millis| start + Duration::from_micros((millis * 1000.0) as u64);
-        assert!(!pace.is_pressing(start));
-        assert!(pace.is_pressing(after_millis(0.9)));
-        assert!(pace.is_pressing(after_millis(1.8)));
-        assert!(!pace.is_pressing(after_millis(2.8)));
-        assert!(pace.is_pressing(after_millis(2.9)));
+        assert!(!flush.is_pressing(start));
+        assert!(flush.is_pressing(after_millis(0.9)));
+        assert!(flush.is_pressing(after_millis(1.8)));
+        assert!(!flush.is_pressing(after_millis(2.8)));
+        assert!(flush.is_pressing(after_millis(2.9)));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::AdapterCore;
+use crate::adapter::AdapterCore;
 use crate::communicator::Communicator;
 use crate::connection::Connection;
 

@@ -1,113 +1,22 @@
-//! Dispatch: what a servant is to its adapter, and what a request and its response are.
+//! A request and its response.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe_wire::encoding::{
-    Buffer, DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionFormat,
-};
+use floe_wire::encoding::{Buffer, DecodeError, Decoder, Encapsulation, Encoder, ExceptionFormat};
 use floe_wire::message::{
-    Context, IncomingRequest, OperationMode, Outcome, RequestFailed, RequestId, SystemException,
-    reply,
+    IncomingRequest, OperationMode, Outcome, RequestId, SystemException, reply,
 };
-use floe_wire::reference::Identity;
 
-use super::{Adapter, DispatchPlace, OperationError, Origin};
-use crate::connection::{Following, handle};
+use super::{Current, Origin};
+use crate::adapter::OperationError;
 use crate::error::system_exception;
-use crate::event::{Event, Events};
-
-/// Answers requests: a servant as its adapter sees it.
-///
-/// Generated dispatchers decode the parameters and call a typed servant. An implementation by hand
-/// sees every request undecoded, whatever its operation ([`Request::parameters`],
-/// [`Request::respond`]).
-#[doc(alias = "Ice.Blobject")]
-pub trait Dispatcher: Send + Sync + 'static {
-    /// Answers a request. The future is polled once where the request was read: what does not wait
-    /// costs no task, and what computes for long should move elsewhere by itself.
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture;
-
-    /// The same in a place that is used again. Generated dispatchers have it; one by hand need not.
-    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
-        place.run_boxed(self.dispatch(request));
-    }
-
-    /// The same with the requests that follow and begin as this one, which generated dispatchers answer one
-    /// after the other. What is not polled in the place must not keep them.
-    #[doc(hidden)]
-    fn dispatch_following(
-        self: Arc<Self>,
-        request: Request,
-        following: Following,
-        place: &mut DispatchPlace,
-    ) {
-        drop(following);
-        self.dispatch_in(request, place);
-    }
-
-    /// Who takes the requests to this object as events, if they are not to be dispatched one by one:
-    /// those that arrived together are handed over together, and each is answered with nothing in its
-    /// own encoding. It is asked anew for each read of a connection, unless the sink that it gave last is lasting.
-    fn event_sink(&self, _current: &Current) -> Option<Arc<dyn EventSink>> {
-        None
-    }
-}
-
-/// Takes requests to an object as events, without looking into them.
-pub trait EventSink: Send + Sync + 'static {
-    /// Takes events in the order in which they came. It must not block: what follows on the
-    /// connection waits for it. Where there is no room for them yet it gives a future, which is
-    /// polled once before the next events are handed over, and is done when all are taken; until
-    /// then they are not answered, and count as a dispatch of their connection. They came at about `now`: who
-    /// needs the time need not ask for it.
-    fn take(self: Arc<Self>, events: Events, now: Instant) -> Option<Taking>;
-
-    /// Whether [`Dispatcher::event_sink`] would still give this one for the object that it was given for: then that is
-    /// not asked, as long as the adapter has the same servants. A connection that remembers a sink does not keep it
-    /// alive. Default: false.
-    fn is_lasting(&self) -> bool {
-        false
-    }
-}
-
-/// Events on their way into a sink that has no room for them yet.
-pub type Taking = Pin<Box<dyn Future<Output = ()> + Send + 'static>>;
-
-/// A servant may be shared, for example with whoever looks at what it counted.
-impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
-    fn dispatch(self: Arc<Self>, request: Request) -> DispatchFuture {
-        Arc::clone(&*self).dispatch(request)
-    }
-
-    fn dispatch_in(self: Arc<Self>, request: Request, place: &mut DispatchPlace) {
-        Arc::clone(&*self).dispatch_in(request, place);
-    }
-
-    fn dispatch_following(
-        self: Arc<Self>,
-        request: Request,
-        following: Following,
-        place: &mut DispatchPlace,
-    ) {
-        Arc::clone(&*self).dispatch_following(request, following, place);
-    }
-
-    fn event_sink(&self, current: &Current) -> Option<Arc<dyn EventSink>> {
-        (**self).event_sink(current)
-    }
-}
+use crate::event::{Event, EventsBuilder};
 
 /// How many times its own length a reply that shares bytes of its request may keep in memory, as long as
 /// the peer does not read it. A shorter one is copied.
 const PINNED_MAX: usize = 4;
-
-/// A dispatch under way.
-pub type DispatchFuture =
-    Pin<Box<dyn Future<Output = Result<Response, SystemException>> + Send + 'static>>;
 
 /// A request to a servant.
 #[derive(Debug)]
@@ -121,108 +30,20 @@ pub struct Response {
     parts: Box<Parts>,
 }
 
-/// What a request consists of. It goes back with the response to where the next request is made of
-/// it, so that nothing is moved, counted or allocated in between.
+/// What a request consists of.
+///
+/// It returns with the response to the connection, which makes the next request of it, so that nothing
+/// is moved, counted or allocated in between.
 pub(crate) struct Parts {
     pub(crate) current: Current,
     /// Where the reply is encoded.
     pub(crate) buffer: Buffer,
-    /// Who answered.
-    pub(crate) servant: Option<Arc<dyn Dispatcher>>,
-}
-
-/// All that is known of a request besides its parameters. A clone shares the message's bytes.
-#[derive(Clone)]
-#[doc(alias = "Ice.Current")]
-pub struct Current {
-    pub(crate) request: IncomingRequest,
-    pub(crate) origin: Arc<Origin>,
-}
-
-impl Current {
-    /// The object.
-    pub fn identity(&self) -> Identity {
-        self.request.identity()
-    }
-
-    /// The name part of the object's identity, borrowed.
-    pub fn name(&self) -> &str {
-        self.request.name()
-    }
-
-    /// The facet; empty for the default facet.
-    pub fn facet(&self) -> &str {
-        self.request.facet()
-    }
-
-    /// The operation.
-    pub fn operation(&self) -> &str {
-        self.request.operation()
-    }
-
-    /// Whether the request may be repeated.
-    pub fn mode(&self) -> OperationMode {
-        self.request.mode()
-    }
-
-    /// What travels beside the parameters.
-    pub fn context(&self) -> Context {
-        self.request.context()
-    }
-
-    /// Number of the request on its connection.
-    pub fn request_id(&self) -> RequestId {
-        self.request.id()
-    }
-
-    /// What the request asked for, as exceptions tell of it.
-    pub(crate) fn target(&self) -> RequestFailed {
-        self.request.target()
-    }
-
-    /// Whether nobody waits for an answer.
-    pub fn is_oneway(&self) -> bool {
-        self.request.id().is_oneway()
-    }
-
-    /// Encoding of the parameters and of the results.
-    pub fn encoding(&self) -> EncodingVersion {
-        self.request.encoding()
-    }
-
-    /// The adapter that dispatches.
-    pub fn adapter(&self) -> Adapter {
-        Adapter {
-            core: self.origin.adapter().clone(),
-            communicator: self.origin.communicator().clone(),
-        }
-    }
-
-    /// The connection over which the request came; `None` if it came from the same communicator,
-    /// which skips the wire.
-    pub fn connection(&self) -> Option<handle::Connection> {
-        let connection = self.origin.connection()?;
-        Some(handle::Connection::new(connection.clone()))
-    }
-
-    /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`. Anybody can write what
-    /// they like into a datagram's.
-    pub fn peer(&self) -> &str {
-        match (self.origin.sender(), self.origin.connection()) {
-            (Some(sender), _) => sender,
-            (None, Some(connection)) => connection.peer(),
-            (None, None) => "collocated",
-        }
-    }
-}
-
-impl fmt::Debug for Current {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Current")
-            .field("request", &self.request)
-            .field("peer", &self.peer())
-            .finish_non_exhaustive()
-    }
+    /// Number of replies in the buffer: 0 for a oneway request, more than 1 for events.
+    pub(crate) reply_count: usize,
+    /// When the events came, if the replies are to events: they may leave a little later.
+    pub(crate) events_came: Option<Instant>,
+    /// Where events are collected.
+    pub(super) events: EventsBuilder,
 }
 
 impl Parts {
@@ -230,8 +51,18 @@ impl Parts {
         Box::new(Self {
             current: Current { request, origin },
             buffer: Buffer::default(),
-            servant: None,
+            reply_count: 0,
+            events_came: None,
+            events: EventsBuilder::default(),
         })
+    }
+
+    /// Removes what is left of the last reply.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.buffer.clear();
+        self.reply_count = 0;
+        self.events_came = None;
     }
 }
 
@@ -252,6 +83,10 @@ impl Request {
     /// One whose parts are there already.
     pub(crate) fn of(parts: Box<Parts>) -> Self {
         Self { parts }
+    }
+
+    pub(super) fn into_parts(self) -> Box<Parts> {
+        self.parts
     }
 
     /// The operation.
@@ -361,7 +196,7 @@ impl Request {
     /// The response that returns nothing.
     ///
     /// # Errors
-    /// None; the type is that of the other responses.
+    /// Encoding an empty result cannot fail; the type is that of the other responses.
     pub fn returned_nothing(self) -> Result<Response, SystemException> {
         self.returned(|_| ())
     }
@@ -430,11 +265,15 @@ impl Request {
         write: impl FnOnce(&mut Buffer, RequestId) -> Result<(), floe_wire::EncodeError>,
     ) -> Result<Response, SystemException> {
         let Parts {
-            current, buffer, ..
+            current,
+            buffer,
+            reply_count,
+            ..
         } = &mut *self.parts;
         if !current.is_oneway() {
             write(buffer, current.request_id())
                 .map_err(|error| SystemException::UnknownLocalException(error.to_string()))?;
+            *reply_count = 1;
             if buffer.len() < current.request.message().len() / PINNED_MAX {
                 buffer.join();
             }
@@ -462,15 +301,6 @@ impl Response {
     /// Whether the servant threw a user exception. Of a oneway request nothing is known.
     pub fn is_user_exception(&self) -> bool {
         reply::is_user_exception(self.parts.buffer.bytes())
-    }
-
-    /// The same, with the servant that gave it: generated dispatchers hand themselves back, so that
-    /// the next request to the same object need not look for them.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn by(mut self, servant: Arc<dyn Dispatcher>) -> Self {
-        self.parts.servant = Some(servant);
-        self
     }
 
     /// One whose parts are there already.

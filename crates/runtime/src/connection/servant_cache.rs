@@ -1,0 +1,49 @@
+//! The dispatcher that was found last, for further requests to the same object.
+
+use std::sync::{Arc, Weak};
+
+use floe_wire::message::SystemException;
+
+use crate::dispatch::{Dispatcher, Parts};
+
+/// The dispatcher that was found last. Its adapter alone keeps it alive.
+#[derive(Default)]
+pub(super) struct ServantCache {
+    dispatcher: Option<Weak<dyn Dispatcher>>,
+    /// Of the servants when it was found.
+    version: u64,
+    /// Identity and facet, as they stand on the wire.
+    target: Vec<u8>,
+}
+
+impl ServantCache {
+    /// The dispatcher that answers a request.
+    #[inline]
+    pub(super) fn find(&mut self, parts: &Parts) -> Result<Arc<dyn Dispatcher>, SystemException> {
+        let adapter = parts.current.origin.adapter();
+        // Read before the look-up: a change during the look-up is found the next time.
+        let version = adapter.servants_version();
+        let request = &parts.current.request;
+        if self.version == version
+            && self.target == request.target_bytes()
+            && let Some(known) = self.dispatcher.as_ref().and_then(Weak::upgrade)
+        {
+            return Ok(known);
+        }
+        let dispatcher = adapter.find(request)?;
+        self.dispatcher = Some(Arc::downgrade(&dispatcher));
+        self.version = version;
+        self.target.clear();
+        self.target.extend_from_slice(request.target_bytes());
+        Ok(dispatcher)
+    }
+
+    /// The version of the adapter's servants when the dispatcher was found.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.dispatcher = None;
+    }
+}

@@ -1,0 +1,106 @@
+//! What is known of a request besides its parameters.
+
+use std::fmt;
+use std::sync::Arc;
+
+use floe_wire::encoding::EncodingVersion;
+use floe_wire::message::{Context, IncomingRequest, OperationMode, RequestFailed, RequestId};
+use floe_wire::reference::Identity;
+
+use super::Origin;
+use crate::adapter::Adapter;
+use crate::connection::handle;
+
+/// All that is known of a request besides its parameters. A clone shares the message's bytes.
+#[derive(Clone)]
+#[doc(alias = "Ice.Current")]
+pub struct Current {
+    pub(crate) request: IncomingRequest,
+    pub(crate) origin: Arc<Origin>,
+}
+
+impl Current {
+    /// The object.
+    pub fn identity(&self) -> Identity {
+        self.request.identity()
+    }
+
+    /// The name part of the object's identity, borrowed.
+    pub fn name(&self) -> &str {
+        self.request.name()
+    }
+
+    /// The facet; empty for the default facet.
+    pub fn facet(&self) -> &str {
+        self.request.facet()
+    }
+
+    /// The operation.
+    pub fn operation(&self) -> &str {
+        self.request.operation()
+    }
+
+    /// Whether the request may be repeated.
+    pub fn mode(&self) -> OperationMode {
+        self.request.mode()
+    }
+
+    /// What travels beside the parameters.
+    pub fn context(&self) -> Context {
+        self.request.context()
+    }
+
+    /// Number of the request on its connection.
+    pub fn request_id(&self) -> RequestId {
+        self.request.id()
+    }
+
+    /// What the request asked for, as exceptions tell of it.
+    pub(crate) fn target(&self) -> RequestFailed {
+        self.request.target()
+    }
+
+    /// Whether nobody waits for an answer.
+    pub fn is_oneway(&self) -> bool {
+        self.request.id().is_oneway()
+    }
+
+    /// Encoding of the parameters and of the results.
+    pub fn encoding(&self) -> EncodingVersion {
+        self.request.encoding()
+    }
+
+    /// The adapter that dispatches.
+    pub fn adapter(&self) -> Adapter {
+        Adapter::new(
+            self.origin.adapter().clone(),
+            self.origin.communicator().clone(),
+        )
+    }
+
+    /// The connection over which the request came; `None` if it came from the same communicator,
+    /// which skips the wire.
+    pub fn connection(&self) -> Option<handle::Connection> {
+        let connection = self.origin.connection()?;
+        Some(handle::Connection::new(connection.clone()))
+    }
+
+    /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`. Anybody can write what
+    /// they like into a datagram's.
+    pub fn peer(&self) -> &str {
+        match (self.origin.sender(), self.origin.connection()) {
+            (Some(sender), _) => sender,
+            (None, Some(connection)) => connection.peer(),
+            (None, None) => "collocated",
+        }
+    }
+}
+
+impl fmt::Debug for Current {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Current")
+            .field("request", &self.request)
+            .field("peer", &self.peer())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+//! How a generated dispatcher answers.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use floe_wire::message::SystemException;
+
+use super::{DispatchSlot, Request, Requests, Response};
+
+/// A generated dispatcher: it knows how one request is answered.
+pub trait Answer: Send + Sync + 'static {
+    /// Decodes the parameters, calls the servant, and encodes what it returned.
+    fn answer(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, SystemException>> + Send;
+}
+
+/// Answers one request after another.
+///
+/// It does what [`Requests::each`] does, without a count of owners for each request.
+#[inline]
+pub fn dispatch<A: Answer>(dispatcher: Arc<A>, requests: Requests, slot: &mut DispatchSlot) {
+    slot.run(async move {
+        let Requests {
+            front: mut request,
+            mut rest,
+        } = requests;
+        loop {
+            let response = {
+                let answer = pin!(dispatcher.answer(request));
+                rest.lent_until_pending(answer).await?
+            };
+            match rest.next(response) {
+                Ok(next) => request = next,
+                Err(response) => return Ok(response),
+            }
+        }
+    });
+}

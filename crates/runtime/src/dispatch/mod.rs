@@ -1,0 +1,92 @@
+//! Dispatch: how requests reach a servant, and how its answers return.
+//!
+//! - `requests.rs`: one or more requests to one object, which a [`Dispatcher`] gets in one call
+//! - `request.rs`: a request and its response
+//! - `current.rs`: what is known of a request besides its parameters
+//! - `taken.rs`: requests that a dispatcher takes unopened, as events
+//! - `slot.rs`: where dispatches run
+//! - `origin.rs`: what the requests of one connection have in common
+//! - `dispatch_fn.rs`: a dispatcher that is a function
+//! - `generated.rs`: how a generated dispatcher answers
+
+mod current;
+mod dispatch_fn;
+mod generated;
+mod origin;
+mod request;
+mod requests;
+mod slot;
+mod taken;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use floe_wire::message::SystemException;
+
+pub use current::Current;
+pub use dispatch_fn::dispatch_fn;
+pub use generated::{Answer, dispatch};
+pub(crate) use origin::Origin;
+pub(crate) use request::Parts;
+pub use request::{Request, Response};
+pub use requests::Requests;
+pub(crate) use requests::{Rest, RestHome, RestState, append};
+pub use slot::DispatchSlot;
+pub use taken::TakenEvents;
+pub(crate) use taken::panic_reason;
+
+/// Answers requests: a servant as its adapter sees it.
+///
+/// Generated dispatchers decode the parameters and call a typed servant. A dispatcher by hand sees
+/// every request undecoded, whatever its operation ([`Request::parameters`], [`Request::respond`]).
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use floe::{DispatchSlot, Dispatcher, Outcome, Requests};
+///
+/// /// Returns the parameters of every request.
+/// struct Echo;
+///
+/// impl Dispatcher for Echo {
+///     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+///         requests.each(slot, |request| async move {
+///             let parameters = request.parameters();
+///             request.respond(&Outcome::Returned(parameters))
+///         });
+///     }
+/// }
+/// ```
+#[doc(alias = "Ice.Blobject")]
+pub trait Dispatcher: Send + Sync + 'static {
+    /// Answers one or more requests to one object, by a future that it puts into the slot:
+    /// [`Requests::each`] answers one request after another, [`Requests::take_events`] takes all of
+    /// them unopened.
+    ///
+    /// The future is polled once where the requests were read. A dispatch that does not wait costs no
+    /// task; a dispatch that computes for long should move that elsewhere. A dispatcher must not keep
+    /// the requests anywhere but in that future.
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot);
+}
+
+/// A servant may be shared, for example to look at what it counted.
+impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        Arc::clone(&*self).dispatch(requests, slot);
+    }
+}
+
+/// A dispatch under way.
+pub type DispatchFuture = Pin<Box<dyn Future<Output = Dispatched> + Send + 'static>>;
+
+/// What a dispatch ends with: the response to the last request that it answered, or why there is
+/// none.
+pub(crate) type Dispatched = Result<Response, SystemException>;
+
+/// Dispatches a single request, in a slot of its own.
+pub(crate) fn dispatch_alone(dispatcher: Arc<dyn Dispatcher>, request: Request) -> DispatchFuture {
+    let mut slot = DispatchSlot::default();
+    dispatcher.dispatch(request.into(), &mut slot);
+    Box::pin(slot)
+}

@@ -1,0 +1,181 @@
+//! Requests that a dispatcher takes unopened, as events.
+
+use std::any::Any;
+use std::fmt;
+use std::future::{Future, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use floe_wire::message::{IncomingRequest, reply};
+
+use super::request::Parts;
+use super::requests::Rest;
+use super::{DispatchSlot, Request, Response};
+use crate::event::{Event, Events, EventsBuilder};
+
+/// Bytes of events that are collected before they are taken. A longer event is not copied: it keeps
+/// the buffer that it was read into, which is then at most a few times as long.
+const COLLECTED_MAX: usize = 64 * 1024;
+
+/// Requests that were taken as events. They are answered with nothing, each in its own encoding.
+#[must_use = "the requests are not answered"]
+pub struct TakenEvents {
+    parts: Box<Parts>,
+    rest: Rest,
+}
+
+impl TakenEvents {
+    pub(super) fn new(front: Request, rest: Rest, take: impl FnMut(Events, Instant)) -> Self {
+        let now = Instant::now();
+        let mut taken = Self {
+            parts: front.into_parts(),
+            rest,
+        };
+        taken.parts.events_came = Some(now);
+        taken.take_all(Guarded { take, now });
+        taken
+    }
+
+    /// Answers the requests.
+    pub fn answer(self, slot: &mut DispatchSlot) {
+        slot.run(ready(Ok(Response::of(self.parts))));
+    }
+
+    /// Answers the requests after a wait: for example, there is no room for the events yet. It is
+    /// polled once before further requests are dispatched. Until it ends, the events count as a dispatch
+    /// of their connection.
+    pub fn answer_after(
+        self,
+        slot: &mut DispatchSlot,
+        wait: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let Self { parts, mut rest } = self;
+        slot.run(async move {
+            let wait = pin!(GuardedWait(pin!(wait)));
+            rest.lent_until_pending(wait).await;
+            Ok(Response::of(parts))
+        });
+    }
+
+    fn take_all(&mut self, mut take: Guarded<impl FnMut(Events, Instant)>) {
+        self.answer_front();
+        if self.rest.is_empty() {
+            return take.take(event(&self.parts.current.request));
+        }
+        let mut collected = Collected {
+            builder: std::mem::take(&mut self.parts.events),
+            len: 0,
+        };
+        collected.add(&self.parts.current.request, &mut take);
+        while self.rest.next_event(&mut self.parts) {
+            self.answer_front();
+            collected.add(&self.parts.current.request, &mut take);
+        }
+        collected.flush(&mut take);
+        self.rest.note_taken(collected.len);
+        self.parts.events = collected.builder;
+    }
+
+    /// Appends the reply to the request at the front, if it gets one.
+    #[inline]
+    fn answer_front(&mut self) {
+        let Parts {
+            current,
+            buffer,
+            reply_count,
+            ..
+        } = &mut *self.parts;
+        let (id, encoding) = (current.request.id(), current.request.encoding());
+        if !id.is_oneway() {
+            // Encoding an empty result cannot fail.
+            let _ = reply::write_returned(buffer.bytes_mut(), id, encoding, |_| ());
+            *reply_count += 1;
+        }
+    }
+}
+
+impl fmt::Debug for TakenEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TakenEvents").finish_non_exhaustive()
+    }
+}
+
+/// A single request as an event, copied unless it is long.
+fn event(request: &IncomingRequest) -> Events {
+    let bytes = request.event_bytes();
+    match bytes.len() > COLLECTED_MAX {
+        true => Event::new(request).into(),
+        false => Event::copied(bytes).into(),
+    }
+}
+
+/// Events that are collected to be taken together.
+struct Collected {
+    builder: EventsBuilder,
+    /// Length of all events so far.
+    len: usize,
+}
+
+impl Collected {
+    #[inline]
+    fn add<T: FnMut(Events, Instant)>(&mut self, request: &IncomingRequest, take: &mut Guarded<T>) {
+        let bytes = request.event_bytes();
+        self.len += bytes.len();
+        if bytes.len() > COLLECTED_MAX || !self.builder.push(bytes) {
+            self.flush(take);
+            take.take(Event::new(request).into());
+        } else if self.builder.byte_len() >= COLLECTED_MAX {
+            self.flush(take);
+        }
+    }
+
+    fn flush<T: FnMut(Events, Instant)>(&mut self, take: &mut Guarded<T>) {
+        if let Some(events) = self.builder.finish() {
+            take.take(events);
+        }
+    }
+}
+
+/// What a dispatcher does with events. If it panics, they are lost, and the connection goes on.
+struct Guarded<T> {
+    take: T,
+    now: Instant,
+}
+
+impl<T: FnMut(Events, Instant)> Guarded<T> {
+    fn take(&mut self, events: Events) {
+        let taken = catch_unwind(AssertUnwindSafe(|| (self.take)(events, self.now)));
+        if let Err(panic) = taken {
+            log_panic(&*panic);
+        }
+    }
+}
+
+/// What a dispatcher waits for. If it panics, the wait is over.
+struct GuardedWait<'a, F>(Pin<&'a mut F>);
+
+impl<F: Future<Output = ()>> Future for GuardedWait<'_, F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+        polled.unwrap_or_else(|panic| {
+            log_panic(&*panic);
+            Poll::Ready(())
+        })
+    }
+}
+
+fn log_panic(panic: &(dyn Any + Send)) {
+    let reason = panic_reason(panic);
+    tracing::error!("a servant panicked, and events that it was given are lost: {reason}");
+}
+
+/// What a panic says.
+pub(crate) fn panic_reason(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no reason given")
+}

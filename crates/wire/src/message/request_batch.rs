@@ -1,0 +1,314 @@
+//! Requests that arrived together, to be taken one after another.
+//!
+//! Most batches repeat one request with other parameters. The bytes in front of the parameters are
+//! checked once; a request that begins with the same bytes says the same.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use bytes::{Bytes, BytesMut};
+
+use super::batch_scan::{BatchScan, FRAMING_LEN, framing, parse_fields};
+use super::fields::Fields;
+use super::{HeaderCache, IncomingRequest, Message};
+use crate::encoding::DecodeError;
+
+/// One or more requests that arrived together: in Request messages that follow each other in the input,
+/// or in one BatchRequest message. All fields are checked, and the bytes are shared.
+///
+/// It is as if each request had come alone, but many small ones cost far less.
+#[derive(Clone, Default)]
+pub struct RequestBatch {
+    bytes: Bytes,
+    /// Bytes in front of each body: those of a header and a request id, or none in a BatchRequest
+    /// message.
+    gap: usize,
+    /// The first request, and then the one that was taken last.
+    last: Option<Fields>,
+    /// How many of those to come begin as the last one; the request behind them must be looked at.
+    alike_count: usize,
+    /// How many of these have parameters of the same length and encoding, too, before there are others.
+    same_len_count: usize,
+    remaining: usize,
+    twoway_count: usize,
+    /// Where the gap in front of the next body starts.
+    position: usize,
+    /// Where the body starts that was taken last.
+    taken_start: Option<usize>,
+}
+
+impl RequestBatch {
+    /// Takes the Request messages at the front of `input` off it, up to the first message that is something
+    /// else, compressed, not whole, longer than `size_max`, or malformed: that is left for
+    /// [`Message::split`]. `None` if there is none.
+    ///
+    /// `cache` makes it cheap to read requests like those that were read before.
+    #[inline]
+    pub fn split(input: &mut BytesMut, size_max: usize, cache: &mut HeaderCache) -> Option<Self> {
+        let scan = BatchScan::of_messages(input, size_max, cache)?;
+        let bytes = input.split_to(scan.end()).freeze();
+        Some(Self::new(bytes, FRAMING_LEN, scan))
+    }
+
+    /// The requests of a BatchRequest message.
+    ///
+    /// # Errors
+    /// [`DecodeError`], fatal for the connection.
+    pub fn parse(message: &Message) -> Result<Self, DecodeError> {
+        let scan = BatchScan::of_batch(&message.bytes)?;
+        Ok(Self::new(message.bytes.clone(), 0, scan))
+    }
+
+    #[inline]
+    fn new(bytes: Bytes, gap: usize, scan: BatchScan) -> Self {
+        Self {
+            bytes,
+            gap,
+            position: scan.start(),
+            alike_count: scan.alike_count(),
+            same_len_count: scan.same_len_count(),
+            remaining: scan.count(),
+            twoway_count: scan.twoway_count(),
+            last: scan.into_first(),
+            taken_start: None,
+        }
+    }
+
+    /// Whether they are dispatched one after another, the next one when the one before is done: those of a
+    /// BatchRequest message are.
+    #[inline]
+    pub fn is_serial(&self) -> bool {
+        self.gap == 0
+    }
+
+    /// Number of requests to come that get a reply.
+    pub fn twoway_count(&self) -> usize {
+        self.twoway_count
+    }
+
+    /// Length of all messages in bytes.
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The request that was taken last.
+    pub fn last(&self) -> Option<IncomingRequest> {
+        let fields = self.last.filter(|_| self.taken_start.is_some())?;
+        Some(IncomingRequest::new(self.bytes.clone(), fields))
+    }
+
+    /// Makes `request` the next one; false if there is none. The bytes are shared anew only if `request`
+    /// was none of this batch.
+    #[inline]
+    pub fn next_over(&mut self, request: &mut IncomingRequest) -> bool {
+        let before = self.taken_start;
+        let Some(is_alike) = self.advance() else {
+            return false;
+        };
+        let (Some(last), (bytes, fields)) = (&self.last, request.parts_mut()) else {
+            return false;
+        };
+        // The start alone could be that of a request in other bytes.
+        let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
+        if is_shared && is_alike && before == Some(fields.start()) {
+            fields.differ_as(last);
+            return true;
+        }
+        *fields = *last;
+        if !is_shared {
+            *bytes = self.bytes.clone();
+        }
+        true
+    }
+
+    /// Length of the parameters of the next request, if `request` is the one that was taken last, and the
+    /// next one begins alike.
+    #[inline]
+    pub fn alike_len(&self, request: &IncomingRequest) -> Option<usize> {
+        let (bytes, fields) = request.parts();
+        if !self.is_last(bytes, fields) {
+            return None;
+        }
+        match self.same_len_count {
+            0 => self.next_alike_len(),
+            _ => self.last.as_ref().map(|last| last.parameters.len()),
+        }
+    }
+
+    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike and
+    /// has parameters of at most this length.
+    #[inline]
+    pub fn next_alike(&mut self, request: &mut IncomingRequest, parameters_len_max: usize) -> bool {
+        let (bytes, fields) = request.parts_mut();
+        if !self.is_last(bytes, fields) {
+            return false;
+        }
+        if self.same_len_count == 0 {
+            return self.move_to_shorter(fields, parameters_len_max);
+        }
+        fields.parameters.len() <= parameters_len_max && self.move_to_same_len(fields)
+    }
+
+    /// Makes `request` the next one if it is the one that was taken last, and the next one is to the same
+    /// object.
+    #[inline]
+    pub fn next_to_same_object(&mut self, request: &mut IncomingRequest) -> bool {
+        self.next_alike(request, usize::MAX)
+            || self.is_next_to_same_object(request) && self.next_over(request)
+    }
+
+    /// Identity and facet stand in front, and say themselves where they end: so equal bytes are enough.
+    fn is_next_to_same_object(&self, request: &IncomingRequest) -> bool {
+        let (bytes, fields) = request.parts();
+        let next = self.bytes.get(self.position + self.gap..);
+        self.is_last(bytes, fields)
+            && next.is_some_and(|next| next.starts_with(request.target_bytes()))
+    }
+
+    /// Moves on to the next one, and makes these its fields, of which nothing changes but the number and the
+    /// contents of the parameters.
+    #[inline]
+    fn move_to_same_len(&mut self, fields: &mut Fields) -> bool {
+        let Some(last) = &mut self.last else {
+            return false;
+        };
+        if self.gap > 0 {
+            let Some((id, compression)) = framing(&self.bytes, self.position) else {
+                return false;
+            };
+            (last.id, last.compression) = (id, compression);
+            (fields.id, fields.compression) = (id, compression);
+        }
+        self.remaining -= 1;
+        self.alike_count -= 1;
+        self.same_len_count -= 1;
+        let start = self.position + self.gap;
+        last.shift_to(start);
+        fields.shift_to(start);
+        self.position = fields.end();
+        self.taken_start = Some(start);
+        true
+    }
+
+    /// Moves on to the next one if it begins alike and has parameters of at most this length, and makes these
+    /// its fields.
+    #[inline(never)]
+    fn move_to_shorter(&mut self, fields: &mut Fields, parameters_len_max: usize) -> bool {
+        let len = self.next_alike_len();
+        let is_next = len.is_some_and(|len| len <= parameters_len_max)
+            && self.move_to_alike(self.position + self.gap)
+            && self.end_move().is_some();
+        if is_next && let Some(last) = &self.last {
+            self.remaining -= 1;
+            fields.differ_as(last);
+        }
+        is_next
+    }
+
+    /// Length of the parameters of the next request, if that begins as the known one.
+    fn next_alike_len(&self) -> Option<usize> {
+        let last = self.last.as_ref()?;
+        let start = self.position + self.gap;
+        let is_alike = self.alike_count > 0 || last.begins_alike(&self.bytes, start);
+        let parameters = is_alike.then(|| last.parameters_at(&self.bytes, start));
+        parameters.flatten().map(|(len, _)| len)
+    }
+
+    /// Whether these are of the request that was taken last, and another one comes.
+    #[inline]
+    fn is_last(&self, bytes: &Bytes, fields: &Fields) -> bool {
+        // The start alone could be that of a request in other bytes.
+        let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
+        is_shared && self.remaining > 0 && self.taken_start == Some(fields.start())
+    }
+
+    /// Makes the next request the known one; whether it begins as that before.
+    #[inline]
+    fn advance(&mut self) -> Option<bool> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let start = self.position + self.gap;
+        let is_alike = self.move_to_alike(start);
+        if !is_alike {
+            self.last = Some(parse_fields(&self.bytes, start)?);
+        }
+        self.end_move()?;
+        Some(is_alike)
+    }
+
+    /// Makes the known fields those of the body at `start`, if that begins alike; else nothing is changed.
+    #[inline]
+    fn move_to_alike(&mut self, start: usize) -> bool {
+        let Some(last) = &mut self.last else {
+            return false;
+        };
+        if self.same_len_count > 0 {
+            self.same_len_count -= 1;
+            self.alike_count -= 1;
+            last.shift_to(start);
+            true
+        } else if self.alike_count > 0 {
+            self.alike_count -= 1;
+            last.move_to(&self.bytes, start)
+        } else {
+            last.move_to_alike(&self.bytes, start)
+        }
+    }
+
+    /// Notes that the known one was taken, and what stands in front of it.
+    #[inline]
+    fn end_move(&mut self) -> Option<()> {
+        let last = self.last.as_mut()?;
+        if self.gap > 0 {
+            (last.id, last.compression) = framing(&self.bytes, self.position)?;
+        }
+        self.position = last.end();
+        self.taken_start = Some(last.start());
+        Some(())
+    }
+}
+
+/// A request that arrived in a message of its own, such as a compressed one.
+impl From<IncomingRequest> for RequestBatch {
+    fn from(request: IncomingRequest) -> Self {
+        let twoway_count = usize::from(!request.id().is_oneway());
+        let (bytes, fields) = request.into_parts();
+        Self {
+            bytes,
+            gap: FRAMING_LEN,
+            position: fields.start() - FRAMING_LEN,
+            last: Some(fields),
+            alike_count: 1,
+            same_len_count: 1,
+            remaining: 1,
+            twoway_count,
+            taken_start: None,
+        }
+    }
+}
+
+impl Iterator for RequestBatch {
+    type Item = IncomingRequest;
+
+    fn next(&mut self) -> Option<IncomingRequest> {
+        self.advance()?;
+        // By its name, since there is the iterator's, too.
+        Self::last(self)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.remaining, Some(self.remaining))
+    }
+}
+
+impl ExactSizeIterator for RequestBatch {}
+
+impl fmt::Debug for RequestBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBatch")
+            .field("remaining", &self.remaining)
+            .field("is_serial", &self.is_serial())
+            .finish_non_exhaustive()
+    }
+}
