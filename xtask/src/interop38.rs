@@ -87,16 +87,14 @@ const PACKAGE: &str = "zeroc-ice==3.8.3";
 const BASES: [&str; 3] = ["python3.13", "python3.12", "python3"];
 const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 12))";
 const RESULT: &str = "tests/interop/ice38.txt";
-const TESTS: [&str; 12] = [
+const TESTS: [&str; 10] = [
     "test",
     "--package",
     "floe-tests",
     "--features",
     "ice38",
     "--test",
-    "ice_values",
-    "--test",
-    "ice_runtime",
+    "ice",
     "--",
     "ice38::",
     "random::",

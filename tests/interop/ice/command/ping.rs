@@ -7,7 +7,7 @@ use floe_tests::peer::Peer;
 use floe_tests::workspace;
 use serde_json::Value as Json;
 
-use crate::{assert_code, run};
+use super::{assert_code, run};
 
 #[test]
 fn any_ice_object_is_measured() {

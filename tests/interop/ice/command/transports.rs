@@ -7,7 +7,7 @@ use floe_tests::ice::{Ice, Language, was_traced};
 use floe_tests::peer::Peer;
 use serde_json::Value as Json;
 
-use crate::{assert_code, call, run};
+use super::{assert_code, call, run};
 
 /// An Ice server that listens there; its proxy.
 fn start_server(

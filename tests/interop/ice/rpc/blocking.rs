@@ -4,9 +4,9 @@ use floe::Settings;
 use floe::blocking::{Communicator, Wait};
 use floe_tests::ice::{Ice, Language};
 
-use crate::client::{PeerKind, check_as};
-use crate::compression::run_client;
-use crate::servant::serve;
+use super::client::{PeerKind, check_as};
+use super::compression::run_client;
+use super::servant::serve;
 
 /// With compression and without.
 fn all_settings() -> [Settings; 2] {

@@ -10,8 +10,8 @@ use floe::{
 };
 use floe_tests::ice::{Ice, Language};
 
-use crate::contract::interop::*;
-use crate::servant::{Sum, serve};
+use super::contract::interop::*;
+use super::servant::{Sum, serve};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_floe_client_agrees_with_ice_servers() {

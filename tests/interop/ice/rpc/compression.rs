@@ -4,8 +4,8 @@ use floe::{Communicator, Compression, Settings};
 use floe_tests::ice::{Ice, Language, was_traced};
 use floe_tests::peer::Peer;
 
-use crate::client::{PeerKind, check_as};
-use crate::servant::serve;
+use super::client::{PeerKind, check_as};
+use super::servant::serve;
 
 const COMPRESSED: u8 = 2;
 /// Too short to be compressed.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use floe::{Adapter, Communicator, Context, Current, InvokeError, Proxy, TypedProxy};
 
-use crate::contract::interop::*;
+use super::contract::interop::*;
 
 /// A sum that callers add to.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use floe::Communicator;
 use floe_tests::ice::{Ice, Language};
 
-use crate::servant::serve;
+use super::servant::serve;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ice_clients_agree_with_a_floe_server() {

@@ -5,8 +5,8 @@ use floe_tests::certificates::Certificates;
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 
-use crate::client::{PeerKind, check_as};
-use crate::servant::serve_on;
+use super::client::{PeerKind, check_as};
+use super::servant::serve_on;
 
 /// Endpoints to listen on.
 const ENDPOINTS: [&str; 4] = [

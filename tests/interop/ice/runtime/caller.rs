@@ -10,8 +10,8 @@ use floe::{
     RequestFailed, Settings, SystemException, TypedProxy,
 };
 
-use crate::connections;
-use crate::contract::runtime::*;
+use super::connections;
+use super::contract::runtime::*;
 
 /// What a client must have for these checks.
 pub(crate) fn settings() -> Settings {

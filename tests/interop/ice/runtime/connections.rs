@@ -13,9 +13,9 @@ use floe::{
     Communicator, EndpointSelection, Identity, InvokeError, LocalError, SystemException, TypedProxy,
 };
 
-use crate::caller::{becomes, release, spawn_hold, total};
-use crate::contract::runtime::*;
-use crate::servant::{Heard, link_of};
+use super::caller::{becomes, release, spawn_hold, total};
+use super::contract::runtime::*;
+use super::servant::{Heard, link_of};
 
 pub(crate) async fn check(communicator: &Communicator, probe: &ProbeProxy) {
     check_links(communicator, probe).await;

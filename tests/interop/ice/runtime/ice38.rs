@@ -4,7 +4,7 @@ use std::env;
 
 use floe_tests::ice::{Ice, Language};
 
-use crate::{tls, transports};
+use super::{tls, transports};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_floe_client_finds_every_line_at_an_ice_3_8_server() {

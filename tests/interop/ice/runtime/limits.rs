@@ -4,10 +4,10 @@ use floe::{Communicator, LocalError, Settings, TypedProxy};
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 
-use crate::caller::becomes;
-use crate::contract::runtime::ProbeProxy;
-use crate::servant::serve;
-use crate::transports::{self, end, start};
+use super::caller::becomes;
+use super::contract::runtime::ProbeProxy;
+use super::servant::serve;
+use super::transports::{self, end, start};
 
 const TCP: &str = "tcp -h 127.0.0.1 -p 0";
 /// What the side with a limit takes, in bytes, and as Ice says it, in kilobytes.

@@ -7,10 +7,10 @@ use floe_tests::certificates::Certificates;
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 
-use crate::contract::runtime::ProbeProxy;
-use crate::servant::serve;
-use crate::tls;
-use crate::transports::{ENDPOINTS, TRANSPORTS, end, only, start};
+use super::contract::runtime::ProbeProxy;
+use super::servant::serve;
+use super::tls;
+use super::transports::{ENDPOINTS, TRANSPORTS, end, only, start};
 
 const TCP: &str = "tcp -h 127.0.0.1 -p 0";
 

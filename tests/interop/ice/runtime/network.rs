@@ -13,10 +13,10 @@ use floe_tests::ice::{Ice, Language, was_traced};
 use floe_tests::peer::Peer;
 use floe_tests::ports;
 
-use crate::caller::becomes;
-use crate::contract::runtime::ProbeProxy;
-use crate::servant::serve;
-use crate::transports::{end, start};
+use super::caller::becomes;
+use super::contract::runtime::ProbeProxy;
+use super::servant::serve;
+use super::transports::{end, start};
 
 const TCP: &str = "tcp -h 127.0.0.1 -p 0";
 

@@ -12,7 +12,7 @@ use floe::{
 };
 use tokio::sync::oneshot;
 
-use crate::contract::runtime::*;
+use super::contract::runtime::*;
 
 /// Serves all objects; gives the proxy of "probe".
 pub(crate) async fn serve(communicator: &Communicator, endpoints: &str) -> (Adapter, ProbeProxy) {

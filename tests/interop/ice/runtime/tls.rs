@@ -7,9 +7,9 @@ use floe_tests::certificates::Certificates;
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 
-use crate::contract::runtime::ProbeProxy;
-use crate::servant::serve;
-use crate::transports::{end, start};
+use super::contract::runtime::ProbeProxy;
+use super::servant::serve;
+use super::transports::{end, start};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_floe_client_trusts_ice_servers_as_it_is_told() {

@@ -5,9 +5,9 @@ use floe_tests::certificates::Certificates;
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 
-use crate::caller;
-use crate::servant::serve;
-use crate::tls::{self, tls};
+use super::caller;
+use super::servant::serve;
+use super::tls::{self, tls};
 
 /// Those that have connections.
 pub(crate) const TRANSPORTS: [&str; 4] = ["tcp", "ssl", "ws", "wss"];

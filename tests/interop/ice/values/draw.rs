@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use floe::{Class, ClassType, Link, Ref};
 
-use crate::older::contract::values::*;
-use crate::older::tell::Any;
+use super::older::contract::values::*;
+use super::older::tell::Any;
 
 /// Ice 3.8 has no optional classes, and its Python does not tell an optional nil from unset.
 const ICE_38: bool = cfg!(feature = "ice38");

@@ -6,8 +6,8 @@ use floe_slice::check_source;
 use proptest::collection::vec;
 use proptest::prelude::any;
 
-use crate::draw::Draw;
-use crate::random::{Python, failed, ice, parameters, random_instance, runner};
+use super::draw::Draw;
+use super::random::{Python, failed, ice, parameters, random_instance, runner};
 
 const COUNT: u32 = 1_000;
 

@@ -7,8 +7,8 @@ use std::env;
 use floe::Communicator;
 use floe_tests::ice::{Ice, Language, Version};
 
-use crate::pairs::{client, compare_except, end, reference, start_server};
-use crate::{newer, older};
+use super::pairs::{client, compare_except, end, reference, start_server};
+use super::{newer, older};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn floe_agrees_with_ice_3_8() {

@@ -4,7 +4,7 @@ use floe::Communicator;
 use floe_tests::ice::{Ice, Language, Version};
 use floe_tests::peer::Peer;
 
-use crate::{newer, older};
+use super::{newer, older};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_older_floe_client_agrees_with_newer_servers() {

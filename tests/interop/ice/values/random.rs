@@ -14,9 +14,9 @@ use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use tokio::runtime::Runtime;
 
-use crate::draw::Draw;
-use crate::older::contract::values::*;
-use crate::older::tell::{Any, Tell, told};
+use super::draw::Draw;
+use super::older::contract::values::*;
+use super::older::tell::{Any, Tell, told};
 
 /// Values that Floe makes; each goes in every encoding and format.
 const SENT: u32 = 1_000;
@@ -35,7 +35,7 @@ pub(crate) fn ice() -> Option<Ice> {
 
 #[cfg(feature = "ice38")]
 pub(crate) fn ice() -> Option<Ice> {
-    Some(crate::ice38::ice())
+    Some(super::ice38::ice())
 }
 
 pub(crate) struct Python {

@@ -11,7 +11,7 @@ use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 use floe_tests::workspace;
 
-use crate::{COUNT, assert_got_all};
+use super::{COUNT, assert_got_all};
 
 /// The least bytes of an event on its way to the hub: a header, and more than as much behind it.
 const EVENT_LEN_MIN: usize = 40;

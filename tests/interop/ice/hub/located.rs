@@ -7,7 +7,7 @@ use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 use floe_tests::workspace;
 
-use crate::{COUNT, assert_got_all};
+use super::{COUNT, assert_got_all};
 
 #[test]
 fn ice_subscribers_are_found_by_a_real_icegrid() {
