@@ -1,8 +1,13 @@
 //! What a user of the front-end can do, one file for each capability.
 
 mod breaking;
+mod contracts;
+mod corpus;
+mod diagnostics;
 mod docs;
 mod files;
+mod format;
+mod hostile;
 mod model;
 mod places;
 mod preprocessor;

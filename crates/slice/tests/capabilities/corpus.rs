@@ -317,14 +317,14 @@ fn compile_as(source: &str, language: Language) -> Compilation {
 
 fn cases() -> Vec<Case> {
     cases_of(
-        include_str!("../../../tests/vectors/slice-accept.json"),
+        include_str!("../../../../tests/vectors/slice-accept.json"),
         "ice37_accepts",
     )
 }
 
 fn cases_38() -> Vec<Case> {
     cases_of(
-        include_str!("../../../tests/vectors/slice-accept-38.json"),
+        include_str!("../../../../tests/vectors/slice-accept-38.json"),
         "ice38_accepts",
     )
 }
