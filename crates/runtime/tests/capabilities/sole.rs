@@ -423,3 +423,39 @@ fn a_peer_that_does_not_read_gets_all_replies_in_their_order_later() {
         writer.join().unwrap();
     }
 }
+
+/// Notes whether events share the memory of the message that they came in.
+#[derive(Default)]
+struct Shares(std::sync::Mutex<Vec<bool>>);
+
+impl Dispatcher for Shares {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        let message = requests.front().event();
+        let start = |event: &floe::Event| event.as_bytes().as_ptr();
+        let taken = requests.take_events(|events, _now| {
+            let event = events.each().next().unwrap();
+            assert_eq!(event, message);
+            self.0.lock().unwrap().push(start(&event) == start(&message));
+        });
+        taken.answer(slot);
+    }
+}
+
+#[test]
+fn a_small_event_is_taken_in_memory_of_its_own_and_a_long_one_is_not_copied() {
+    for is_blocking in [true, false] {
+        let (_server, adapter, port) = start(is_blocking, Settings::default());
+        let shares = Arc::<Shares>::default();
+        adapter.add("shares", shares.clone()).unwrap();
+        let stream = &mut connect(port);
+        for id in 1..=4 {
+            let payload = match id % 2 {
+                0 => vec![7; 100_000],
+                _ => vec![7; 10],
+            };
+            let event = request(id, "shares", "event", &payload);
+            replies_to(&[event], Cut::Alone, stream);
+        }
+        assert_eq!(*shares.0.lock().unwrap(), [false, true, false, true]);
+    }
+}
