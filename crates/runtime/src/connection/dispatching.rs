@@ -4,9 +4,9 @@
 //! of one read leave in one write. The parts of a request return with its response and become the next
 //! request, so that what the requests of a read have in common is not counted for each.
 //!
-//! `dispatching/sole.rs` dispatches a request that came alone.
+//! `dispatching/fast_path.rs` dispatches a request that came alone.
 
-mod sole;
+mod fast_path;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -28,7 +28,7 @@ use crate::dispatch::{
     DispatchSlot, Dispatched, Origin, Parts, Request, Requests, Response, Rest, RestHome,
     RestState, append,
 };
-pub(super) use sole::Sole;
+pub(super) use fast_path::FastPath;
 
 /// Replies of one read that are collected before they are written, in bytes.
 pub(crate) const REPLIES_MAX: usize = 64 * 1024;

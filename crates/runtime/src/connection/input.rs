@@ -13,10 +13,10 @@ use long::{LONG_MIN, Long};
 ///
 /// Read bytes and the room behind them are neighbours in one allocation, of which messages are cut
 /// off at the front without a copy. The room is initialised once and not for each read. A long
-/// message is read into a buffer of its own, which serves again when nobody holds the message.
-/// After a long message the next read goes there at once: long messages come one after another, and are
-/// mostly alike.
-/// While nothing is there to read, the room is given away, and the thread keeps one long buffer for whoever reads next.
+/// message is read into a buffer of its own, which serves again when the message is dropped. After a long
+/// message the next read goes there immediately: long messages come one after another, and are mostly of
+/// about the same length. While nothing is there to read, the room is given away, and the thread keeps one long buffer for
+/// the next connection that reads.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: BytesMut,
@@ -133,7 +133,7 @@ impl Input {
 
     /// What was read into the room, `count` bytes, if nothing else is there. It is not taken as read yet.
     #[inline]
-    pub(super) fn sole(&self, count: usize) -> Option<&[u8]> {
+    pub(super) fn alone(&self, count: usize) -> Option<&[u8]> {
         match self.is_between() {
             true => self.room.get(..count),
             false => None,
@@ -142,7 +142,7 @@ impl Input {
 
     /// Takes that off as a message.
     #[inline]
-    pub(super) fn take_sole(&mut self, count: usize) -> Bytes {
+    pub(super) fn take_alone(&mut self, count: usize) -> Bytes {
         self.cut_room(count).freeze()
     }
 
@@ -240,7 +240,7 @@ impl Input {
     }
 
     /// Takes a room for what is about to be read, if it has none.
-    pub(super) fn equip(&mut self, room: &mut BytesMut) {
+    pub(super) fn take_room(&mut self, room: &mut BytesMut) {
         if self.room.is_empty() && self.bytes.is_empty() {
             std::mem::swap(&mut self.room, room);
         }

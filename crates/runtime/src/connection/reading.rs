@@ -8,12 +8,12 @@ use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
 use floe_wire::connection::{Event, Input as WireInput, Replies};
-use floe_wire::message::{HeaderCache, ProtocolError, SoleRequest};
+use floe_wire::message::{HeaderCache, ProtocolError, SingleRequest};
 #[cfg(unix)]
 use floe_wire::message::{IncomingReply, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::dispatching::{Dispatching, Sole};
+use super::dispatching::{Dispatching, FastPath};
 use super::here::{Handled, handling};
 use super::input::Input;
 use super::read_buffers::ReadBuffers;
@@ -72,7 +72,7 @@ impl Reading {
     #[inline]
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.buffers.is_none() {
-            self.equip();
+            self.take_buffers();
         }
         let limit = self.connection.settings.message_size_max;
         self.input.room(limit)
@@ -95,13 +95,13 @@ impl Reading {
         .await
     }
 
-    /// Takes what this thread keeps for whoever reads.
-    fn equip(&mut self) {
+    /// Takes buffers of this thread.
+    fn take_buffers(&mut self) {
         let buffers = self.buffers.insert(ReadBuffers::take());
-        self.input.equip(&mut buffers.room);
+        self.input.take_room(&mut buffers.room);
     }
 
-    /// Nothing is there to read: gives that back to this thread.
+    /// Nothing is there to read: gives the buffers back to this thread.
     fn rest(&mut self) {
         if let Some(mut buffers) = self.buffers.take() {
             self.input.rest(&mut buffers.room);
@@ -135,10 +135,10 @@ impl Reading {
 
     /// Handles what a read into the room gave, and answers it; false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
-        match self.handle_sole(&read) {
-            Sole::Answered => true,
-            Sole::Dispatched => self.finish_sole().await,
-            Sole::Left => self.handle_all(read).await,
+        match self.handle_single(&read) {
+            FastPath::Answered => true,
+            FastPath::Dispatched => self.finish_single().await,
+            FastPath::NotTaken => self.handle_all(read).await,
         }
     }
 
@@ -154,40 +154,40 @@ impl Reading {
         self.goes_on(end)
     }
 
-    /// Handles what was read if it is nothing but replies without results, or one request that may be dispatched at
-    /// once.
+    /// Handles what was read if it is nothing but replies without results, or one request that may be dispatched
+    /// without a wait.
     #[inline]
-    fn handle_sole(&mut self, read: &std::io::Result<usize>) -> Sole {
+    fn handle_single(&mut self, read: &std::io::Result<usize>) -> FastPath {
         let Ok(count) = *read else {
-            return Sole::Left;
+            return FastPath::NotTaken;
         };
         if self.give_returned(count) {
-            return Sole::Answered;
+            return FastPath::Answered;
         }
-        let Some(message) = self.input.sole(count) else {
-            return Sole::Left;
+        let Some(message) = self.input.alone(count) else {
+            return FastPath::NotTaken;
         };
         let Some(buffers) = &mut self.buffers else {
-            return Sole::Left;
+            return FastPath::NotTaken;
         };
         let limit = self.connection.settings.message_size_max;
-        let Some(sole) = SoleRequest::peek(message, limit, &mut buffers.cache) else {
-            return Sole::Left;
+        let Some(request) = SingleRequest::peek(message, limit, &mut buffers.cache) else {
+            return FastPath::NotTaken;
         };
         self.connection.pulse.mark_handling();
         let _handled = Handled::enter(self.connection.place());
         buffers.lend_to(&mut self.dispatching);
-        let sole = self
-            .dispatching
-            .sole(sole, &mut self.input, count, &buffers.cache);
-        if sole == Sole::Answered {
+        let handled =
+            self.dispatching
+                .dispatch_single(request, &mut self.input, count, &buffers.cache);
+        if handled == FastPath::Answered {
             self.connection.pulse.mark_handled(true);
         }
-        sole
+        handled
     }
 
     /// Does what is left to do of a request that came alone.
-    async fn finish_sole(&mut self) -> bool {
+    async fn finish_single(&mut self) -> bool {
         let finish = pin!(self.dispatching.finish_read());
         handling(self.connection.place(), finish).await;
         self.connection.pulse.mark_handled(true);
@@ -267,10 +267,10 @@ impl Reading {
 
     /// The same on this thread, which waits if it has to.
     pub(super) fn handle_here(&mut self, read: std::io::Result<usize>) -> bool {
-        match self.handle_sole(&read) {
-            Sole::Answered => true,
-            Sole::Dispatched => here(pin!(self.finish_sole())),
-            Sole::Left => here(pin!(self.handle_all(read))),
+        match self.handle_single(&read) {
+            FastPath::Answered => true,
+            FastPath::Dispatched => here(pin!(self.finish_single())),
+            FastPath::NotTaken => here(pin!(self.handle_all(read))),
         }
     }
 
@@ -364,8 +364,8 @@ impl Reading {
         Ok(buffers.event.is_some() || decompressed_len >= limit)
     }
 
-    /// Gives replies that have come to their callers. The state machine does not know of them any more, so that
-    /// nobody else would.
+    /// Gives replies to their callers. The state machine has forgotten these requests, so that nothing else would
+    /// answer them.
     fn give_replies(&mut self) {
         if let Some(buffers) = &mut self.buffers
             && !buffers.replies.is_empty()

@@ -109,7 +109,7 @@ impl Reading {
     pub(super) fn give_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
         let limit = connection.settings.message_size_max;
-        let Some(input) = self.input.sole(count) else {
+        let Some(input) = self.input.alone(count) else {
             return false;
         };
         // One that is closing looks at each message, and so does one that is not validated yet.

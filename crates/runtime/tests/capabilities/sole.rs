@@ -435,7 +435,10 @@ impl Dispatcher for Shares {
         let taken = requests.take_events(|events, _now| {
             let event = events.each().next().unwrap();
             assert_eq!(event, message);
-            self.0.lock().unwrap().push(start(&event) == start(&message));
+            self.0
+                .lock()
+                .unwrap()
+                .push(start(&event) == start(&message));
         });
         taken.answer(slot);
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::batch_scan::parse_fields;
 use super::fields::{Field, Fields};
-use super::{IncomingRequest, SoleRequest};
+use super::{IncomingRequest, SingleRequest};
 
 /// What stands in front of a request's parameters, and what it says. A request of a later read that
 /// begins with the same bytes says the same, and need not be looked at field by field.
@@ -39,8 +39,8 @@ impl HeaderCache {
 
     /// A request that begins so, in bytes of its own and without its parameters: what an answer in place of its
     /// servant needs to know. `None` if it does not begin so.
-    pub fn request(&self, sole: &SoleRequest) -> Option<IncomingRequest> {
-        let mut fields = *sole.fields();
+    pub fn request(&self, single: &SingleRequest) -> Option<IncomingRequest> {
+        let mut fields = *single.fields();
         if !self.is_of(&fields) {
             return None;
         }

@@ -18,7 +18,7 @@ mod mode;
 pub mod reply;
 mod request;
 mod request_batch;
-mod sole;
+mod single_request;
 mod system_exception;
 
 pub use batch::BatchWriter;
@@ -36,5 +36,5 @@ pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};
 pub use request::{IncomingRequest, RequestHeader, RequestId};
 pub use request_batch::RequestBatch;
-pub use sole::SoleRequest;
+pub use single_request::SingleRequest;
 pub use system_exception::{RequestFailed, SystemException};

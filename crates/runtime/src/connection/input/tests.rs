@@ -45,12 +45,12 @@ fn what_comes_alone_is_taken_off_or_leaves_its_place_to_what_comes_next() {
         let room = input.room(SIZE_MAX);
         assert_eq!(room.as_ptr(), place);
         room[..bytes.len()].copy_from_slice(bytes);
-        assert_eq!(input.sole(bytes.len()), Some(bytes));
+        assert_eq!(input.alone(bytes.len()), Some(bytes));
         input.learn(bytes.len());
         assert_eq!(input.len(), 0);
     }
     input.room(SIZE_MAX)[..4].copy_from_slice(b"kept");
-    let kept = input.take_sole(4);
+    let kept = input.take_alone(4);
     read(&mut input, &message(20, 7));
     assert_eq!(next(&mut input).unwrap().bytes, message(20, 7)[..]);
     assert_eq!(kept, b"kept"[..]);
@@ -91,7 +91,7 @@ fn one_that_waits_has_no_room_and_the_next_one_uses_it() {
     let mut rests = BytesMut::new();
     first.rest(&mut rests);
     assert_eq!(first.room.capacity() + first.bytes.capacity(), 0);
-    second.equip(&mut rests);
+    second.take_room(&mut rests);
     assert_eq!(second.room(SIZE_MAX).as_ptr(), room);
 }
 

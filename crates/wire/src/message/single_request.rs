@@ -1,4 +1,4 @@
-//! A Request message that is all that was read.
+//! A Request message that came alone.
 
 use bytes::Bytes;
 
@@ -9,11 +9,11 @@ use crate::encoding::EncodingVersion;
 
 /// Where the fields of a request stand that came alone: they are checked, and nothing is taken yet.
 #[derive(Debug, Clone, Copy)]
-pub struct SoleRequest {
+pub struct SingleRequest {
     fields: Fields,
 }
 
-impl SoleRequest {
+impl SingleRequest {
     /// Looks whether `input` is one Request message and nothing else; `None` if there is more or less, or if it
     /// is compressed, longer than `size_max`, or malformed, or if `cache` does not remember heads as long as its.
     ///
@@ -125,21 +125,21 @@ mod tests {
             (4, "a", &long),
         ] {
             let message = self::request(id, operation, parameters);
-            let sole = SoleRequest::peek(&message, SIZE_MAX, &mut known).expect("it is one");
+            let single = SingleRequest::peek(&message, SIZE_MAX, &mut known).expect("it is one");
             let expected = alone(&message);
-            assert_eq!(sole.id(), expected.id());
-            assert_eq!(sole.parameters_len(), expected.parameters_len());
-            assert_eq!(sole.encoding(), expected.encoding());
-            assert_eq!(sole.target_bytes(&message), expected.target_bytes());
-            assert_eq!(sole.event_bytes(&message), expected.event_bytes());
-            sole.move_into(&mut request, message.clone().into());
+            assert_eq!(single.id(), expected.id());
+            assert_eq!(single.parameters_len(), expected.parameters_len());
+            assert_eq!(single.encoding(), expected.encoding());
+            assert_eq!(single.target_bytes(&message), expected.target_bytes());
+            assert_eq!(single.event_bytes(&message), expected.event_bytes());
+            single.move_into(&mut request, message.clone().into());
             assert_eq!(format!("{request:?}"), format!("{expected:?}"));
             assert_eq!(request.parameters(), expected.parameters());
             assert_eq!(request.context(), expected.context());
             assert_eq!(request.event(), expected.event());
             assert_eq!(request.target_bytes(), expected.target_bytes());
 
-            let head = known.request(&sole).expect("it is short enough");
+            let head = known.request(&single).expect("it is short enough");
             assert_eq!(head.id(), expected.id());
             assert_eq!(head.target(), expected.target());
             assert_eq!(head.encoding(), expected.encoding());
@@ -178,11 +178,11 @@ mod tests {
             crate::message::VALIDATE_CONNECTION.to_vec(),
         ];
         let mut used = HeaderCache::default();
-        assert!(SoleRequest::peek(&good, SIZE_MAX, &mut used).is_some());
+        assert!(SingleRequest::peek(&good, SIZE_MAX, &mut used).is_some());
         for other in others {
             for known in [&mut HeaderCache::default(), &mut used] {
-                let sole = SoleRequest::peek(&other, SIZE_MAX, known);
-                assert!(sole.is_none(), "{other:?}");
+                let single = SingleRequest::peek(&other, SIZE_MAX, known);
+                assert!(single.is_none(), "{other:?}");
             }
         }
     }
@@ -191,17 +191,17 @@ mod tests {
     fn one_with_a_long_head_is_left_to_others() {
         let long = "long".repeat(80);
         let message = request(1, &long, b"p");
-        assert!(SoleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default()).is_none());
+        assert!(SingleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default()).is_none());
     }
 
     #[test]
     fn its_reply_may_be_compressed_as_the_header_says() {
         let mut message = request(1, "a", b"p");
         message[9] = 1;
-        let sole = SoleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default());
-        let sole = sole.expect("it is plain itself");
+        let single = SingleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default());
+        let single = single.expect("it is plain itself");
         let mut request = alone(&message);
-        sole.move_into(&mut request, message.clone().into());
+        single.move_into(&mut request, message.clone().into());
         assert!(alone(&message).reply_compression().is_some());
         assert_eq!(
             request.reply_compression(),
