@@ -1,6 +1,6 @@
 //! The gate: the steps of `cargo xtask test`, each of which is also a task of its own.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::build;
 use crate::command::{cargo, succeeds, succeeds_reading, succeeds_within};
@@ -62,10 +62,12 @@ enum Kind {
 impl Step {
     fn run(&self) -> Tally {
         eprintln!("\n== {}", self.name);
+        let begin = Instant::now();
         let tally = match self.kind {
             Kind::Check(check) => checked(check()),
             Kind::Tests(arguments) => tested(arguments),
         };
+        eprintln!("== {}: {} s", self.name, begin.elapsed().as_secs());
         if tally.failed > 0 {
             eprintln!(
                 "error: step `{0}` failed; alone: cargo xtask {0}",
