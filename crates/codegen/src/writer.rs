@@ -1,7 +1,11 @@
-//! Layout: tokens to source text that reads as if `rustfmt` had written it.
+//! Source text, item by item; `layout.rs` breaks the lines.
+
+mod layout;
+mod token;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+
+pub(crate) use layout::layout;
 
 /// Source text that grows item by item, with a blank line between items.
 pub(crate) struct Text {
@@ -23,9 +27,6 @@ impl Text {
     }
 
     /// Adds items, laid out for the depth at which they stand.
-    ///
-    /// # Panics
-    /// If the tokens are no Rust: a mistake of the generator, never of a contract.
     pub(crate) fn items(&mut self, tokens: TokenStream) {
         self.laid_out(&layout(tokens, self.depth));
     }
@@ -43,9 +44,6 @@ impl Text {
     }
 
     /// Opens a module: an item `mod name {}`, into which the next items go.
-    ///
-    /// # Panics
-    /// As [`items`](Self::items).
     pub(crate) fn open(&mut self, module: TokenStream) {
         self.items(module);
         self.text.truncate(self.text.len() - "}\n".len());
@@ -68,58 +66,10 @@ impl Text {
     }
 }
 
-/// The text of items inside `depth` modules, with a blank line between an item and the next one of the
-/// same depth.
-///
-/// # Panics
-/// If the tokens are no Rust: a mistake of the generator, never of a contract.
-pub(crate) fn layout(tokens: TokenStream, depth: usize) -> String {
-    if tokens.is_empty() {
-        return String::new();
-    }
-    let laid_out = unparse(nested(tokens, depth));
-    let lines: Vec<&str> = laid_out.lines().collect();
-    let mut text = String::with_capacity(laid_out.len());
-    let mut previous = "";
-    for line in &lines[depth..lines.len() - depth] {
-        if ends_item(previous) && starts_item(line) && indent(previous) >= indent(line) {
-            text.push('\n');
-        }
-        text.push_str(line);
-        text.push('\n');
-        previous = line;
-    }
-    text
-}
-
-/// The tokens inside `depth` modules: where a line is broken depends on how far it is indented.
-fn nested(tokens: TokenStream, depth: usize) -> TokenStream {
-    (0..depth).fold(tokens, |inner, _| quote!(mod outer { #inner }))
-}
-
-fn unparse(tokens: TokenStream) -> String {
-    let file = syn::parse2(tokens).expect("generated tokens are valid Rust");
-    prettyplease::unparse(&file)
-}
-
-fn indent(line: &str) -> usize {
-    line.len() - line.trim_start().len()
-}
-
-fn ends_item(line: &str) -> bool {
-    let line = line.trim();
-    line == "}" || line.ends_with("{}") || line.ends_with(';')
-}
-
-fn starts_item(line: &str) -> bool {
-    let line = line.trim_start();
-    ["///", "#[", "pub ", "impl", "fn ", "async fn "]
-        .iter()
-        .any(|start| line.starts_with(start))
-}
-
 #[cfg(test)]
 mod tests {
+    use quote::quote;
+
     use super::*;
 
     #[test]

@@ -12,52 +12,13 @@ use crate::names;
 
 /// The enum, its conversions from and to numbers, and its encoding.
 pub(super) fn enumeration(scope: &Scope<'_>, definition: &Definition, of: &Enum) -> TokenStream {
-    let declaration = declaration(definition, of);
+    let (root, declaration) = (scope.root(), declaration(definition, of));
     let name = names::ident(&type_name(definition));
     let scoped = &definition.scoped;
-    let (root, option, result) = (
-        scope.root(),
-        scope.prelude("Option"),
-        scope.prelude("Result"),
-    );
-    let max = integer(of.max_value().into());
-    let arms = of.enumerators.iter().map(|enumerator| {
-        let (value, variant) = (integer(enumerator.value.into()), variant_ident(enumerator));
-        quote!(#value => Some(Self::#variant),)
-    });
+    let enumerators = of.enumerators.iter().map(variant_ident);
     quote! {
         #declaration
-        impl #name {
-            /// The value of the enumerator on the wire.
-            pub const fn value(self) -> i32 {
-                self as i32
-            }
-            /// The enumerator with this value, if there is one.
-            pub const fn from_value(value: i32) -> #option<Self> {
-                match value {
-                    #(#arms)*
-                    _ => None,
-                }
-            }
-        }
-        impl #root::Encode for #name {
-            fn encode(&self, encoder: &mut #root::Encoder<'_>) {
-                #root::EnumWidth::for_max(#max).encode(self.value(), encoder);
-            }
-        }
-        impl #root::Decode for #name {
-            const MIN_WIRE_LEN: usize = 1;
-            fn decode(decoder: &mut #root::Decoder<'_>) -> #result<Self, #root::DecodeError> {
-                let value = #root::EnumWidth::for_max(#max).decode(decoder, #scoped)?;
-                Self::from_value(value).ok_or_else(|| {
-                    let kind = #root::DecodeErrorKind::UnknownEnumerator(value);
-                    decoder.error(#scoped, kind)
-                })
-            }
-        }
-        impl #root::Tagged for #name {
-            const FORMAT: #root::TagFormat = #root::TagFormat::Size;
-        }
+        #root::codegen::enumeration!(#name = #scoped { #(#enumerators),* });
     }
 }
 

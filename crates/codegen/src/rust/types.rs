@@ -60,6 +60,17 @@ impl Scope<'_> {
         self.or_unset(borrowed, tag)
     }
 
+    /// A parameter of the type that [`borrowed`](Self::borrowed) gives, as a value that encodes itself.
+    pub(super) fn parameter(&self, r#type: Type, tag: Option<i32>, name: &Ident) -> TokenStream {
+        let root = self.root();
+        match (self.shape(r#type), tag.map(tag_literal)) {
+            (Shape::Proxy(_), None) => quote!(#root::codegen::NilableParameter(#name)),
+            (Shape::Proxy(_), Some(tag)) => quote!(#root::codegen::OptionalProxy(#tag, #name)),
+            (_, None) => quote!(#name),
+            (_, Some(tag)) => quote!(#root::codegen::Optional(#tag, #name)),
+        }
+    }
+
     /// The statement that encodes a parameter of the type that [`borrowed`](Self::borrowed) gives.
     pub(super) fn put_borrowed(
         &self,

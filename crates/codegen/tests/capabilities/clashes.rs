@@ -101,7 +101,7 @@ fn servants_without_async_have_names_of_their_own() {
     assert!(!compilation.has_errors(), "{}", compilation.render());
     let options = RustOptions::new().blocking();
     let text = generate_rust(&compilation.model, &options).expect("a legal contract");
-    assert!(text.contains("trait IBlocking"), "{text}");
+    assert!(text.contains("blocking IBlocking {"), "{text}");
     assert!(text.contains("struct IBlocking_ {"), "{text}");
 }
 

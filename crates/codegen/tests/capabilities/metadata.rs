@@ -21,7 +21,7 @@ fn a_view_borrows_what_has_one_and_owns_the_rest() {
         ("Numbers numbers;", "pub numbers: ::floe::Packed<'a, f64>,"),
         ("Points points;", "pub points: ::floe::Packed<'a, Point>,"),
         ("Names names;", "pub names: Vec<&'a str>,"),
-        ("Names table;", "table: decoder.view()?,"),
+        ("Names table;", "table: decoder.view()? }"),
         ("Inner inner;", "pub inner: InnerView<'a>,"),
         ("Inners inners;", "pub inners: Vec<InnerView<'a>>,"),
         (
@@ -29,7 +29,7 @@ fn a_view_borrows_what_has_one_and_owns_the_rest() {
             "pub labels: ::std::collections::BTreeMap<&'a str, i32>,",
         ),
         ("Plain plain;", "pub plain: Plain,"),
-        ("Kind kind;", "kind: decoder.get()?,"),
+        ("Kind kind;", "kind: decoder.get()? }"),
         ("Shared shared;", "pub shared: Shared,"),
     ];
     for (member, expected) in cases {

@@ -20,7 +20,7 @@
     clippy::wrong_self_convention,
     rustdoc::bare_urls,
     rustdoc::broken_intra_doc_links,
-    rustdoc::invalid_html_tags
+    rustdoc::invalid_html_tags,
 )]
 pub mod everything {
     /// Slice constant `::Everything::yes`.
@@ -64,50 +64,9 @@ pub mod everything {
         /// Slice enumerator `Self`.
         Self_ = 126,
     }
-
-    impl Volume {
-        /// The value of the enumerator on the wire.
-        pub const fn value(self) -> i32 {
-            self as i32
-        }
-
-        /// The enumerator with this value, if there is one.
-        pub const fn from_value(value: i32) -> ::std::option::Option<Self> {
-            match value {
-                0 => Some(Self::Silent),
-                5 => Some(Self::Normal),
-                6 => Some(Self::VeryLoud),
-                126 => Some(Self::Self_),
-                _ => None,
-            }
-        }
-    }
-
-    impl ::floe::Encode for Volume {
-        fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-            ::floe::EnumWidth::for_max(126).encode(self.value(), encoder);
-        }
-    }
-
-    impl ::floe::Decode for Volume {
-        const MIN_WIRE_LEN: usize = 1;
-
-        fn decode(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            let value = ::floe::EnumWidth::for_max(126)
-                .decode(decoder, "::Everything::Volume")?;
-            Self::from_value(value)
-                .ok_or_else(|| {
-                    let kind = ::floe::DecodeErrorKind::UnknownEnumerator(value);
-                    decoder.error("::Everything::Volume", kind)
-                })
-        }
-    }
-
-    impl ::floe::Tagged for Volume {
-        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
-    }
+    ::floe::codegen::enumeration!(Volume = "::Everything::Volume" {
+        Silent, Normal, VeryLoud, Self_
+    });
 
     /// The largest value decides the width in encoding 1.0.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -119,48 +78,7 @@ pub mod everything {
         /// Slice enumerator `beyond`.
         Beyond = 127,
     }
-
-    impl WideOne {
-        /// The value of the enumerator on the wire.
-        pub const fn value(self) -> i32 {
-            self as i32
-        }
-
-        /// The enumerator with this value, if there is one.
-        pub const fn from_value(value: i32) -> ::std::option::Option<Self> {
-            match value {
-                1 => Some(Self::Near),
-                127 => Some(Self::Beyond),
-                _ => None,
-            }
-        }
-    }
-
-    impl ::floe::Encode for WideOne {
-        fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-            ::floe::EnumWidth::for_max(127).encode(self.value(), encoder);
-        }
-    }
-
-    impl ::floe::Decode for WideOne {
-        const MIN_WIRE_LEN: usize = 1;
-
-        fn decode(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            let value = ::floe::EnumWidth::for_max(127)
-                .decode(decoder, "::Everything::wide_one")?;
-            Self::from_value(value)
-                .ok_or_else(|| {
-                    let kind = ::floe::DecodeErrorKind::UnknownEnumerator(value);
-                    decoder.error("::Everything::wide_one", kind)
-                })
-        }
-    }
-
-    impl ::floe::Tagged for WideOne {
-        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
-    }
+    ::floe::codegen::enumeration!(WideOne = "::Everything::wide_one" { Near, Beyond });
 
     /// Slice enumeration `::Everything::Huge`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -172,48 +90,7 @@ pub mod everything {
         /// Slice enumerator `all`.
         All = 2147483647,
     }
-
-    impl Huge {
-        /// The value of the enumerator on the wire.
-        pub const fn value(self) -> i32 {
-            self as i32
-        }
-
-        /// The enumerator with this value, if there is one.
-        pub const fn from_value(value: i32) -> ::std::option::Option<Self> {
-            match value {
-                0 => Some(Self::None),
-                2147483647 => Some(Self::All),
-                _ => None,
-            }
-        }
-    }
-
-    impl ::floe::Encode for Huge {
-        fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-            ::floe::EnumWidth::for_max(2147483647).encode(self.value(), encoder);
-        }
-    }
-
-    impl ::floe::Decode for Huge {
-        const MIN_WIRE_LEN: usize = 1;
-
-        fn decode(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            let value = ::floe::EnumWidth::for_max(2147483647)
-                .decode(decoder, "::Everything::Huge")?;
-            Self::from_value(value)
-                .ok_or_else(|| {
-                    let kind = ::floe::DecodeErrorKind::UnknownEnumerator(value);
-                    decoder.error("::Everything::Huge", kind)
-                })
-        }
-    }
-
-    impl ::floe::Tagged for Huge {
-        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
-    }
+    ::floe::codegen::enumeration!(Huge = "::Everything::Huge" { None, All });
 
     /// Slice constant `::Everything::usual`.
     pub const USUAL: Volume = Volume::Normal;
@@ -244,49 +121,7 @@ pub mod everything {
         /// Slice member `kind`.
         pub kind: WideOne,
     }
-
-    impl ::floe::Encode for Key {
-        #[inline]
-        fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-            encoder.put(&self.x);
-            encoder.put(&self.kind);
-        }
-    }
-
-    impl ::floe::Decode for Key {
-        const MIN_WIRE_LEN: usize = <i32 as ::floe::Decode>::MIN_WIRE_LEN
-            + <WideOne as ::floe::Decode>::MIN_WIRE_LEN;
-        const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
-            &[
-                <i32 as ::floe::Decode>::PACKED_LEN,
-                <WideOne as ::floe::Decode>::PACKED_LEN,
-            ],
-        );
-
-        #[inline]
-        fn decode(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            Ok(Self {
-                x: decoder.get()?,
-                kind: decoder.get()?,
-            })
-        }
-
-        fn decode_into(
-            &mut self,
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<(), ::floe::DecodeError> {
-            decoder.get_into(&mut self.x)?;
-            decoder.get_into(&mut self.kind)?;
-            Ok(())
-        }
-    }
-
-    impl ::floe::Tagged for Key {
-        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-        const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-    }
+    ::floe::codegen::structure!(Key { x, kind });
 
     /// Slice dictionary `::Everything::Weights`.
     pub type Weights = ::std::collections::BTreeMap<Key, f64>;
@@ -359,129 +194,10 @@ pub mod everything {
             }
         }
     }
-
-    impl ::floe::Encode for Item {
-        #[inline]
-        fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-            encoder.put(&self.flag);
-            encoder.put(&self.octet);
-            encoder.put(&self.small);
-            encoder.put(&self.r#type);
-            encoder.put(&self.large);
-            encoder.put(&self.ratio);
-            encoder.put(&self.exact);
-            encoder.put(&self.name);
-            encoder.put(&self.volume);
-            encoder.put(&self.key);
-            encoder.put(&self.data);
-            encoder.put(&self.weights);
-            encoder.put(&self.volumes);
-            encoder.put(&self.id);
-            encoder.put(&self.encoding);
-            encoder.put(&self.anything);
-            encoder.put(&self.old_name);
-            encoder.put(&self.renamed);
-        }
-    }
-
-    impl ::floe::Decode for Item {
-        const MIN_WIRE_LEN: usize = <bool as ::floe::Decode>::MIN_WIRE_LEN
-            + <u8 as ::floe::Decode>::MIN_WIRE_LEN
-            + <i16 as ::floe::Decode>::MIN_WIRE_LEN
-            + <i32 as ::floe::Decode>::MIN_WIRE_LEN
-            + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-            + <f32 as ::floe::Decode>::MIN_WIRE_LEN
-            + <f64 as ::floe::Decode>::MIN_WIRE_LEN
-            + <String as ::floe::Decode>::MIN_WIRE_LEN
-            + <Volume as ::floe::Decode>::MIN_WIRE_LEN
-            + <Key as ::floe::Decode>::MIN_WIRE_LEN
-            + <Bytes as ::floe::Decode>::MIN_WIRE_LEN
-            + <Weights as ::floe::Decode>::MIN_WIRE_LEN
-            + <Volumes as ::floe::Decode>::MIN_WIRE_LEN
-            + <::floe::Identity as ::floe::Decode>::MIN_WIRE_LEN
-            + <::floe::EncodingVersion as ::floe::Decode>::MIN_WIRE_LEN
-            + <::std::option::Option<::floe::Proxy> as ::floe::Decode>::MIN_WIRE_LEN
-            + <String as ::floe::Decode>::MIN_WIRE_LEN
-            + <i32 as ::floe::Decode>::MIN_WIRE_LEN;
-        const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
-            &[
-                <bool as ::floe::Decode>::PACKED_LEN,
-                <u8 as ::floe::Decode>::PACKED_LEN,
-                <i16 as ::floe::Decode>::PACKED_LEN,
-                <i32 as ::floe::Decode>::PACKED_LEN,
-                <i64 as ::floe::Decode>::PACKED_LEN,
-                <f32 as ::floe::Decode>::PACKED_LEN,
-                <f64 as ::floe::Decode>::PACKED_LEN,
-                <String as ::floe::Decode>::PACKED_LEN,
-                <Volume as ::floe::Decode>::PACKED_LEN,
-                <Key as ::floe::Decode>::PACKED_LEN,
-                <Bytes as ::floe::Decode>::PACKED_LEN,
-                <Weights as ::floe::Decode>::PACKED_LEN,
-                <Volumes as ::floe::Decode>::PACKED_LEN,
-                <::floe::Identity as ::floe::Decode>::PACKED_LEN,
-                <::floe::EncodingVersion as ::floe::Decode>::PACKED_LEN,
-                <::std::option::Option<::floe::Proxy> as ::floe::Decode>::PACKED_LEN,
-                <String as ::floe::Decode>::PACKED_LEN,
-                <i32 as ::floe::Decode>::PACKED_LEN,
-            ],
-        );
-
-        #[inline]
-        fn decode(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            Ok(Self {
-                flag: decoder.get()?,
-                octet: decoder.get()?,
-                small: decoder.get()?,
-                r#type: decoder.get()?,
-                large: decoder.get()?,
-                ratio: decoder.get()?,
-                exact: decoder.get()?,
-                name: decoder.get()?,
-                volume: decoder.get()?,
-                key: decoder.get()?,
-                data: decoder.get()?,
-                weights: decoder.get()?,
-                volumes: decoder.get()?,
-                id: decoder.get()?,
-                encoding: decoder.get()?,
-                anything: decoder.get()?,
-                old_name: decoder.get()?,
-                renamed: decoder.get()?,
-            })
-        }
-
-        fn decode_into(
-            &mut self,
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<(), ::floe::DecodeError> {
-            decoder.get_into(&mut self.flag)?;
-            decoder.get_into(&mut self.octet)?;
-            decoder.get_into(&mut self.small)?;
-            decoder.get_into(&mut self.r#type)?;
-            decoder.get_into(&mut self.large)?;
-            decoder.get_into(&mut self.ratio)?;
-            decoder.get_into(&mut self.exact)?;
-            decoder.get_into(&mut self.name)?;
-            decoder.get_into(&mut self.volume)?;
-            decoder.get_into(&mut self.key)?;
-            decoder.get_into(&mut self.data)?;
-            decoder.get_into(&mut self.weights)?;
-            decoder.get_into(&mut self.volumes)?;
-            decoder.get_into(&mut self.id)?;
-            decoder.get_into(&mut self.encoding)?;
-            decoder.get_into(&mut self.anything)?;
-            decoder.get_into(&mut self.old_name)?;
-            decoder.get_into(&mut self.renamed)?;
-            Ok(())
-        }
-    }
-
-    impl ::floe::Tagged for Item {
-        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-        const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-    }
+    ::floe::codegen::structure!(Item {
+        flag, octet, small, r#type, large, ratio, exact, name, volume, key, data, weights, volumes,
+        id, encoding, anything, old_name, renamed
+    });
 
     /// Its name hides one of the prelude.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -489,40 +205,7 @@ pub mod everything {
         /// Slice member `result`.
         pub result: Bytes,
     }
-
-    impl ::floe::Encode for Option {
-        #[inline]
-        fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-            encoder.put(&self.result);
-        }
-    }
-
-    impl ::floe::Decode for Option {
-        const MIN_WIRE_LEN: usize = <Bytes as ::floe::Decode>::MIN_WIRE_LEN;
-        const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
-            &[<Bytes as ::floe::Decode>::PACKED_LEN],
-        );
-
-        #[inline]
-        fn decode(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            Ok(Self { result: decoder.get()? })
-        }
-
-        fn decode_into(
-            &mut self,
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<(), ::floe::DecodeError> {
-            decoder.get_into(&mut self.result)?;
-            Ok(())
-        }
-    }
-
-    impl ::floe::Tagged for Option {
-        const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-        const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-    }
+    ::floe::codegen::structure!(Option { result });
 
     /// Slice sequence `::Everything::Vec`.
     pub type Vec = ::std::vec::Vec<Option>;
@@ -536,39 +219,10 @@ pub mod everything {
 
     impl ::std::default::Default for Base {
         fn default() -> Self {
-            Self { code: 1 }
+            Self { code: 1, }
         }
     }
-
-    impl ::std::fmt::Display for Base {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::write!(f, "::Everything::Base (code = {:?})", self.code)
-        }
-    }
-
-    impl ::std::error::Error for Base {}
-
-    impl ::floe::UserException for Base {
-        const TYPE_ID: &'static str = "::Everything::Base";
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            writer
-                .slice(
-                    "::Everything::Base",
-                    true,
-                    |encoder| {
-                        encoder.put(&self.code);
-                    },
-                );
-        }
-
-        fn decode_slices(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            let member_0_0 = reader.members(|decoder| decoder.get())?;
-            Ok(Self { code: member_0_0 })
-        }
-    }
+    ::floe::codegen::exception!(Base = "::Everything::Base" { code });
 
     /// Two levels up.
     #[derive(Debug, Clone, PartialEq)]
@@ -590,54 +244,10 @@ pub mod everything {
             }
         }
     }
-
-    impl ::std::fmt::Display for Derived {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::write!(
-                f, "::Everything::Derived (code = {:?}, reason = {:?}, seconds = {:?})",
-                self.code, self.reason, self.seconds
-            )
-        }
-    }
-
-    impl ::std::error::Error for Derived {}
-
-    impl ::floe::UserException for Derived {
-        const TYPE_ID: &'static str = "::Everything::Derived";
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            writer
-                .slice(
-                    "::Everything::Derived",
-                    false,
-                    |encoder| {
-                        encoder.put(&self.reason);
-                        encoder.put(&self.seconds);
-                    },
-                );
-            writer
-                .slice(
-                    "::Everything::Base",
-                    true,
-                    |encoder| {
-                        encoder.put(&self.code);
-                    },
-                );
-        }
-
-        fn decode_slices(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            let (member_0_0, member_0_1) = reader
-                .members(|decoder| Ok((decoder.get()?, decoder.get()?)))?;
-            let member_1_0 = reader.members(|decoder| decoder.get())?;
-            Ok(Self {
-                code: member_1_0,
-                reason: member_0_0,
-                seconds: member_0_1,
-            })
-        }
-    }
+    ::floe::codegen::exception!(Derived = "::Everything::Derived" { code, reason, seconds } slices {
+        "::Everything::Derived" { reason, seconds }
+        "::Everything::Base" { code }
+    });
 
     /// Slice exception `::Everything::Deepest`.
     #[derive(Debug, Clone, PartialEq)]
@@ -662,92 +272,19 @@ pub mod everything {
             }
         }
     }
-
-    impl ::std::fmt::Display for Deepest {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::write!(
-                f,
-                "::Everything::Deepest (code = {:?}, reason = {:?}, seconds = {:?}, where = {:?})",
-                self.code, self.reason, self.seconds, self.r#where
-            )
+    ::floe::codegen::exception!(
+        Deepest = "::Everything::Deepest" { code, reason, seconds, r#where = "where" }
+        slices {
+            "::Everything::Deepest" { r#where }
+            "::Everything::Derived" { reason, seconds }
+            "::Everything::Base" { code }
         }
-    }
-
-    impl ::std::error::Error for Deepest {}
-
-    impl ::floe::UserException for Deepest {
-        const TYPE_ID: &'static str = "::Everything::Deepest";
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            writer
-                .slice(
-                    "::Everything::Deepest",
-                    false,
-                    |encoder| {
-                        encoder.put(&self.r#where);
-                    },
-                );
-            writer
-                .slice(
-                    "::Everything::Derived",
-                    false,
-                    |encoder| {
-                        encoder.put(&self.reason);
-                        encoder.put(&self.seconds);
-                    },
-                );
-            writer
-                .slice(
-                    "::Everything::Base",
-                    true,
-                    |encoder| {
-                        encoder.put(&self.code);
-                    },
-                );
-        }
-
-        fn decode_slices(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            let member_0_0 = reader.members(|decoder| decoder.get())?;
-            let (member_1_0, member_1_1) = reader
-                .members(|decoder| Ok((decoder.get()?, decoder.get()?)))?;
-            let member_2_0 = reader.members(|decoder| decoder.get())?;
-            Ok(Self {
-                code: member_2_0,
-                reason: member_1_0,
-                seconds: member_1_1,
-                r#where: member_0_0,
-            })
-        }
-    }
+    );
 
     /// Slice exception `::Everything::Empty`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     pub struct Empty {}
-
-    impl ::std::fmt::Display for Empty {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("::Everything::Empty")
-        }
-    }
-
-    impl ::std::error::Error for Empty {}
-
-    impl ::floe::UserException for Empty {
-        const TYPE_ID: &'static str = "::Everything::Empty";
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            writer.slice("::Everything::Empty", true, |_| {});
-        }
-
-        fn decode_slices(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            reader.members(|_| Ok(()))?;
-            Ok(Self {})
-        }
-    }
+    ::floe::codegen::exception!(Empty = "::Everything::Empty" {});
 
     /// Slice exception `::Everything::Invoke`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -755,139 +292,37 @@ pub mod everything {
         /// Slice member `by`.
         pub by: ::std::option::Option<::floe::Proxy>,
     }
-
-    impl ::std::fmt::Display for Invoke {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::write!(f, "::Everything::Invoke (by = {:?})", self.by)
-        }
-    }
-
-    impl ::std::error::Error for Invoke {}
-
-    impl ::floe::UserException for Invoke {
-        const TYPE_ID: &'static str = "::Everything::Invoke";
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            writer
-                .slice(
-                    "::Everything::Invoke",
-                    false,
-                    |encoder| {
-                        encoder.put(&self.by);
-                    },
-                );
-            writer.slice("::Everything::Empty", true, |_| {});
-        }
-
-        fn decode_slices(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<Self, ::floe::DecodeError> {
-            let member_0_0 = reader.members(|decoder| decoder.get())?;
-            reader.members(|_| Ok(()))?;
-            Ok(Self { by: member_0_0 })
-        }
-    }
+    ::floe::codegen::exception!(Invoke = "::Everything::Invoke" { by } slices {
+        "::Everything::Invoke" { by }
+        "::Everything::Empty" {}
+    });
 
     /// Proxy to an object with interface `::Everything::Named`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct NamedProxy(::floe::Proxy);
+    ::floe::codegen::proxy!(NamedProxy = "::Everything::Named");
 
     impl NamedProxy {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "name",
-                mode: ::floe::OperationMode::Idempotent,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
     }
 
-    impl ::floe::TypedProxy for NamedProxy {
-        const TYPE_ID: &'static str = "::Everything::Named";
-
-        fn from_proxy(proxy: ::floe::Proxy) -> Self {
-            Self(proxy)
-        }
-
-        fn as_proxy(&self) -> &::floe::Proxy {
-            &self.0
+    ::floe::codegen::servant! {
+        /// A servant with interface `::Everything::Named`.
+        pub trait Named {
+            /// The name.
+            async fn name(&self, current: &::floe::Current) -> Result<String, ::floe::InvokeError>;
         }
     }
 
-    impl ::std::fmt::Display for NamedProxy {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::fmt::Display::fmt(&self.0, f)
-        }
-    }
-
-    impl ::floe::Nilable for NamedProxy {
-        const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-        fn encode_nilable(
-            value: ::std::option::Option<&Self>,
-            encoder: &mut ::floe::Encoder<'_>,
-        ) {
-            ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-        }
-
-        fn decode_nilable(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-            Ok(proxy.map(Self))
-        }
-    }
-
-    impl ::std::convert::From<NamedProxy> for ::floe::Proxy {
-        fn from(proxy: NamedProxy) -> Self {
-            proxy.0
-        }
-    }
-
-    /// A servant with interface `::Everything::Named`.
-    pub trait Named: Send + Sync + 'static {
-        /// The name.
-        fn name(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ::floe::InvokeError>,
-        > + Send;
-    }
-
-    impl<S: Named> Named for ::std::sync::Arc<S> {
-        fn name(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ::floe::InvokeError>,
-        > + Send {
-            <S as Named>::name(self, current)
-        }
-    }
-
-    /// Dispatches requests to a servant with interface `::Everything::Named`.
-    #[derive(Debug, Clone)]
-    pub struct NamedDispatcher<S> {
-        servant: S,
-    }
-
-    impl<S: Named> NamedDispatcher<S> {
-        /// A dispatcher to this servant.
-        pub fn new(servant: S) -> Self {
-            Self { servant }
-        }
-
-        /// The servant.
-        pub fn servant(&self) -> &S {
-            &self.servant
-        }
+    ::floe::codegen::dispatcher! {
+        /// Dispatches requests to a servant with interface `::Everything::Named`.
+        pub struct NamedDispatcher<S: Named>;
     }
 
     impl<S: Named> ::floe::codegen::Answer for NamedDispatcher<S> {
@@ -898,35 +333,14 @@ pub mod everything {
             match request.operation_bytes() {
                 b"name" => {
                     request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request.current())
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    let result = <S as Named>::name(&self.servant, request.current()).await;
+                    request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
                 }
-                _ => {
-                    request
-                        .builtin(
-                            "::Everything::Named",
-                            &["::Everything::Named", "::Ice::Object"],
-                        )
-                }
+                _ => request.builtin(
+                    "::Everything::Named",
+                    &["::Everything::Named", "::Ice::Object"],
+                ),
             }
-        }
-    }
-
-    impl<S: Named> ::floe::Dispatcher for NamedDispatcher<S> {
-        fn dispatch(
-            self: ::std::sync::Arc<Self>,
-            requests: ::floe::Requests,
-            slot: &mut ::floe::DispatchSlot,
-        ) {
-            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -945,123 +359,12 @@ pub mod everything {
         /// Anything but a declared user exception.
         Invoke(::floe::InvokeError),
     }
-
-    impl ::std::fmt::Display for ToolEverythingError {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            match self {
-                Self::Base(exception) => ::std::fmt::Display::fmt(exception, f),
-                Self::EverythingInvoke(exception) => {
-                    ::std::fmt::Display::fmt(exception, f)
-                }
-                Self::Derived(exception) => ::std::fmt::Display::fmt(exception, f),
-                Self::Deepest(exception) => ::std::fmt::Display::fmt(exception, f),
-                Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-            }
-        }
-    }
-
-    impl ::std::error::Error for ToolEverythingError {
-        fn source(&self) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
-            match self {
-                Self::Base(exception) => ::std::error::Error::source(exception),
-                Self::EverythingInvoke(exception) => {
-                    ::std::error::Error::source(exception)
-                }
-                Self::Derived(exception) => ::std::error::Error::source(exception),
-                Self::Deepest(exception) => ::std::error::Error::source(exception),
-                Self::Invoke(error) => ::std::error::Error::source(error),
-            }
-        }
-    }
-
-    impl ::std::convert::From<Base> for ToolEverythingError {
-        fn from(exception: Base) -> Self {
-            Self::Base(exception)
-        }
-    }
-
-    impl ::std::convert::From<Invoke> for ToolEverythingError {
-        fn from(exception: Invoke) -> Self {
-            Self::EverythingInvoke(exception)
-        }
-    }
-
-    impl ::std::convert::From<Derived> for ToolEverythingError {
-        fn from(exception: Derived) -> Self {
-            Self::Derived(exception)
-        }
-    }
-
-    impl ::std::convert::From<Deepest> for ToolEverythingError {
-        fn from(exception: Deepest) -> Self {
-            Self::Deepest(exception)
-        }
-    }
-
-    impl ::std::convert::From<::floe::InvokeError> for ToolEverythingError {
-        fn from(error: ::floe::InvokeError) -> Self {
-            Self::Invoke(error)
-        }
-    }
-
-    impl ::floe::OperationError for ToolEverythingError {
-        fn decode(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            match reader.type_id() {
-                "::Everything::Base" => {
-                    let exception = <Base as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::Base(exception)))
-                }
-                "::Everything::Invoke" => {
-                    let exception = <Invoke as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::EverythingInvoke(exception)))
-                }
-                "::Everything::Derived" => {
-                    let exception = <Derived as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::Derived(exception)))
-                }
-                "::Everything::Deepest" => {
-                    let exception = <Deepest as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::Deepest(exception)))
-                }
-                _ => Ok(None),
-            }
-        }
-
-        fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-            match self {
-                Self::Invoke(error) => Ok(error),
-                exception => Err(exception),
-            }
-        }
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            match self {
-                Self::Base(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::EverythingInvoke(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::Derived(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::Deepest(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::Invoke(_) => {}
-            }
-        }
-    }
+    ::floe::codegen::errors!(ToolEverythingError {
+        Base(Base),
+        EverythingInvoke(Invoke),
+        Derived(Derived),
+        Deepest(Deepest),
+    });
 
     /// What a call of `compact` of `::Everything::Tool` fails with.
     #[derive(Debug)]
@@ -1080,148 +383,13 @@ pub mod everything {
         /// Anything but a declared user exception.
         Invoke(::floe::InvokeError),
     }
-
-    impl ::std::fmt::Display for ToolCompactError {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            match self {
-                Self::Derived(exception) => ::std::fmt::Display::fmt(exception, f),
-                Self::EverythingEmpty(exception) => {
-                    ::std::fmt::Display::fmt(exception, f)
-                }
-                Self::Deepest(exception) => ::std::fmt::Display::fmt(exception, f),
-                Self::EverythingInvoke(exception) => {
-                    ::std::fmt::Display::fmt(exception, f)
-                }
-                Self::EverythingInnerEmpty(exception) => {
-                    ::std::fmt::Display::fmt(exception, f)
-                }
-                Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-            }
-        }
-    }
-
-    impl ::std::error::Error for ToolCompactError {
-        fn source(&self) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
-            match self {
-                Self::Derived(exception) => ::std::error::Error::source(exception),
-                Self::EverythingEmpty(exception) => {
-                    ::std::error::Error::source(exception)
-                }
-                Self::Deepest(exception) => ::std::error::Error::source(exception),
-                Self::EverythingInvoke(exception) => {
-                    ::std::error::Error::source(exception)
-                }
-                Self::EverythingInnerEmpty(exception) => {
-                    ::std::error::Error::source(exception)
-                }
-                Self::Invoke(error) => ::std::error::Error::source(error),
-            }
-        }
-    }
-
-    impl ::std::convert::From<Derived> for ToolCompactError {
-        fn from(exception: Derived) -> Self {
-            Self::Derived(exception)
-        }
-    }
-
-    impl ::std::convert::From<Empty> for ToolCompactError {
-        fn from(exception: Empty) -> Self {
-            Self::EverythingEmpty(exception)
-        }
-    }
-
-    impl ::std::convert::From<Deepest> for ToolCompactError {
-        fn from(exception: Deepest) -> Self {
-            Self::Deepest(exception)
-        }
-    }
-
-    impl ::std::convert::From<Invoke> for ToolCompactError {
-        fn from(exception: Invoke) -> Self {
-            Self::EverythingInvoke(exception)
-        }
-    }
-
-    impl ::std::convert::From<self::inner::Empty> for ToolCompactError {
-        fn from(exception: self::inner::Empty) -> Self {
-            Self::EverythingInnerEmpty(exception)
-        }
-    }
-
-    impl ::std::convert::From<::floe::InvokeError> for ToolCompactError {
-        fn from(error: ::floe::InvokeError) -> Self {
-            Self::Invoke(error)
-        }
-    }
-
-    impl ::floe::OperationError for ToolCompactError {
-        fn decode(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            match reader.type_id() {
-                "::Everything::Derived" => {
-                    let exception = <Derived as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::Derived(exception)))
-                }
-                "::Everything::Empty" => {
-                    let exception = <Empty as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::EverythingEmpty(exception)))
-                }
-                "::Everything::Deepest" => {
-                    let exception = <Deepest as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::Deepest(exception)))
-                }
-                "::Everything::Invoke" => {
-                    let exception = <Invoke as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::EverythingInvoke(exception)))
-                }
-                "::Everything::Inner::Empty" => {
-                    let exception = <self::inner::Empty as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::EverythingInnerEmpty(exception)))
-                }
-                _ => Ok(None),
-            }
-        }
-
-        fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-            match self {
-                Self::Invoke(error) => Ok(error),
-                exception => Err(exception),
-            }
-        }
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            match self {
-                Self::Derived(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::EverythingEmpty(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::Deepest(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::EverythingInvoke(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::EverythingInnerEmpty(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::Invoke(_) => {}
-            }
-        }
-    }
+    ::floe::codegen::errors!(ToolCompactError {
+        Derived(Derived),
+        EverythingEmpty(Empty),
+        Deepest(Deepest),
+        EverythingInvoke(Invoke),
+        EverythingInnerEmpty(self::inner::Empty),
+    });
 
     /// Proxy to an object with interface `::Everything::Tool`.
     ///
@@ -1230,34 +398,23 @@ pub mod everything {
     /// - see `Later`
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct ToolProxy(::floe::Proxy);
+    ::floe::codegen::proxy!(ToolProxy = "::Everything::Tool", NamedProxy);
 
     impl ToolProxy {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "name",
-                mode: ::floe::OperationMode::Idempotent,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         /// Slice operation `nothing` of `::Everything::Tool`.
         pub fn nothing<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "nothing",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: false,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Takes one of everything.
@@ -1277,38 +434,33 @@ pub mod everything {
             anything: ::std::option::Option<&'call ::floe::Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
             objects: &'call [::std::option::Option<::floe::Proxy>],
-        ) -> impl ::std::future::Future<
-            Output = Result<
-                (Item, Vec, ::std::option::Option<ToolProxy>),
-                ToolEverythingError,
-            >,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "everything",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0
-                .call(
-                    &OPERATION,
-                    move |encoder| {
-                        encoder.put(&flag);
-                        encoder.put(&volume);
-                        encoder.put(name);
-                        encoder.put(data);
-                        encoder.put(tables);
-                        encoder.put(item);
-                        ::floe::Nilable::encode_nilable(anything, encoder);
-                        ::floe::Nilable::encode_nilable(later, encoder);
-                        encoder.put(objects);
-                    },
-                    |decoder| {
-                        let results: Vec = decoder.get()?;
-                        let other: ::std::option::Option<ToolProxy> = decoder.get()?;
-                        let returned: Item = decoder.get()?;
-                        Ok((returned, results, other))
-                    },
-                )
+        ) -> impl ::std::future::Future<Output = Result<(
+            Item,
+            Vec,
+            ::std::option::Option<ToolProxy>,
+        ), ToolEverythingError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
+            ::floe::codegen::call(
+                &self.0,
+                &OPERATION,
+                (
+                    flag,
+                    volume,
+                    name,
+                    data,
+                    tables,
+                    item,
+                    ::floe::codegen::NilableParameter(anything),
+                    ::floe::codegen::NilableParameter(later),
+                    objects,
+                ),
+                |decoder| {
+                    let results: Vec = decoder.get()?;
+                    let other: ::std::option::Option<ToolProxy> = decoder.get()?;
+                    let returned: Item = decoder.get()?;
+                    Ok((returned, results, other))
+                }
+            )
         }
 
         /// Parameters with the names of locals, keywords and types.
@@ -1321,343 +473,118 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> impl ::std::future::Future<
-            Output = Result<(i64, i32, i32), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "encoder",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0
-                .call(
-                    &OPERATION,
-                    move |encoder_| {
-                        encoder_.put(&encoder);
-                        encoder_.put(&decoder);
-                        encoder_.put(&request);
-                        encoder_.put(&current);
-                        encoder_.put(&result);
-                        encoder_.put(&self_);
-                        encoder_.put(&r#type);
-                    },
-                    |decoder_| {
-                        let returned: i32 = decoder_.get()?;
-                        let r#move: i32 = decoder_.get()?;
-                        let returned_: i64 = decoder_.get()?;
-                        Ok((returned_, returned, r#move))
-                    },
-                )
+        ) -> impl ::std::future::Future<Output = Result<(
+            i64,
+            i32,
+            i32,
+        ), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
+            ::floe::codegen::call(
+                &self.0,
+                &OPERATION,
+                (encoder, decoder, request, current, result, self_, r#type),
+                |decoder_| {
+                    let returned: i32 = decoder_.get()?;
+                    let r#move: i32 = decoder_.get()?;
+                    let returned_: i64 = decoder_.get()?;
+                    Ok((returned_, returned, r#move))
+                }
+            )
         }
 
         /// Slice operation `compact` of `::Everything::Tool`.
         pub fn compact<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ToolCompactError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "compact",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<String, ToolCompactError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         /// Slice operation `into` of `::Everything::Tool`.
         #[deprecated(note = "use name")]
         pub fn into<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "into",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: false,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `clone` of `::Everything::Tool`.
         pub fn renamed<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "clone",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: false,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `len` of `::Everything::Tool`.
         pub fn len<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<i32, ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "len",
-                mode: ::floe::OperationMode::Idempotent,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<i32, ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
     }
 
-    impl ::floe::TypedProxy for ToolProxy {
-        const TYPE_ID: &'static str = "::Everything::Tool";
-
-        fn from_proxy(proxy: ::floe::Proxy) -> Self {
-            Self(proxy)
-        }
-
-        fn as_proxy(&self) -> &::floe::Proxy {
-            &self.0
-        }
-    }
-
-    impl ::std::fmt::Display for ToolProxy {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::fmt::Display::fmt(&self.0, f)
-        }
-    }
-
-    impl ::floe::Nilable for ToolProxy {
-        const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-        fn encode_nilable(
-            value: ::std::option::Option<&Self>,
-            encoder: &mut ::floe::Encoder<'_>,
-        ) {
-            ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-        }
-
-        fn decode_nilable(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-            Ok(proxy.map(Self))
-        }
-    }
-
-    impl ::std::convert::From<ToolProxy> for ::floe::Proxy {
-        fn from(proxy: ToolProxy) -> Self {
-            proxy.0
-        }
-    }
-
-    impl ::std::convert::From<ToolProxy> for NamedProxy {
-        fn from(proxy: ToolProxy) -> Self {
-            <Self as ::floe::TypedProxy>::from_proxy(proxy.0)
-        }
-    }
-
-    /// Something to call.
-    ///
-    /// - see `Later`
-    pub trait Tool: Named + Send + Sync + 'static {
-        /// Slice operation `nothing` of `::Everything::Tool`.
-        fn nothing(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send;
-
-        /// Takes one of everything.
+    ::floe::codegen::servant! {
+        /// Something to call.
         ///
-        /// - `flag`: Whether.
-        /// - `name`: Who, as `text`.
-        /// - returns What came of it.
-        /// - fails with `Derived`: If it is rude.
-        fn everything(
-            &self,
-            flag: bool,
-            volume: Volume,
-            name: String,
-            data: Bytes,
-            tables: Tables,
-            item: Item,
-            anything: ::std::option::Option<::floe::Proxy>,
-            later: ::std::option::Option<LaterProxy>,
-            objects: Objects,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<
-                (Item, Vec, ::std::option::Option<ToolProxy>),
-                ToolEverythingError,
-            >,
-        > + Send;
+        /// - see `Later`
+        pub trait Tool: Named {
+            /// Slice operation `nothing` of `::Everything::Tool`.
+            async fn nothing(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
 
-        /// Parameters with the names of locals, keywords and types.
-        fn encoder(
-            &self,
-            encoder: i32,
-            decoder: i32,
-            request: i32,
-            current: i32,
-            result: i32,
-            self_: i32,
-            r#type: i32,
-            current_: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<(i64, i32, i32), ::floe::InvokeError>,
-        > + Send;
+            /// Takes one of everything.
+            ///
+            /// - `flag`: Whether.
+            /// - `name`: Who, as `text`.
+            /// - returns What came of it.
+            /// - fails with `Derived`: If it is rude.
+            async fn everything(
+                &self,
+                flag: bool,
+                volume: Volume,
+                name: String,
+                data: Bytes,
+                tables: Tables,
+                item: Item,
+                anything: ::std::option::Option<::floe::Proxy>,
+                later: ::std::option::Option<LaterProxy>,
+                objects: Objects,
+                current: &::floe::Current,
+            ) -> Result<(Item, Vec, ::std::option::Option<ToolProxy>), ToolEverythingError>;
 
-        /// Slice operation `compact` of `::Everything::Tool`.
-        fn compact(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ToolCompactError>,
-        > + Send;
+            /// Parameters with the names of locals, keywords and types.
+            async fn encoder(
+                &self,
+                encoder: i32,
+                decoder: i32,
+                request: i32,
+                current: i32,
+                result: i32,
+                self_: i32,
+                r#type: i32,
+                current_: &::floe::Current,
+            ) -> Result<(i64, i32, i32), ::floe::InvokeError>;
 
-        /// Slice operation `into` of `::Everything::Tool`.
-        #[deprecated(note = "use name")]
-        fn into(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send;
+            /// Slice operation `compact` of `::Everything::Tool`.
+            async fn compact(&self, current: &::floe::Current) -> Result<String, ToolCompactError>;
 
-        /// Slice operation `clone` of `::Everything::Tool`.
-        fn renamed(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send;
+            /// Slice operation `into` of `::Everything::Tool`.
+            #[deprecated(note = "use name")]
+            async fn into(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
 
-        /// Slice operation `len` of `::Everything::Tool`.
-        fn len(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<i32, ::floe::InvokeError>,
-        > + Send;
-    }
+            /// Slice operation `clone` of `::Everything::Tool`.
+            async fn renamed(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
 
-    impl<S: Tool> Tool for ::std::sync::Arc<S> {
-        fn nothing(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + Send {
-            <S as Tool>::nothing(self, current)
-        }
-
-        fn everything(
-            &self,
-            flag: bool,
-            volume: Volume,
-            name: String,
-            data: Bytes,
-            tables: Tables,
-            item: Item,
-            anything: ::std::option::Option<::floe::Proxy>,
-            later: ::std::option::Option<LaterProxy>,
-            objects: Objects,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<
-                (Item, Vec, ::std::option::Option<ToolProxy>),
-                ToolEverythingError,
-            >,
-        > + Send {
-            <S as Tool>::everything(
-                self,
-                flag,
-                volume,
-                name,
-                data,
-                tables,
-                item,
-                anything,
-                later,
-                objects,
-                current,
-            )
-        }
-
-        fn encoder(
-            &self,
-            encoder: i32,
-            decoder: i32,
-            request: i32,
-            current: i32,
-            result: i32,
-            self_: i32,
-            r#type: i32,
-            current_: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<(i64, i32, i32), ::floe::InvokeError>,
-        > + Send {
-            <S as Tool>::encoder(
-                self,
-                encoder,
-                decoder,
-                request,
-                current,
-                result,
-                self_,
-                r#type,
-                current_,
-            )
-        }
-
-        fn compact(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ToolCompactError>,
-        > + Send {
-            <S as Tool>::compact(self, current)
-        }
-
-        fn into(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + Send {
-            <S as Tool>::into(self, current)
-        }
-
-        fn renamed(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + Send {
-            <S as Tool>::renamed(self, current)
-        }
-
-        fn len(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<i32, ::floe::InvokeError>,
-        > + Send {
-            <S as Tool>::len(self, current)
+            /// Slice operation `len` of `::Everything::Tool`.
+            async fn len(&self, current: &::floe::Current) -> Result<i32, ::floe::InvokeError>;
         }
     }
 
-    /// Dispatches requests to a servant with interface `::Everything::Tool`.
-    #[derive(Debug, Clone)]
-    pub struct ToolDispatcher<S> {
-        servant: S,
-    }
-
-    impl<S: Tool> ToolDispatcher<S> {
-        /// A dispatcher to this servant.
-        pub fn new(servant: S) -> Self {
-            Self { servant }
-        }
-
-        /// The servant.
-        pub fn servant(&self) -> &S {
-            &self.servant
-        }
+    ::floe::codegen::dispatcher! {
+        /// Dispatches requests to a servant with interface `::Everything::Tool`.
+        pub struct ToolDispatcher<S: Tool>;
     }
 
     impl<S: Tool> ::floe::codegen::Answer for ToolDispatcher<S> {
@@ -1668,21 +595,16 @@ pub mod everything {
             match request_.operation_bytes() {
                 b"name" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    let result = <S as Named>::name(&self.servant, request_.current()).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        ::floe::codegen::put_one,
+                    )
                 }
                 b"nothing" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::nothing(&self.servant, request_.current())
-                        .await;
+                    let result = <S as Tool>::nothing(&self.servant, request_.current()).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"everything" => {
@@ -1696,165 +618,122 @@ pub mod everything {
                         anything,
                         later,
                         objects,
-                    ) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let flag: bool = decoder.get()?;
-                                let volume: Volume = decoder.get()?;
-                                let name: String = decoder.get()?;
-                                let data: Bytes = decoder.get()?;
-                                let tables: Tables = decoder.get()?;
-                                let item: Item = decoder.get()?;
-                                let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                    .get()?;
-                                let later: ::std::option::Option<LaterProxy> = decoder
-                                    .get()?;
-                                let objects: Objects = decoder.get()?;
-                                Ok((
-                                    flag,
-                                    volume,
-                                    name,
-                                    data,
-                                    tables,
-                                    item,
-                                    anything,
-                                    later,
-                                    objects,
-                                ))
-                            },
-                        )?;
+                    ) = request_.decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| Ok(
+                            (
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                            ),
+                        ),
+                    )?;
                     let result = <S as Tool>::everything(
-                            &self.servant,
-                            flag,
-                            volume,
-                            name,
-                            data,
-                            tables,
-                            item,
-                            anything,
-                            later,
-                            objects,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned, results, other), encoder| {
-                                encoder.put(results);
-                                encoder.put(other);
-                                encoder.put(returned);
-                            },
-                        )
+                        &self.servant,
+                        flag,
+                        volume,
+                        name,
+                        data,
+                        tables,
+                        item,
+                        anything,
+                        later,
+                        objects,
+                        request_.current(),
+                    ).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |(returned, results, other), encoder| {
+                            encoder.put(results);
+                            encoder.put(other);
+                            encoder.put(returned);
+                        }
+                    )
                 }
                 b"encoder" => {
-                    let (encoder, decoder, request, current, result, self_, r#type) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder_| {
-                                let encoder: i32 = decoder_.get()?;
-                                let decoder: i32 = decoder_.get()?;
-                                let request: i32 = decoder_.get()?;
-                                let current: i32 = decoder_.get()?;
-                                let result: i32 = decoder_.get()?;
-                                let self_: i32 = decoder_.get()?;
-                                let r#type: i32 = decoder_.get()?;
-                                Ok((
-                                    encoder,
-                                    decoder,
-                                    request,
-                                    current,
-                                    result,
-                                    self_,
-                                    r#type,
-                                ))
-                            },
-                        )?;
+                    let (
+                        encoder,
+                        decoder,
+                        request,
+                        current,
+                        result,
+                        self_,
+                        r#type,
+                    ) = request_.decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| Ok(
+                            (
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                            ),
+                        ),
+                    )?;
                     let result_ = <S as Tool>::encoder(
-                            &self.servant,
-                            encoder,
-                            decoder,
-                            request,
-                            current,
-                            result,
-                            self_,
-                            r#type,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result_,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned_, returned, r#move), encoder_| {
-                                encoder_.put(returned);
-                                encoder_.put(r#move);
-                                encoder_.put(returned_);
-                            },
-                        )
+                        &self.servant,
+                        encoder,
+                        decoder,
+                        request,
+                        current,
+                        result,
+                        self_,
+                        r#type,
+                        request_.current(),
+                    ).await;
+                    request_.reply(
+                        result_,
+                        ::floe::ExceptionFormat::Sliced,
+                        |(returned_, returned, r#move), encoder_| {
+                            encoder_.put(returned);
+                            encoder_.put(r#move);
+                            encoder_.put(returned_);
+                        }
+                    )
                 }
                 b"compact" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::compact(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Compact,
-                            |only, encoder| {
-                                encoder.put(only);
-                            },
-                        )
+                    let result = <S as Tool>::compact(&self.servant, request_.current()).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Compact,
+                        ::floe::codegen::put_one,
+                    )
                 }
                 b"into" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::into(&self.servant, request_.current())
-                        .await;
+                    let result = <S as Tool>::into(&self.servant, request_.current()).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"clone" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::renamed(&self.servant, request_.current())
-                        .await;
+                    let result = <S as Tool>::renamed(&self.servant, request_.current()).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"len" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Tool>::len(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    let result = <S as Tool>::len(&self.servant, request_.current()).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        ::floe::codegen::put_one,
+                    )
                 }
-                _ => {
-                    request_
-                        .builtin(
-                            "::Everything::Tool",
-                            &[
-                                "::Everything::Named",
-                                "::Everything::Tool",
-                                "::Ice::Object",
-                            ],
-                        )
-                }
+                _ => request_.builtin(
+                    "::Everything::Tool",
+                    &["::Everything::Named", "::Everything::Tool", "::Ice::Object"],
+                ),
             }
-        }
-    }
-
-    impl<S: Tool> ::floe::Dispatcher for ToolDispatcher<S> {
-        fn dispatch(
-            self: ::std::sync::Arc<Self>,
-            requests: ::floe::Requests,
-            slot: &mut ::floe::DispatchSlot,
-        ) {
-            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -1867,202 +746,56 @@ pub mod everything {
         /// Anything but a declared user exception.
         Invoke(::floe::InvokeError),
     }
-
-    impl ::std::fmt::Display for OtherFromFileError {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            match self {
-                Self::NoSuchTopic(exception) => ::std::fmt::Display::fmt(exception, f),
-                Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-            }
-        }
-    }
-
-    impl ::std::error::Error for OtherFromFileError {
-        fn source(&self) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
-            match self {
-                Self::NoSuchTopic(exception) => ::std::error::Error::source(exception),
-                Self::Invoke(error) => ::std::error::Error::source(error),
-            }
-        }
-    }
-
-    impl ::std::convert::From<::floe::contracts::ice_storm::NoSuchTopic>
-    for OtherFromFileError {
-        fn from(exception: ::floe::contracts::ice_storm::NoSuchTopic) -> Self {
-            Self::NoSuchTopic(exception)
-        }
-    }
-
-    impl ::std::convert::From<::floe::InvokeError> for OtherFromFileError {
-        fn from(error: ::floe::InvokeError) -> Self {
-            Self::Invoke(error)
-        }
-    }
-
-    impl ::floe::OperationError for OtherFromFileError {
-        fn decode(
-            reader: &mut ::floe::ExceptionReader<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            match reader.type_id() {
-                "::IceStorm::NoSuchTopic" => {
-                    let exception = <::floe::contracts::ice_storm::NoSuchTopic as ::floe::UserException>::decode_slices(
-                        reader,
-                    )?;
-                    Ok(Some(Self::NoSuchTopic(exception)))
-                }
-                _ => Ok(None),
-            }
-        }
-
-        fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-            match self {
-                Self::Invoke(error) => Ok(error),
-                exception => Err(exception),
-            }
-        }
-
-        fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-            match self {
-                Self::NoSuchTopic(exception) => {
-                    ::floe::UserException::encode_slices(exception, writer)
-                }
-                Self::Invoke(_) => {}
-            }
-        }
-    }
+    ::floe::codegen::errors!(OtherFromFileError {
+        NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
+    });
 
     /// Proxy to an object with interface `::Everything::Other`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct OtherProxy(::floe::Proxy);
+    ::floe::codegen::proxy!(OtherProxy = "::Everything::Other", NamedProxy);
 
     impl OtherProxy {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "name",
-                mode: ::floe::OperationMode::Idempotent,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         /// Slice operation `from_file` of `::Everything::Other`.
         pub fn from_file<'call>(
             &'call self,
-            topic: ::std::option::Option<
-                &'call ::floe::contracts::ice_storm::TopicProxy,
-            >,
+            topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), OtherFromFileError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "from_file",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0
-                .call(
-                    &OPERATION,
-                    move |encoder| {
-                        ::floe::Nilable::encode_nilable(topic, encoder);
-                        encoder.put(qos);
-                    },
-                    |decoder| decoder.nothing(),
-                )
+        ) -> impl ::std::future::Future<Output = Result<(), OtherFromFileError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
+            ::floe::codegen::call(
+                &self.0,
+                &OPERATION,
+                (::floe::codegen::NilableParameter(topic), qos),
+                ::floe::codegen::nothing,
+            )
         }
     }
 
-    impl ::floe::TypedProxy for OtherProxy {
-        const TYPE_ID: &'static str = "::Everything::Other";
-
-        fn from_proxy(proxy: ::floe::Proxy) -> Self {
-            Self(proxy)
-        }
-
-        fn as_proxy(&self) -> &::floe::Proxy {
-            &self.0
-        }
-    }
-
-    impl ::std::fmt::Display for OtherProxy {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::fmt::Display::fmt(&self.0, f)
+    ::floe::codegen::servant! {
+        /// A servant with interface `::Everything::Other`.
+        pub trait Other: Named {
+            /// Slice operation `from_file` of `::Everything::Other`.
+            async fn from_file(
+                &self,
+                topic: ::std::option::Option<::floe::contracts::ice_storm::TopicProxy>,
+                qos: ::floe::contracts::ice_storm::QoS,
+                current: &::floe::Current,
+            ) -> Result<(), OtherFromFileError>;
         }
     }
 
-    impl ::floe::Nilable for OtherProxy {
-        const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-        fn encode_nilable(
-            value: ::std::option::Option<&Self>,
-            encoder: &mut ::floe::Encoder<'_>,
-        ) {
-            ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-        }
-
-        fn decode_nilable(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-            Ok(proxy.map(Self))
-        }
-    }
-
-    impl ::std::convert::From<OtherProxy> for ::floe::Proxy {
-        fn from(proxy: OtherProxy) -> Self {
-            proxy.0
-        }
-    }
-
-    impl ::std::convert::From<OtherProxy> for NamedProxy {
-        fn from(proxy: OtherProxy) -> Self {
-            <Self as ::floe::TypedProxy>::from_proxy(proxy.0)
-        }
-    }
-
-    /// A servant with interface `::Everything::Other`.
-    pub trait Other: Named + Send + Sync + 'static {
-        /// Slice operation `from_file` of `::Everything::Other`.
-        fn from_file(
-            &self,
-            topic: ::std::option::Option<::floe::contracts::ice_storm::TopicProxy>,
-            qos: ::floe::contracts::ice_storm::QoS,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<Output = Result<(), OtherFromFileError>> + Send;
-    }
-
-    impl<S: Other> Other for ::std::sync::Arc<S> {
-        fn from_file(
-            &self,
-            topic: ::std::option::Option<::floe::contracts::ice_storm::TopicProxy>,
-            qos: ::floe::contracts::ice_storm::QoS,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<Output = Result<(), OtherFromFileError>> + Send {
-            <S as Other>::from_file(self, topic, qos, current)
-        }
-    }
-
-    /// Dispatches requests to a servant with interface `::Everything::Other`.
-    #[derive(Debug, Clone)]
-    pub struct OtherDispatcher<S> {
-        servant: S,
-    }
-
-    impl<S: Other> OtherDispatcher<S> {
-        /// A dispatcher to this servant.
-        pub fn new(servant: S) -> Self {
-            Self { servant }
-        }
-
-        /// The servant.
-        pub fn servant(&self) -> &S {
-            &self.servant
-        }
+    ::floe::codegen::dispatcher! {
+        /// Dispatches requests to a servant with interface `::Everything::Other`.
+        pub struct OtherDispatcher<S: Other>;
     }
 
     impl<S: Other> ::floe::codegen::Answer for OtherDispatcher<S> {
@@ -2073,60 +806,27 @@ pub mod everything {
             match request.operation_bytes() {
                 b"name" => {
                     request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request.current())
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    let result = <S as Named>::name(&self.servant, request.current()).await;
+                    request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
                 }
                 b"from_file" => {
-                    let (topic, qos) = request
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let topic: ::std::option::Option<
-                                    ::floe::contracts::ice_storm::TopicProxy,
-                                > = decoder.get()?;
-                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                Ok((topic, qos))
-                            },
-                        )?;
+                    let (topic, qos) = request.decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    )?;
                     let result = <S as Other>::from_file(
-                            &self.servant,
-                            topic,
-                            qos,
-                            request.current(),
-                        )
-                        .await;
+                        &self.servant,
+                        topic,
+                        qos,
+                        request.current(),
+                    ).await;
                     request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                _ => {
-                    request
-                        .builtin(
-                            "::Everything::Other",
-                            &[
-                                "::Everything::Named",
-                                "::Everything::Other",
-                                "::Ice::Object",
-                            ],
-                        )
-                }
+                _ => request.builtin(
+                    "::Everything::Other",
+                    &["::Everything::Named", "::Everything::Other", "::Ice::Object"],
+                ),
             }
-        }
-    }
-
-    impl<S: Other> ::floe::Dispatcher for OtherDispatcher<S> {
-        fn dispatch(
-            self: ::std::sync::Arc<Self>,
-            requests: ::floe::Requests,
-            slot: &mut ::floe::DispatchSlot,
-        ) {
-            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -2135,34 +835,23 @@ pub mod everything {
     /// Both, and a diamond.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct LaterProxy(::floe::Proxy);
+    ::floe::codegen::proxy!(LaterProxy = "::Everything::Later", NamedProxy, ToolProxy, OtherProxy);
 
     impl LaterProxy {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "name",
-                mode: ::floe::OperationMode::Idempotent,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         /// Slice operation `nothing` of `::Everything::Tool`.
         pub fn nothing<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "nothing",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: false,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Takes one of everything.
@@ -2182,38 +871,33 @@ pub mod everything {
             anything: ::std::option::Option<&'call ::floe::Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
             objects: &'call [::std::option::Option<::floe::Proxy>],
-        ) -> impl ::std::future::Future<
-            Output = Result<
-                (Item, Vec, ::std::option::Option<ToolProxy>),
-                ToolEverythingError,
-            >,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "everything",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0
-                .call(
-                    &OPERATION,
-                    move |encoder| {
-                        encoder.put(&flag);
-                        encoder.put(&volume);
-                        encoder.put(name);
-                        encoder.put(data);
-                        encoder.put(tables);
-                        encoder.put(item);
-                        ::floe::Nilable::encode_nilable(anything, encoder);
-                        ::floe::Nilable::encode_nilable(later, encoder);
-                        encoder.put(objects);
-                    },
-                    |decoder| {
-                        let results: Vec = decoder.get()?;
-                        let other: ::std::option::Option<ToolProxy> = decoder.get()?;
-                        let returned: Item = decoder.get()?;
-                        Ok((returned, results, other))
-                    },
-                )
+        ) -> impl ::std::future::Future<Output = Result<(
+            Item,
+            Vec,
+            ::std::option::Option<ToolProxy>,
+        ), ToolEverythingError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
+            ::floe::codegen::call(
+                &self.0,
+                &OPERATION,
+                (
+                    flag,
+                    volume,
+                    name,
+                    data,
+                    tables,
+                    item,
+                    ::floe::codegen::NilableParameter(anything),
+                    ::floe::codegen::NilableParameter(later),
+                    objects,
+                ),
+                |decoder| {
+                    let results: Vec = decoder.get()?;
+                    let other: ::std::option::Option<ToolProxy> = decoder.get()?;
+                    let returned: Item = decoder.get()?;
+                    Ok((returned, results, other))
+                }
+            )
         }
 
         /// Parameters with the names of locals, keywords and types.
@@ -2226,229 +910,94 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> impl ::std::future::Future<
-            Output = Result<(i64, i32, i32), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "encoder",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0
-                .call(
-                    &OPERATION,
-                    move |encoder_| {
-                        encoder_.put(&encoder);
-                        encoder_.put(&decoder);
-                        encoder_.put(&request);
-                        encoder_.put(&current);
-                        encoder_.put(&result);
-                        encoder_.put(&self_);
-                        encoder_.put(&r#type);
-                    },
-                    |decoder_| {
-                        let returned: i32 = decoder_.get()?;
-                        let r#move: i32 = decoder_.get()?;
-                        let returned_: i64 = decoder_.get()?;
-                        Ok((returned_, returned, r#move))
-                    },
-                )
+        ) -> impl ::std::future::Future<Output = Result<(
+            i64,
+            i32,
+            i32,
+        ), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
+            ::floe::codegen::call(
+                &self.0,
+                &OPERATION,
+                (encoder, decoder, request, current, result, self_, r#type),
+                |decoder_| {
+                    let returned: i32 = decoder_.get()?;
+                    let r#move: i32 = decoder_.get()?;
+                    let returned_: i64 = decoder_.get()?;
+                    Ok((returned_, returned, r#move))
+                }
+            )
         }
 
         /// Slice operation `compact` of `::Everything::Tool`.
         pub fn compact<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<String, ToolCompactError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "compact",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<String, ToolCompactError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         /// Slice operation `into` of `::Everything::Tool`.
         #[deprecated(note = "use name")]
         pub fn into<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "into",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: false,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `clone` of `::Everything::Tool`.
         pub fn renamed<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "clone",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: false,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `len` of `::Everything::Tool`.
         pub fn len<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<i32, ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "len",
-                mode: ::floe::OperationMode::Idempotent,
-                returns_data: true,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+        ) -> impl ::std::future::Future<Output = Result<i32, ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         /// Slice operation `from_file` of `::Everything::Other`.
         pub fn from_file<'call>(
             &'call self,
-            topic: ::std::option::Option<
-                &'call ::floe::contracts::ice_storm::TopicProxy,
-            >,
+            topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), OtherFromFileError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "from_file",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0
-                .call(
-                    &OPERATION,
-                    move |encoder| {
-                        ::floe::Nilable::encode_nilable(topic, encoder);
-                        encoder.put(qos);
-                    },
-                    |decoder| decoder.nothing(),
-                )
+        ) -> impl ::std::future::Future<Output = Result<(), OtherFromFileError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
+            ::floe::codegen::call(
+                &self.0,
+                &OPERATION,
+                (::floe::codegen::NilableParameter(topic), qos),
+                ::floe::codegen::nothing,
+            )
         }
 
         /// Slice operation `last` of `::Everything::Later`.
         pub fn last<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "last",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: false,
-            };
-            self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("last", false);
+            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
     }
 
-    impl ::floe::TypedProxy for LaterProxy {
-        const TYPE_ID: &'static str = "::Everything::Later";
-
-        fn from_proxy(proxy: ::floe::Proxy) -> Self {
-            Self(proxy)
-        }
-
-        fn as_proxy(&self) -> &::floe::Proxy {
-            &self.0
+    ::floe::codegen::servant! {
+        /// Both, and a diamond.
+        pub trait Later: Tool,
+        Other {
+            /// Slice operation `last` of `::Everything::Later`.
+            async fn last(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
         }
     }
 
-    impl ::std::fmt::Display for LaterProxy {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::fmt::Display::fmt(&self.0, f)
-        }
-    }
-
-    impl ::floe::Nilable for LaterProxy {
-        const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-        fn encode_nilable(
-            value: ::std::option::Option<&Self>,
-            encoder: &mut ::floe::Encoder<'_>,
-        ) {
-            ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-        }
-
-        fn decode_nilable(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-            Ok(proxy.map(Self))
-        }
-    }
-
-    impl ::std::convert::From<LaterProxy> for ::floe::Proxy {
-        fn from(proxy: LaterProxy) -> Self {
-            proxy.0
-        }
-    }
-
-    impl ::std::convert::From<LaterProxy> for NamedProxy {
-        fn from(proxy: LaterProxy) -> Self {
-            <Self as ::floe::TypedProxy>::from_proxy(proxy.0)
-        }
-    }
-
-    impl ::std::convert::From<LaterProxy> for ToolProxy {
-        fn from(proxy: LaterProxy) -> Self {
-            <Self as ::floe::TypedProxy>::from_proxy(proxy.0)
-        }
-    }
-
-    impl ::std::convert::From<LaterProxy> for OtherProxy {
-        fn from(proxy: LaterProxy) -> Self {
-            <Self as ::floe::TypedProxy>::from_proxy(proxy.0)
-        }
-    }
-
-    /// Both, and a diamond.
-    pub trait Later: Tool + Other + Send + Sync + 'static {
-        /// Slice operation `last` of `::Everything::Later`.
-        fn last(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send;
-    }
-
-    impl<S: Later> Later for ::std::sync::Arc<S> {
-        fn last(
-            &self,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<(), ::floe::InvokeError>,
-        > + Send {
-            <S as Later>::last(self, current)
-        }
-    }
-
-    /// Dispatches requests to a servant with interface `::Everything::Later`.
-    #[derive(Debug, Clone)]
-    pub struct LaterDispatcher<S> {
-        servant: S,
-    }
-
-    impl<S: Later> LaterDispatcher<S> {
-        /// A dispatcher to this servant.
-        pub fn new(servant: S) -> Self {
-            Self { servant }
-        }
-
-        /// The servant.
-        pub fn servant(&self) -> &S {
-            &self.servant
-        }
+    ::floe::codegen::dispatcher! {
+        /// Dispatches requests to a servant with interface `::Everything::Later`.
+        pub struct LaterDispatcher<S: Later>;
     }
 
     impl<S: Later> ::floe::codegen::Answer for LaterDispatcher<S> {
@@ -2459,21 +1008,16 @@ pub mod everything {
             match request_.operation_bytes() {
                 b"name" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Named>::name(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    let result = <S as Named>::name(&self.servant, request_.current()).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        ::floe::codegen::put_one,
+                    )
                 }
                 b"nothing" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::nothing(&self.servant, request_.current())
-                        .await;
+                    let result = <S as Tool>::nothing(&self.servant, request_.current()).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"everything" => {
@@ -2487,194 +1031,143 @@ pub mod everything {
                         anything,
                         later,
                         objects,
-                    ) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let flag: bool = decoder.get()?;
-                                let volume: Volume = decoder.get()?;
-                                let name: String = decoder.get()?;
-                                let data: Bytes = decoder.get()?;
-                                let tables: Tables = decoder.get()?;
-                                let item: Item = decoder.get()?;
-                                let anything: ::std::option::Option<::floe::Proxy> = decoder
-                                    .get()?;
-                                let later: ::std::option::Option<LaterProxy> = decoder
-                                    .get()?;
-                                let objects: Objects = decoder.get()?;
-                                Ok((
-                                    flag,
-                                    volume,
-                                    name,
-                                    data,
-                                    tables,
-                                    item,
-                                    anything,
-                                    later,
-                                    objects,
-                                ))
-                            },
-                        )?;
+                    ) = request_.decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| Ok(
+                            (
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                            ),
+                        ),
+                    )?;
                     let result = <S as Tool>::everything(
-                            &self.servant,
-                            flag,
-                            volume,
-                            name,
-                            data,
-                            tables,
-                            item,
-                            anything,
-                            later,
-                            objects,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned, results, other), encoder| {
-                                encoder.put(results);
-                                encoder.put(other);
-                                encoder.put(returned);
-                            },
-                        )
+                        &self.servant,
+                        flag,
+                        volume,
+                        name,
+                        data,
+                        tables,
+                        item,
+                        anything,
+                        later,
+                        objects,
+                        request_.current(),
+                    ).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        |(returned, results, other), encoder| {
+                            encoder.put(results);
+                            encoder.put(other);
+                            encoder.put(returned);
+                        }
+                    )
                 }
                 b"encoder" => {
-                    let (encoder, decoder, request, current, result, self_, r#type) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder_| {
-                                let encoder: i32 = decoder_.get()?;
-                                let decoder: i32 = decoder_.get()?;
-                                let request: i32 = decoder_.get()?;
-                                let current: i32 = decoder_.get()?;
-                                let result: i32 = decoder_.get()?;
-                                let self_: i32 = decoder_.get()?;
-                                let r#type: i32 = decoder_.get()?;
-                                Ok((
-                                    encoder,
-                                    decoder,
-                                    request,
-                                    current,
-                                    result,
-                                    self_,
-                                    r#type,
-                                ))
-                            },
-                        )?;
+                    let (
+                        encoder,
+                        decoder,
+                        request,
+                        current,
+                        result,
+                        self_,
+                        r#type,
+                    ) = request_.decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| Ok(
+                            (
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                                decoder.get()?,
+                            ),
+                        ),
+                    )?;
                     let result_ = <S as Tool>::encoder(
-                            &self.servant,
-                            encoder,
-                            decoder,
-                            request,
-                            current,
-                            result,
-                            self_,
-                            r#type,
-                            request_.current(),
-                        )
-                        .await;
-                    request_
-                        .reply(
-                            result_,
-                            ::floe::ExceptionFormat::Sliced,
-                            |(returned_, returned, r#move), encoder_| {
-                                encoder_.put(returned);
-                                encoder_.put(r#move);
-                                encoder_.put(returned_);
-                            },
-                        )
+                        &self.servant,
+                        encoder,
+                        decoder,
+                        request,
+                        current,
+                        result,
+                        self_,
+                        r#type,
+                        request_.current(),
+                    ).await;
+                    request_.reply(
+                        result_,
+                        ::floe::ExceptionFormat::Sliced,
+                        |(returned_, returned, r#move), encoder_| {
+                            encoder_.put(returned);
+                            encoder_.put(r#move);
+                            encoder_.put(returned_);
+                        }
+                    )
                 }
                 b"compact" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::compact(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Compact,
-                            |only, encoder| {
-                                encoder.put(only);
-                            },
-                        )
+                    let result = <S as Tool>::compact(&self.servant, request_.current()).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Compact,
+                        ::floe::codegen::put_one,
+                    )
                 }
                 b"into" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::into(&self.servant, request_.current())
-                        .await;
+                    let result = <S as Tool>::into(&self.servant, request_.current()).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"clone" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Tool>::renamed(&self.servant, request_.current())
-                        .await;
+                    let result = <S as Tool>::renamed(&self.servant, request_.current()).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"len" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
-                    let result = <S as Tool>::len(&self.servant, request_.current())
-                        .await;
-                    request_
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                    let result = <S as Tool>::len(&self.servant, request_.current()).await;
+                    request_.reply(
+                        result,
+                        ::floe::ExceptionFormat::Sliced,
+                        ::floe::codegen::put_one,
+                    )
                 }
                 b"from_file" => {
-                    let (topic, qos) = request_
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let topic: ::std::option::Option<
-                                    ::floe::contracts::ice_storm::TopicProxy,
-                                > = decoder.get()?;
-                                let qos: ::floe::contracts::ice_storm::QoS = decoder.get()?;
-                                Ok((topic, qos))
-                            },
-                        )?;
+                    let (topic, qos) = request_.decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    )?;
                     let result = <S as Other>::from_file(
-                            &self.servant,
-                            topic,
-                            qos,
-                            request_.current(),
-                        )
-                        .await;
+                        &self.servant,
+                        topic,
+                        qos,
+                        request_.current(),
+                    ).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
                 b"last" => {
                     request_.decode_nothing(::floe::OperationMode::Normal)?;
-                    let result = <S as Later>::last(&self.servant, request_.current())
-                        .await;
+                    let result = <S as Later>::last(&self.servant, request_.current()).await;
                     request_.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
                 }
-                _ => {
-                    request_
-                        .builtin(
-                            "::Everything::Later",
-                            &[
-                                "::Everything::Later",
-                                "::Everything::Named",
-                                "::Everything::Other",
-                                "::Everything::Tool",
-                                "::Ice::Object",
-                            ],
-                        )
-                }
+                _ => request_.builtin(
+                    "::Everything::Later",
+                    &[
+                        "::Everything::Later", "::Everything::Named", "::Everything::Other",
+                        "::Everything::Tool", "::Ice::Object"
+                    ],
+                ),
             }
-        }
-    }
-
-    impl<S: Later> ::floe::Dispatcher for LaterDispatcher<S> {
-        fn dispatch(
-            self: ::std::sync::Arc<Self>,
-            requests: ::floe::Requests,
-            slot: &mut ::floe::DispatchSlot,
-        ) {
-            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -2683,6 +1176,7 @@ pub mod everything {
     /// Defined in a module that was opened again.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct AgainProxy(::floe::Proxy);
+    ::floe::codegen::proxy!(AgainProxy = "::Everything::Again");
 
     impl AgainProxy {
         /// Slice operation `keep` of `::Everything::Again`.
@@ -2690,110 +1184,28 @@ pub mod everything {
             &'call self,
             keeper: &'call self::r#type::Keeper,
             pair: &'call self::inner::Pair,
-        ) -> impl ::std::future::Future<
-            Output = Result<self::r#type::Keeper, ::floe::InvokeError>,
-        > + use<'call> {
-            const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                name: "keep",
-                mode: ::floe::OperationMode::Normal,
-                returns_data: true,
-            };
-            self.0
-                .call(
-                    &OPERATION,
-                    move |encoder| {
-                        encoder.put(keeper);
-                        encoder.put(pair);
-                    },
-                    |decoder| decoder.get(),
-                )
+        ) -> impl ::std::future::Future<Output = Result<self::r#type::Keeper, ::floe::InvokeError>> + use<'call> {
+            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("keep", true);
+            ::floe::codegen::call(&self.0, &OPERATION, (keeper, pair), ::floe::codegen::one)
         }
     }
 
-    impl ::floe::TypedProxy for AgainProxy {
-        const TYPE_ID: &'static str = "::Everything::Again";
-
-        fn from_proxy(proxy: ::floe::Proxy) -> Self {
-            Self(proxy)
-        }
-
-        fn as_proxy(&self) -> &::floe::Proxy {
-            &self.0
-        }
-    }
-
-    impl ::std::fmt::Display for AgainProxy {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            ::std::fmt::Display::fmt(&self.0, f)
+    ::floe::codegen::servant! {
+        /// Defined in a module that was opened again.
+        pub trait Again {
+            /// Slice operation `keep` of `::Everything::Again`.
+            async fn keep(
+                &self,
+                keeper: self::r#type::Keeper,
+                pair: self::inner::Pair,
+                current: &::floe::Current,
+            ) -> Result<self::r#type::Keeper, ::floe::InvokeError>;
         }
     }
 
-    impl ::floe::Nilable for AgainProxy {
-        const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-        fn encode_nilable(
-            value: ::std::option::Option<&Self>,
-            encoder: &mut ::floe::Encoder<'_>,
-        ) {
-            ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-        }
-
-        fn decode_nilable(
-            decoder: &mut ::floe::Decoder<'_>,
-        ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-            let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-            Ok(proxy.map(Self))
-        }
-    }
-
-    impl ::std::convert::From<AgainProxy> for ::floe::Proxy {
-        fn from(proxy: AgainProxy) -> Self {
-            proxy.0
-        }
-    }
-
-    /// Defined in a module that was opened again.
-    pub trait Again: Send + Sync + 'static {
-        /// Slice operation `keep` of `::Everything::Again`.
-        fn keep(
-            &self,
-            keeper: self::r#type::Keeper,
-            pair: self::inner::Pair,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<self::r#type::Keeper, ::floe::InvokeError>,
-        > + Send;
-    }
-
-    impl<S: Again> Again for ::std::sync::Arc<S> {
-        fn keep(
-            &self,
-            keeper: self::r#type::Keeper,
-            pair: self::inner::Pair,
-            current: &::floe::Current,
-        ) -> impl ::std::future::Future<
-            Output = Result<self::r#type::Keeper, ::floe::InvokeError>,
-        > + Send {
-            <S as Again>::keep(self, keeper, pair, current)
-        }
-    }
-
-    /// Dispatches requests to a servant with interface `::Everything::Again`.
-    #[derive(Debug, Clone)]
-    pub struct AgainDispatcher<S> {
-        servant: S,
-    }
-
-    impl<S: Again> AgainDispatcher<S> {
-        /// A dispatcher to this servant.
-        pub fn new(servant: S) -> Self {
-            Self { servant }
-        }
-
-        /// The servant.
-        pub fn servant(&self) -> &S {
-            &self.servant
-        }
+    ::floe::codegen::dispatcher! {
+        /// Dispatches requests to a servant with interface `::Everything::Again`.
+        pub struct AgainDispatcher<S: Again>;
     }
 
     impl<S: Again> ::floe::codegen::Answer for AgainDispatcher<S> {
@@ -2803,49 +1215,23 @@ pub mod everything {
         ) -> Result<::floe::Response, ::floe::SystemException> {
             match request.operation_bytes() {
                 b"keep" => {
-                    let (keeper, pair) = request
-                        .decode(
-                            ::floe::OperationMode::Normal,
-                            |decoder| {
-                                let keeper: self::r#type::Keeper = decoder.get()?;
-                                let pair: self::inner::Pair = decoder.get()?;
-                                Ok((keeper, pair))
-                            },
-                        )?;
+                    let (keeper, pair) = request.decode(
+                        ::floe::OperationMode::Normal,
+                        |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    )?;
                     let result = <S as Again>::keep(
-                            &self.servant,
-                            keeper,
-                            pair,
-                            request.current(),
-                        )
-                        .await;
-                    request
-                        .reply(
-                            result,
-                            ::floe::ExceptionFormat::Sliced,
-                            |returned, encoder| {
-                                encoder.put(returned);
-                            },
-                        )
+                        &self.servant,
+                        keeper,
+                        pair,
+                        request.current(),
+                    ).await;
+                    request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
                 }
-                _ => {
-                    request
-                        .builtin(
-                            "::Everything::Again",
-                            &["::Everything::Again", "::Ice::Object"],
-                        )
-                }
+                _ => request.builtin(
+                    "::Everything::Again",
+                    &["::Everything::Again", "::Ice::Object"],
+                ),
             }
-        }
-    }
-
-    impl<S: Again> ::floe::Dispatcher for AgainDispatcher<S> {
-        fn dispatch(
-            self: ::std::sync::Arc<Self>,
-            requests: ::floe::Requests,
-            slot: &mut ::floe::DispatchSlot,
-        ) {
-            ::floe::codegen::dispatch(self, requests, slot);
         }
     }
 
@@ -2857,38 +1243,10 @@ pub mod everything {
             /// Slice member `more`.
             pub more: String,
         }
-
-        impl ::std::fmt::Display for Empty {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                ::std::write!(f, "::Everything::Inner::Empty (more = {:?})", self.more)
-            }
-        }
-
-        impl ::std::error::Error for Empty {}
-
-        impl ::floe::UserException for Empty {
-            const TYPE_ID: &'static str = "::Everything::Inner::Empty";
-
-            fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-                writer
-                    .slice(
-                        "::Everything::Inner::Empty",
-                        false,
-                        |encoder| {
-                            encoder.put(&self.more);
-                        },
-                    );
-                writer.slice("::Everything::Empty", true, |_| {});
-            }
-
-            fn decode_slices(
-                reader: &mut ::floe::ExceptionReader<'_>,
-            ) -> Result<Self, ::floe::DecodeError> {
-                let member_0_0 = reader.members(|decoder| decoder.get())?;
-                reader.members(|_| Ok(()))?;
-                Ok(Self { more: member_0_0 })
-            }
-        }
+        ::floe::codegen::exception!(Empty = "::Everything::Inner::Empty" { more } slices {
+            "::Everything::Inner::Empty" { more }
+            "::Everything::Empty" {}
+        });
 
         /// Slice structure `::Everything::Inner::Pair`.
         #[derive(Debug, Clone, PartialEq, Default)]
@@ -2898,55 +1256,7 @@ pub mod everything {
             /// Slice member `second`.
             pub second: ::std::option::Option<super::LaterProxy>,
         }
-
-        impl ::floe::Encode for Pair {
-            #[inline]
-            fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-                encoder.put(&self.first);
-                encoder.put(&self.second);
-            }
-        }
-
-        impl ::floe::Decode for Pair {
-            const MIN_WIRE_LEN: usize = <super::Item as ::floe::Decode>::MIN_WIRE_LEN
-                + <::std::option::Option<
-                    super::LaterProxy,
-                > as ::floe::Decode>::MIN_WIRE_LEN;
-            const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
-                &[
-                    <super::Item as ::floe::Decode>::PACKED_LEN,
-                    <::std::option::Option<
-                        super::LaterProxy,
-                    > as ::floe::Decode>::PACKED_LEN,
-                ],
-            );
-
-            #[inline]
-            fn decode(
-                decoder: &mut ::floe::Decoder<'_>,
-            ) -> Result<Self, ::floe::DecodeError> {
-                Ok(Self {
-                    first: decoder.get()?,
-                    second: decoder.get()?,
-                })
-            }
-
-            fn decode_into(
-                &mut self,
-                decoder: &mut ::floe::Decoder<'_>,
-            ) -> Result<(), ::floe::DecodeError> {
-                decoder.get_into(&mut self.first)?;
-                decoder.get_into(&mut self.second)?;
-                Ok(())
-            }
-        }
-
-        impl ::floe::Tagged for Pair {
-            const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(
-                Self::FIXED_LEN,
-            );
-            const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-        }
+        ::floe::codegen::structure!(Pair { first, second });
 
         /// What a call of `work` of `::Everything::Inner::Worker` fails with.
         #[derive(Debug)]
@@ -2961,247 +1271,51 @@ pub mod everything {
             /// Anything but a declared user exception.
             Invoke(::floe::InvokeError),
         }
-
-        impl ::std::fmt::Display for WorkerWorkError {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                match self {
-                    Self::EverythingEmpty(exception) => {
-                        ::std::fmt::Display::fmt(exception, f)
-                    }
-                    Self::EverythingInvoke(exception) => {
-                        ::std::fmt::Display::fmt(exception, f)
-                    }
-                    Self::EverythingInnerEmpty(exception) => {
-                        ::std::fmt::Display::fmt(exception, f)
-                    }
-                    Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-                }
-            }
-        }
-
-        impl ::std::error::Error for WorkerWorkError {
-            fn source(
-                &self,
-            ) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
-                match self {
-                    Self::EverythingEmpty(exception) => {
-                        ::std::error::Error::source(exception)
-                    }
-                    Self::EverythingInvoke(exception) => {
-                        ::std::error::Error::source(exception)
-                    }
-                    Self::EverythingInnerEmpty(exception) => {
-                        ::std::error::Error::source(exception)
-                    }
-                    Self::Invoke(error) => ::std::error::Error::source(error),
-                }
-            }
-        }
-
-        impl ::std::convert::From<super::Empty> for WorkerWorkError {
-            fn from(exception: super::Empty) -> Self {
-                Self::EverythingEmpty(exception)
-            }
-        }
-
-        impl ::std::convert::From<super::Invoke> for WorkerWorkError {
-            fn from(exception: super::Invoke) -> Self {
-                Self::EverythingInvoke(exception)
-            }
-        }
-
-        impl ::std::convert::From<Empty> for WorkerWorkError {
-            fn from(exception: Empty) -> Self {
-                Self::EverythingInnerEmpty(exception)
-            }
-        }
-
-        impl ::std::convert::From<::floe::InvokeError> for WorkerWorkError {
-            fn from(error: ::floe::InvokeError) -> Self {
-                Self::Invoke(error)
-            }
-        }
-
-        impl ::floe::OperationError for WorkerWorkError {
-            fn decode(
-                reader: &mut ::floe::ExceptionReader<'_>,
-            ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-                match reader.type_id() {
-                    "::Everything::Empty" => {
-                        let exception = <super::Empty as ::floe::UserException>::decode_slices(
-                            reader,
-                        )?;
-                        Ok(Some(Self::EverythingEmpty(exception)))
-                    }
-                    "::Everything::Invoke" => {
-                        let exception = <super::Invoke as ::floe::UserException>::decode_slices(
-                            reader,
-                        )?;
-                        Ok(Some(Self::EverythingInvoke(exception)))
-                    }
-                    "::Everything::Inner::Empty" => {
-                        let exception = <Empty as ::floe::UserException>::decode_slices(
-                            reader,
-                        )?;
-                        Ok(Some(Self::EverythingInnerEmpty(exception)))
-                    }
-                    _ => Ok(None),
-                }
-            }
-
-            fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-                match self {
-                    Self::Invoke(error) => Ok(error),
-                    exception => Err(exception),
-                }
-            }
-
-            fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-                match self {
-                    Self::EverythingEmpty(exception) => {
-                        ::floe::UserException::encode_slices(exception, writer)
-                    }
-                    Self::EverythingInvoke(exception) => {
-                        ::floe::UserException::encode_slices(exception, writer)
-                    }
-                    Self::EverythingInnerEmpty(exception) => {
-                        ::floe::UserException::encode_slices(exception, writer)
-                    }
-                    Self::Invoke(_) => {}
-                }
-            }
-        }
+        ::floe::codegen::errors!(WorkerWorkError {
+            EverythingEmpty(super::Empty),
+            EverythingInvoke(super::Invoke),
+            EverythingInnerEmpty(Empty),
+        });
 
         /// Proxy to an object with interface `::Everything::Inner::Worker`.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct WorkerProxy(::floe::Proxy);
+        ::floe::codegen::proxy!(WorkerProxy = "::Everything::Inner::Worker", super::NamedProxy);
 
         impl WorkerProxy {
             /// The name.
             pub fn name<'call>(
                 &'call self,
-            ) -> impl ::std::future::Future<
-                Output = Result<String, ::floe::InvokeError>,
-            > + use<'call> {
-                const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                    name: "name",
-                    mode: ::floe::OperationMode::Idempotent,
-                    returns_data: true,
-                };
-                self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+            ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+                const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+                ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
             }
 
             /// Slice operation `work` of `::Everything::Inner::Worker`.
             pub fn work<'call>(
                 &'call self,
                 volume: super::Volume,
-            ) -> impl ::std::future::Future<
-                Output = Result<Pair, WorkerWorkError>,
-            > + use<'call> {
-                const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-                    name: "work",
-                    mode: ::floe::OperationMode::Normal,
-                    returns_data: true,
-                };
-                self.0
-                    .call(
-                        &OPERATION,
-                        move |encoder| {
-                            encoder.put(&volume);
-                        },
-                        |decoder| decoder.get(),
-                    )
+            ) -> impl ::std::future::Future<Output = Result<Pair, WorkerWorkError>> + use<'call> {
+                const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("work", true);
+                ::floe::codegen::call(&self.0, &OPERATION, (volume,), ::floe::codegen::one)
             }
         }
 
-        impl ::floe::TypedProxy for WorkerProxy {
-            const TYPE_ID: &'static str = "::Everything::Inner::Worker";
-
-            fn from_proxy(proxy: ::floe::Proxy) -> Self {
-                Self(proxy)
-            }
-
-            fn as_proxy(&self) -> &::floe::Proxy {
-                &self.0
-            }
-        }
-
-        impl ::std::fmt::Display for WorkerProxy {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                ::std::fmt::Display::fmt(&self.0, f)
+        ::floe::codegen::servant! {
+            /// A servant with interface `::Everything::Inner::Worker`.
+            pub trait Worker: super::Named {
+                /// Slice operation `work` of `::Everything::Inner::Worker`.
+                async fn work(
+                    &self,
+                    volume: super::Volume,
+                    current: &::floe::Current,
+                ) -> Result<Pair, WorkerWorkError>;
             }
         }
 
-        impl ::floe::Nilable for WorkerProxy {
-            const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-            fn encode_nilable(
-                value: ::std::option::Option<&Self>,
-                encoder: &mut ::floe::Encoder<'_>,
-            ) {
-                ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-            }
-
-            fn decode_nilable(
-                decoder: &mut ::floe::Decoder<'_>,
-            ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-                let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-                Ok(proxy.map(Self))
-            }
-        }
-
-        impl ::std::convert::From<WorkerProxy> for ::floe::Proxy {
-            fn from(proxy: WorkerProxy) -> Self {
-                proxy.0
-            }
-        }
-
-        impl ::std::convert::From<WorkerProxy> for super::NamedProxy {
-            fn from(proxy: WorkerProxy) -> Self {
-                <Self as ::floe::TypedProxy>::from_proxy(proxy.0)
-            }
-        }
-
-        /// A servant with interface `::Everything::Inner::Worker`.
-        pub trait Worker: super::Named + Send + Sync + 'static {
-            /// Slice operation `work` of `::Everything::Inner::Worker`.
-            fn work(
-                &self,
-                volume: super::Volume,
-                current: &::floe::Current,
-            ) -> impl ::std::future::Future<
-                Output = Result<Pair, WorkerWorkError>,
-            > + Send;
-        }
-
-        impl<S: Worker> Worker for ::std::sync::Arc<S> {
-            fn work(
-                &self,
-                volume: super::Volume,
-                current: &::floe::Current,
-            ) -> impl ::std::future::Future<
-                Output = Result<Pair, WorkerWorkError>,
-            > + Send {
-                <S as Worker>::work(self, volume, current)
-            }
-        }
-
-        /// Dispatches requests to a servant with interface `::Everything::Inner::Worker`.
-        #[derive(Debug, Clone)]
-        pub struct WorkerDispatcher<S> {
-            servant: S,
-        }
-
-        impl<S: Worker> WorkerDispatcher<S> {
-            /// A dispatcher to this servant.
-            pub fn new(servant: S) -> Self {
-                Self { servant }
-            }
-
-            /// The servant.
-            pub fn servant(&self) -> &S {
-                &self.servant
-            }
+        ::floe::codegen::dispatcher! {
+            /// Dispatches requests to a servant with interface `::Everything::Inner::Worker`.
+            pub struct WorkerDispatcher<S: Worker>;
         }
 
         impl<S: Worker> ::floe::codegen::Answer for WorkerDispatcher<S> {
@@ -3213,62 +1327,36 @@ pub mod everything {
                     b"name" => {
                         request.decode_nothing(::floe::OperationMode::Idempotent)?;
                         let result = <S as super::Named>::name(
-                                &self.servant,
-                                request.current(),
-                            )
-                            .await;
-                        request
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
+                            &self.servant,
+                            request.current(),
+                        ).await;
+                        request.reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            ::floe::codegen::put_one,
+                        )
                     }
                     b"work" => {
-                        let volume: super::Volume = request
-                            .decode(
-                                ::floe::OperationMode::Normal,
-                                |decoder| decoder.get(),
-                            )?;
+                        let volume = request.decode(
+                            ::floe::OperationMode::Normal,
+                            ::floe::codegen::one,
+                        )?;
                         let result = <S as Worker>::work(
-                                &self.servant,
-                                volume,
-                                request.current(),
-                            )
-                            .await;
-                        request
-                            .reply(
-                                result,
-                                ::floe::ExceptionFormat::Sliced,
-                                |returned, encoder| {
-                                    encoder.put(returned);
-                                },
-                            )
+                            &self.servant,
+                            volume,
+                            request.current(),
+                        ).await;
+                        request.reply(
+                            result,
+                            ::floe::ExceptionFormat::Sliced,
+                            ::floe::codegen::put_one,
+                        )
                     }
-                    _ => {
-                        request
-                            .builtin(
-                                "::Everything::Inner::Worker",
-                                &[
-                                    "::Everything::Inner::Worker",
-                                    "::Everything::Named",
-                                    "::Ice::Object",
-                                ],
-                            )
-                    }
+                    _ => request.builtin(
+                        "::Everything::Inner::Worker",
+                        &["::Everything::Inner::Worker", "::Everything::Named", "::Ice::Object"],
+                    ),
                 }
-            }
-        }
-
-        impl<S: Worker> ::floe::Dispatcher for WorkerDispatcher<S> {
-            fn dispatch(
-                self: ::std::sync::Arc<Self>,
-                requests: ::floe::Requests,
-                slot: &mut ::floe::DispatchSlot,
-            ) {
-                ::floe::codegen::dispatch(self, requests, slot);
             }
         }
     }
@@ -3283,55 +1371,7 @@ pub mod everything {
             /// Slice member `worker`.
             pub worker: ::std::option::Option<super::inner::WorkerProxy>,
         }
-
-        impl ::floe::Encode for Keeper {
-            #[inline]
-            fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-                encoder.put(&self.pair);
-                encoder.put(&self.worker);
-            }
-        }
-
-        impl ::floe::Decode for Keeper {
-            const MIN_WIRE_LEN: usize = <super::inner::Pair as ::floe::Decode>::MIN_WIRE_LEN
-                + <::std::option::Option<
-                    super::inner::WorkerProxy,
-                > as ::floe::Decode>::MIN_WIRE_LEN;
-            const PACKED_LEN: ::std::option::Option<usize> = ::floe::packed_len(
-                &[
-                    <super::inner::Pair as ::floe::Decode>::PACKED_LEN,
-                    <::std::option::Option<
-                        super::inner::WorkerProxy,
-                    > as ::floe::Decode>::PACKED_LEN,
-                ],
-            );
-
-            #[inline]
-            fn decode(
-                decoder: &mut ::floe::Decoder<'_>,
-            ) -> Result<Self, ::floe::DecodeError> {
-                Ok(Self {
-                    pair: decoder.get()?,
-                    worker: decoder.get()?,
-                })
-            }
-
-            fn decode_into(
-                &mut self,
-                decoder: &mut ::floe::Decoder<'_>,
-            ) -> Result<(), ::floe::DecodeError> {
-                decoder.get_into(&mut self.pair)?;
-                decoder.get_into(&mut self.worker)?;
-                Ok(())
-            }
-        }
-
-        impl ::floe::Tagged for Keeper {
-            const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(
-                Self::FIXED_LEN,
-            );
-            const FIXED_LEN: ::std::option::Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-        }
+        ::floe::codegen::structure!(Keeper { pair, worker });
     }
 
     /// Slice module `::Everything::Str`.
@@ -3342,70 +1382,16 @@ pub mod everything {
         /// Proxy to an object with interface `::Everything::Str::NoOperations`.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct NoOperationsProxy(::floe::Proxy);
+        ::floe::codegen::proxy!(NoOperationsProxy = "::Everything::Str::NoOperations");
 
-        impl ::floe::TypedProxy for NoOperationsProxy {
-            const TYPE_ID: &'static str = "::Everything::Str::NoOperations";
-
-            fn from_proxy(proxy: ::floe::Proxy) -> Self {
-                Self(proxy)
-            }
-
-            fn as_proxy(&self) -> &::floe::Proxy {
-                &self.0
-            }
+        ::floe::codegen::servant! {
+            /// A servant with interface `::Everything::Str::NoOperations`.
+            pub trait NoOperations {}
         }
 
-        impl ::std::fmt::Display for NoOperationsProxy {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                ::std::fmt::Display::fmt(&self.0, f)
-            }
-        }
-
-        impl ::floe::Nilable for NoOperationsProxy {
-            const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-            fn encode_nilable(
-                value: ::std::option::Option<&Self>,
-                encoder: &mut ::floe::Encoder<'_>,
-            ) {
-                ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-            }
-
-            fn decode_nilable(
-                decoder: &mut ::floe::Decoder<'_>,
-            ) -> Result<::std::option::Option<Self>, ::floe::DecodeError> {
-                let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-                Ok(proxy.map(Self))
-            }
-        }
-
-        impl ::std::convert::From<NoOperationsProxy> for ::floe::Proxy {
-            fn from(proxy: NoOperationsProxy) -> Self {
-                proxy.0
-            }
-        }
-
-        /// A servant with interface `::Everything::Str::NoOperations`.
-        pub trait NoOperations: Send + Sync + 'static {}
-
-        impl<S: NoOperations> NoOperations for ::std::sync::Arc<S> {}
-
-        /// Dispatches requests to a servant with interface `::Everything::Str::NoOperations`.
-        #[derive(Debug, Clone)]
-        pub struct NoOperationsDispatcher<S> {
-            servant: S,
-        }
-
-        impl<S: NoOperations> NoOperationsDispatcher<S> {
-            /// A dispatcher to this servant.
-            pub fn new(servant: S) -> Self {
-                Self { servant }
-            }
-
-            /// The servant.
-            pub fn servant(&self) -> &S {
-                &self.servant
-            }
+        ::floe::codegen::dispatcher! {
+            /// Dispatches requests to a servant with interface `::Everything::Str::NoOperations`.
+            pub struct NoOperationsDispatcher<S: NoOperations>;
         }
 
         impl<S: NoOperations> ::floe::codegen::Answer for NoOperationsDispatcher<S> {
@@ -3413,21 +1399,10 @@ pub mod everything {
                 &self,
                 request: ::floe::Request,
             ) -> Result<::floe::Response, ::floe::SystemException> {
-                request
-                    .builtin(
-                        "::Everything::Str::NoOperations",
-                        &["::Everything::Str::NoOperations", "::Ice::Object"],
-                    )
-            }
-        }
-
-        impl<S: NoOperations> ::floe::Dispatcher for NoOperationsDispatcher<S> {
-            fn dispatch(
-                self: ::std::sync::Arc<Self>,
-                requests: ::floe::Requests,
-                slot: &mut ::floe::DispatchSlot,
-            ) {
-                ::floe::codegen::dispatch(self, requests, slot);
+                request.builtin(
+                    "::Everything::Str::NoOperations",
+                    &["::Everything::Str::NoOperations", "::Ice::Object"],
+                )
             }
         }
     }

@@ -14,56 +14,7 @@ pub struct Losses {
     /// They waited when the subscription ended, or came after it had failed for good.
     pub removed: i64,
 }
-
-impl ::floe::Encode for Losses {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.overflow);
-        encoder.put(&self.offline);
-        encoder.put(&self.failed);
-        encoder.put(&self.removed);
-    }
-}
-
-impl ::floe::Decode for Losses {
-    const MIN_WIRE_LEN: usize = <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            overflow: decoder.get()?,
-            offline: decoder.get()?,
-            failed: decoder.get()?,
-            removed: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.overflow)?;
-        decoder.get_into(&mut self.offline)?;
-        decoder.get_into(&mut self.failed)?;
-        decoder.get_into(&mut self.removed)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for Losses {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(Losses { overflow, offline, failed, removed });
 
 /// How a subscriber is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -77,47 +28,9 @@ pub enum SubscriberState {
     /// Deliveries failed too often, or for good; the next event ends the subscription.
     Failed = 2,
 }
-
-impl SubscriberState {
-    /// The value of the enumerator on the wire.
-    pub const fn value(self) -> i32 {
-        self as i32
-    }
-
-    /// The enumerator with this value, if there is one.
-    pub const fn from_value(value: i32) -> Option<Self> {
-        match value {
-            0 => Some(Self::Online),
-            1 => Some(Self::Offline),
-            2 => Some(Self::Failed),
-            _ => None,
-        }
-    }
-}
-
-impl ::floe::Encode for SubscriberState {
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        ::floe::EnumWidth::for_max(2).encode(self.value(), encoder);
-    }
-}
-
-impl ::floe::Decode for SubscriberState {
-    const MIN_WIRE_LEN: usize = 1;
-
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        let value = ::floe::EnumWidth::for_max(2)
-            .decode(decoder, "::Floe::SubscriberState")?;
-        Self::from_value(value)
-            .ok_or_else(|| {
-                let kind = ::floe::DecodeErrorKind::UnknownEnumerator(value);
-                decoder.error("::Floe::SubscriberState", kind)
-            })
-    }
-}
-
-impl ::floe::Tagged for SubscriberState {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::Size;
-}
+::floe::codegen::enumeration!(SubscriberState = "::Floe::SubscriberState" {
+    Online, Offline, Failed
+});
 
 /// A subscriber, or a link to another topic. Each event is in exactly one place:
 /// offered = delivered + all losses + queued + outstanding.
@@ -147,89 +60,10 @@ pub struct SubscriberInfo {
     /// Events that are being sent or wait for their answer.
     pub outstanding: i64,
 }
-
-impl ::floe::Encode for SubscriberInfo {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.subscriber);
-        encoder.put(&self.is_link);
-        encoder.put(&self.cost);
-        encoder.put(&self.qos);
-        encoder.put(&self.state);
-        encoder.put(&self.offered);
-        encoder.put(&self.delivered);
-        encoder.put(&self.lost);
-        encoder.put(&self.queued);
-        encoder.put(&self.queued_bytes);
-        encoder.put(&self.outstanding);
-    }
-}
-
-impl ::floe::Decode for SubscriberInfo {
-    const MIN_WIRE_LEN: usize = <Option<::floe::Proxy> as ::floe::Decode>::MIN_WIRE_LEN
-        + <bool as ::floe::Decode>::MIN_WIRE_LEN + <i32 as ::floe::Decode>::MIN_WIRE_LEN
-        + <::floe::contracts::ice_storm::QoS as ::floe::Decode>::MIN_WIRE_LEN
-        + <SubscriberState as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <Losses as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <Option<::floe::Proxy> as ::floe::Decode>::PACKED_LEN,
-            <bool as ::floe::Decode>::PACKED_LEN,
-            <i32 as ::floe::Decode>::PACKED_LEN,
-            <::floe::contracts::ice_storm::QoS as ::floe::Decode>::PACKED_LEN,
-            <SubscriberState as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <Losses as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            subscriber: decoder.get()?,
-            is_link: decoder.get()?,
-            cost: decoder.get()?,
-            qos: decoder.get()?,
-            state: decoder.get()?,
-            offered: decoder.get()?,
-            delivered: decoder.get()?,
-            lost: decoder.get()?,
-            queued: decoder.get()?,
-            queued_bytes: decoder.get()?,
-            outstanding: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.subscriber)?;
-        decoder.get_into(&mut self.is_link)?;
-        decoder.get_into(&mut self.cost)?;
-        decoder.get_into(&mut self.qos)?;
-        decoder.get_into(&mut self.state)?;
-        decoder.get_into(&mut self.offered)?;
-        decoder.get_into(&mut self.delivered)?;
-        decoder.get_into(&mut self.lost)?;
-        decoder.get_into(&mut self.queued)?;
-        decoder.get_into(&mut self.queued_bytes)?;
-        decoder.get_into(&mut self.outstanding)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for SubscriberInfo {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(SubscriberInfo {
+    subscriber, is_link, cost, qos, state, offered, delivered, lost, queued, queued_bytes,
+    outstanding
+});
 
 /// The subscribers and links of a topic, in the order of their creation.
 pub type SubscriberInfoSeq = Vec<SubscriberInfo>;
@@ -250,66 +84,7 @@ pub struct TopicInfo {
     /// The subscribers that are there now.
     pub subscribers: SubscriberInfoSeq,
 }
-
-impl ::floe::Encode for TopicInfo {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.name);
-        encoder.put(&self.published);
-        encoder.put(&self.forwarded);
-        encoder.put(&self.delivered);
-        encoder.put(&self.lost);
-        encoder.put(&self.subscribers);
-    }
-}
-
-impl ::floe::Decode for TopicInfo {
-    const MIN_WIRE_LEN: usize = <String as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <Losses as ::floe::Decode>::MIN_WIRE_LEN
-        + <SubscriberInfoSeq as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <String as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <Losses as ::floe::Decode>::PACKED_LEN,
-            <SubscriberInfoSeq as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            name: decoder.get()?,
-            published: decoder.get()?,
-            forwarded: decoder.get()?,
-            delivered: decoder.get()?,
-            lost: decoder.get()?,
-            subscribers: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.name)?;
-        decoder.get_into(&mut self.published)?;
-        decoder.get_into(&mut self.forwarded)?;
-        decoder.get_into(&mut self.delivered)?;
-        decoder.get_into(&mut self.lost)?;
-        decoder.get_into(&mut self.subscribers)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for TopicInfo {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(TopicInfo { name, published, forwarded, delivered, lost, subscribers });
 
 /// A topic, all its subscribers together, as counted since the hub started.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -335,83 +110,9 @@ pub struct TopicTotals {
     /// How long the event that waits longest has waited, in microseconds; 0 if none waits.
     pub lag: i64,
 }
-
-impl ::floe::Encode for TopicTotals {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.name);
-        encoder.put(&self.subscribers);
-        encoder.put(&self.published);
-        encoder.put(&self.forwarded);
-        encoder.put(&self.delivered);
-        encoder.put(&self.lost);
-        encoder.put(&self.queued);
-        encoder.put(&self.queued_bytes);
-        encoder.put(&self.outstanding);
-        encoder.put(&self.lag);
-    }
-}
-
-impl ::floe::Decode for TopicTotals {
-    const MIN_WIRE_LEN: usize = <String as ::floe::Decode>::MIN_WIRE_LEN
-        + <i32 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <Losses as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <String as ::floe::Decode>::PACKED_LEN,
-            <i32 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <Losses as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            name: decoder.get()?,
-            subscribers: decoder.get()?,
-            published: decoder.get()?,
-            forwarded: decoder.get()?,
-            delivered: decoder.get()?,
-            lost: decoder.get()?,
-            queued: decoder.get()?,
-            queued_bytes: decoder.get()?,
-            outstanding: decoder.get()?,
-            lag: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.name)?;
-        decoder.get_into(&mut self.subscribers)?;
-        decoder.get_into(&mut self.published)?;
-        decoder.get_into(&mut self.forwarded)?;
-        decoder.get_into(&mut self.delivered)?;
-        decoder.get_into(&mut self.lost)?;
-        decoder.get_into(&mut self.queued)?;
-        decoder.get_into(&mut self.queued_bytes)?;
-        decoder.get_into(&mut self.outstanding)?;
-        decoder.get_into(&mut self.lag)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for TopicTotals {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(TopicTotals {
+    name, subscribers, published, forwarded, delivered, lost, queued, queued_bytes, outstanding, lag
+});
 
 /// The topics of a hub, in the order of their names.
 pub type TopicTotalsSeq = Vec<TopicTotals>;
@@ -428,56 +129,7 @@ pub struct HubStatus {
     /// Its topics.
     pub topics: TopicTotalsSeq,
 }
-
-impl ::floe::Encode for HubStatus {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.uptime);
-        encoder.put(&self.connections);
-        encoder.put(&self.connections_refused);
-        encoder.put(&self.topics);
-    }
-}
-
-impl ::floe::Decode for HubStatus {
-    const MIN_WIRE_LEN: usize = <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN + <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <TopicTotalsSeq as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <TopicTotalsSeq as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            uptime: decoder.get()?,
-            connections: decoder.get()?,
-            connections_refused: decoder.get()?,
-            topics: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.uptime)?;
-        decoder.get_into(&mut self.connections)?;
-        decoder.get_into(&mut self.connections_refused)?;
-        decoder.get_into(&mut self.topics)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for HubStatus {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(HubStatus { uptime, connections, connections_refused, topics });
 
 /// A subscriber, and how far it is behind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -487,47 +139,7 @@ pub struct SubscriberStatus {
     /// How long the event that waits longest for it has waited, in microseconds; 0 if none waits.
     pub lag: i64,
 }
-
-impl ::floe::Encode for SubscriberStatus {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.info);
-        encoder.put(&self.lag);
-    }
-}
-
-impl ::floe::Decode for SubscriberStatus {
-    const MIN_WIRE_LEN: usize = <SubscriberInfo as ::floe::Decode>::MIN_WIRE_LEN
-        + <i64 as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <SubscriberInfo as ::floe::Decode>::PACKED_LEN,
-            <i64 as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            info: decoder.get()?,
-            lag: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.info)?;
-        decoder.get_into(&mut self.lag)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for SubscriberStatus {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(SubscriberStatus { info, lag });
 
 /// The subscribers of a topic, in the order of subscription.
 pub type SubscriberStatusSeq = Vec<SubscriberStatus>;
@@ -542,52 +154,7 @@ pub struct TopicStatus {
     /// The subscribers that are there now.
     pub subscribers: SubscriberStatusSeq,
 }
-
-impl ::floe::Encode for TopicStatus {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.uptime);
-        encoder.put(&self.totals);
-        encoder.put(&self.subscribers);
-    }
-}
-
-impl ::floe::Decode for TopicStatus {
-    const MIN_WIRE_LEN: usize = <i64 as ::floe::Decode>::MIN_WIRE_LEN
-        + <TopicTotals as ::floe::Decode>::MIN_WIRE_LEN
-        + <SubscriberStatusSeq as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <i64 as ::floe::Decode>::PACKED_LEN,
-            <TopicTotals as ::floe::Decode>::PACKED_LEN,
-            <SubscriberStatusSeq as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            uptime: decoder.get()?,
-            totals: decoder.get()?,
-            subscribers: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.uptime)?;
-        decoder.get_into(&mut self.totals)?;
-        decoder.get_into(&mut self.subscribers)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for TopicStatus {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(TopicStatus { uptime, totals, subscribers });
 
 /// What a call of `topicInfo` of `::Floe::HubAdmin` fails with.
 #[derive(Debug)]
@@ -598,69 +165,9 @@ pub enum HubAdminTopicInfoError {
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-
-impl ::std::fmt::Display for HubAdminTopicInfoError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::NoSuchTopic(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for HubAdminTopicInfoError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::NoSuchTopic(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<::floe::contracts::ice_storm::NoSuchTopic>
-for HubAdminTopicInfoError {
-    fn from(exception: ::floe::contracts::ice_storm::NoSuchTopic) -> Self {
-        Self::NoSuchTopic(exception)
-    }
-}
-
-impl ::std::convert::From<::floe::InvokeError> for HubAdminTopicInfoError {
-    fn from(error: ::floe::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl ::floe::OperationError for HubAdminTopicInfoError {
-    fn decode(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::NoSuchTopic" => {
-                let exception = <::floe::contracts::ice_storm::NoSuchTopic as ::floe::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::NoSuchTopic(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::NoSuchTopic(exception) => {
-                ::floe::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+::floe::codegen::errors!(HubAdminTopicInfoError {
+    NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
+});
 
 /// What a call of `topicStatus` of `::Floe::HubAdmin` fails with.
 #[derive(Debug)]
@@ -671,75 +178,16 @@ pub enum HubAdminTopicStatusError {
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-
-impl ::std::fmt::Display for HubAdminTopicStatusError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::NoSuchTopic(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for HubAdminTopicStatusError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::NoSuchTopic(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<::floe::contracts::ice_storm::NoSuchTopic>
-for HubAdminTopicStatusError {
-    fn from(exception: ::floe::contracts::ice_storm::NoSuchTopic) -> Self {
-        Self::NoSuchTopic(exception)
-    }
-}
-
-impl ::std::convert::From<::floe::InvokeError> for HubAdminTopicStatusError {
-    fn from(error: ::floe::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl ::floe::OperationError for HubAdminTopicStatusError {
-    fn decode(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::NoSuchTopic" => {
-                let exception = <::floe::contracts::ice_storm::NoSuchTopic as ::floe::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::NoSuchTopic(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::NoSuchTopic(exception) => {
-                ::floe::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+::floe::codegen::errors!(HubAdminTopicStatusError {
+    NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
+});
 
 /// Proxy to an object with interface `::Floe::HubAdmin`.
 ///
 /// The inside of a hub. Its identity is always Floe/HubAdmin.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HubAdminProxy(::floe::Proxy);
+::floe::codegen::proxy!(HubAdminProxy = "::Floe::HubAdmin");
 
 impl HubAdminProxy {
     /// Tells of a topic and of what became of its events.
@@ -750,22 +198,9 @@ impl HubAdminProxy {
     pub fn topic_info<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicInfo, HubAdminTopicInfoError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "topicInfo",
-            mode: ::floe::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<TopicInfo, HubAdminTopicInfoError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicInfo", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
 
     /// Tells of the hub as a whole, and of each topic.
@@ -773,15 +208,9 @@ impl HubAdminProxy {
     /// - returns What is known of them now.
     pub fn status<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<HubStatus, ::floe::InvokeError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "status",
-            mode: ::floe::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<HubStatus, ::floe::InvokeError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("status", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
 
     /// Tells of all topics together, those that were destroyed included: these sums never become less while the
@@ -790,15 +219,9 @@ impl HubAdminProxy {
     /// - returns The sums; the name is empty, the lag that of the event that waits longest.
     pub fn totals<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicTotals, ::floe::InvokeError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "totals",
-            mode: ::floe::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<TopicTotals, ::floe::InvokeError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("totals", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
 
     /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
@@ -809,170 +232,56 @@ impl HubAdminProxy {
     pub fn topic_status<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicStatus, HubAdminTopicStatusError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "topicStatus",
-            mode: ::floe::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<TopicStatus, HubAdminTopicStatusError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicStatus", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
 }
 
-impl ::floe::TypedProxy for HubAdminProxy {
-    const TYPE_ID: &'static str = "::Floe::HubAdmin";
+::floe::codegen::servant! {
+    /// The inside of a hub. Its identity is always Floe/HubAdmin.
+    pub trait HubAdmin {
+        /// Tells of a topic and of what became of its events.
+        ///
+        /// - `name`: The name of the topic.
+        /// - returns What is known of it now.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn topic_info(
+            &self,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<TopicInfo, HubAdminTopicInfoError>;
 
-    fn from_proxy(proxy: ::floe::Proxy) -> Self {
-        Self(proxy)
-    }
+        /// Tells of the hub as a whole, and of each topic.
+        ///
+        /// - returns What is known of them now.
+        async fn status(&self, current: &::floe::Current) -> Result<HubStatus, ::floe::InvokeError>;
 
-    fn as_proxy(&self) -> &::floe::Proxy {
-        &self.0
-    }
-}
+        /// Tells of all topics together, those that were destroyed included: these sums never become less while the
+        /// hub runs. What the topics of status have less was counted in topics that are gone.
+        ///
+        /// - returns The sums; the name is empty, the lag that of the event that waits longest.
+        async fn totals(
+            &self,
+            current: &::floe::Current,
+        ) -> Result<TopicTotals, ::floe::InvokeError>;
 
-impl ::std::fmt::Display for HubAdminProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl ::floe::Nilable for HubAdminProxy {
-    const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut ::floe::Encoder<'_>) {
-        ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<HubAdminProxy> for ::floe::Proxy {
-    fn from(proxy: HubAdminProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// The inside of a hub. Its identity is always Floe/HubAdmin.
-pub trait HubAdmin: Send + Sync + 'static {
-    /// Tells of a topic and of what became of its events.
-    ///
-    /// - `name`: The name of the topic.
-    /// - returns What is known of it now.
-    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
-    fn topic_info(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicInfo, HubAdminTopicInfoError>,
-    > + Send;
-
-    /// Tells of the hub as a whole, and of each topic.
-    ///
-    /// - returns What is known of them now.
-    fn status(
-        &self,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<HubStatus, ::floe::InvokeError>,
-    > + Send;
-
-    /// Tells of all topics together, those that were destroyed included: these sums never become less while the
-    /// hub runs. What the topics of status have less was counted in topics that are gone.
-    ///
-    /// - returns The sums; the name is empty, the lag that of the event that waits longest.
-    fn totals(
-        &self,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicTotals, ::floe::InvokeError>,
-    > + Send;
-
-    /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
-    ///
-    /// - `name`: The name of the topic.
-    /// - returns What is known of it now.
-    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
-    fn topic_status(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicStatus, HubAdminTopicStatusError>,
-    > + Send;
-}
-
-impl<S: HubAdmin> HubAdmin for ::std::sync::Arc<S> {
-    fn topic_info(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicInfo, HubAdminTopicInfoError>,
-    > + Send {
-        <S as HubAdmin>::topic_info(self, name, current)
-    }
-
-    fn status(
-        &self,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<HubStatus, ::floe::InvokeError>,
-    > + Send {
-        <S as HubAdmin>::status(self, current)
-    }
-
-    fn totals(
-        &self,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicTotals, ::floe::InvokeError>,
-    > + Send {
-        <S as HubAdmin>::totals(self, current)
-    }
-
-    fn topic_status(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicStatus, HubAdminTopicStatusError>,
-    > + Send {
-        <S as HubAdmin>::topic_status(self, name, current)
+        /// Tells of a topic, as topicInfo does, and how far its subscribers are behind.
+        ///
+        /// - `name`: The name of the topic.
+        /// - returns What is known of it now.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn topic_status(
+            &self,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<TopicStatus, HubAdminTopicStatusError>;
     }
 }
 
-/// Dispatches requests to a servant with interface `::Floe::HubAdmin`.
-#[derive(Debug, Clone)]
-pub struct HubAdminDispatcher<S> {
-    servant: S,
-}
-
-impl<S: HubAdmin> HubAdminDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+::floe::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::Floe::HubAdmin`.
+    pub struct HubAdminDispatcher<S: HubAdmin>;
 }
 
 impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
@@ -982,82 +291,35 @@ impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"topicInfo" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
                 let result = <S as HubAdmin>::topic_info(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
             }
             b"status" => {
                 request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                let result = <S as HubAdmin>::status(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as HubAdmin>::status(&self.servant, request.current()).await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
             }
             b"totals" => {
                 request.decode_nothing(::floe::OperationMode::Idempotent)?;
-                let result = <S as HubAdmin>::totals(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as HubAdmin>::totals(&self.servant, request.current()).await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
             }
             b"topicStatus" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
                 let result = <S as HubAdmin>::topic_status(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
             }
-            _ => {
-                request
-                    .builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"])
-            }
+            _ => request.builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"]),
         }
-    }
-}
-
-impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: ::floe::Requests,
-        slot: &mut ::floe::DispatchSlot,
-    ) {
-        ::floe::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1067,6 +329,7 @@ impl<S: HubAdmin> ::floe::Dispatcher for HubAdminDispatcher<S> {
 /// value names the facet of the subscriber that has this interface.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LossListenerProxy(::floe::Proxy);
+::floe::codegen::proxy!(LossListenerProxy = "::Floe::LossListener");
 
 impl LossListenerProxy {
     /// Events were lost before the next one that is delivered. Those whose delivery failed are among them, which
@@ -1080,112 +343,35 @@ impl LossListenerProxy {
         topic: &'call str,
         count: i64,
         total: &'call Losses,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), ::floe::InvokeError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "lost",
-            mode: ::floe::OperationMode::Normal,
-            returns_data: false,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(topic);
-                    encoder.put(&count);
-                    encoder.put(total);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("lost", false);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, count, total), ::floe::codegen::nothing)
     }
 }
 
-impl ::floe::TypedProxy for LossListenerProxy {
-    const TYPE_ID: &'static str = "::Floe::LossListener";
-
-    fn from_proxy(proxy: ::floe::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &::floe::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for LossListenerProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl ::floe::Nilable for LossListenerProxy {
-    const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut ::floe::Encoder<'_>) {
-        ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
+::floe::codegen::servant! {
+    /// What a subscriber may be told of besides events, if it asked: by the quality of service "floe.lostFacet", whose
+    /// value names the facet of the subscriber that has this interface.
+    pub trait LossListener {
+        /// Events were lost before the next one that is delivered. Those whose delivery failed are among them, which
+        /// may have arrived all the same.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `count`: How many.
+        /// - `total`: Those that the subscriber lost since it subscribed or the hub started, by reason.
+        async fn lost(
+            &self,
+            topic: String,
+            count: i64,
+            total: Losses,
+            current: &::floe::Current,
+        ) -> Result<(), ::floe::InvokeError>;
     }
 }
 
-impl ::std::convert::From<LossListenerProxy> for ::floe::Proxy {
-    fn from(proxy: LossListenerProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// What a subscriber may be told of besides events, if it asked: by the quality of service "floe.lostFacet", whose
-/// value names the facet of the subscriber that has this interface.
-pub trait LossListener: Send + Sync + 'static {
-    /// Events were lost before the next one that is delivered. Those whose delivery failed are among them, which
-    /// may have arrived all the same.
-    ///
-    /// - `topic`: The name of the topic.
-    /// - `count`: How many.
-    /// - `total`: Those that the subscriber lost since it subscribed or the hub started, by reason.
-    fn lost(
-        &self,
-        topic: String,
-        count: i64,
-        total: Losses,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send;
-}
-
-impl<S: LossListener> LossListener for ::std::sync::Arc<S> {
-    fn lost(
-        &self,
-        topic: String,
-        count: i64,
-        total: Losses,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + Send {
-        <S as LossListener>::lost(self, topic, count, total, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::Floe::LossListener`.
-#[derive(Debug, Clone)]
-pub struct LossListenerDispatcher<S> {
-    servant: S,
-}
-
-impl<S: LossListener> LossListenerDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+::floe::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::Floe::LossListener`.
+    pub struct LossListenerDispatcher<S: LossListener>;
 }
 
 impl<S: LossListener> ::floe::codegen::Answer for LossListenerDispatcher<S> {
@@ -1195,43 +381,23 @@ impl<S: LossListener> ::floe::codegen::Answer for LossListenerDispatcher<S> {
     ) -> Result<::floe::Response, ::floe::SystemException> {
         match request.operation_bytes() {
             b"lost" => {
-                let (topic, count, total) = request
-                    .decode(
-                        ::floe::OperationMode::Normal,
-                        |decoder| {
-                            let topic: String = decoder.get()?;
-                            let count: i64 = decoder.get()?;
-                            let total: Losses = decoder.get()?;
-                            Ok((topic, count, total))
-                        },
-                    )?;
+                let (topic, count, total) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as LossListener>::lost(
-                        &self.servant,
-                        topic,
-                        count,
-                        total,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    topic,
+                    count,
+                    total,
+                    request.current(),
+                ).await;
                 request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
             }
-            _ => {
-                request
-                    .builtin(
-                        "::Floe::LossListener",
-                        &["::Floe::LossListener", "::Ice::Object"],
-                    )
-            }
+            _ => request.builtin(
+                "::Floe::LossListener",
+                &["::Floe::LossListener", "::Ice::Object"],
+            ),
         }
-    }
-}
-
-impl<S: LossListener> ::floe::Dispatcher for LossListenerDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: ::floe::Requests,
-        slot: &mut ::floe::DispatchSlot,
-    ) {
-        ::floe::codegen::dispatch(self, requests, slot);
     }
 }

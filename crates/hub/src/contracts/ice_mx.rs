@@ -23,47 +23,7 @@ pub struct MetricsFailures {
     /// How often each failure happened, by its name.
     pub failures: StringIntDict,
 }
-
-impl ::floe::Encode for MetricsFailures {
-    #[inline]
-    fn encode(&self, encoder: &mut ::floe::Encoder<'_>) {
-        encoder.put(&self.id);
-        encoder.put(&self.failures);
-    }
-}
-
-impl ::floe::Decode for MetricsFailures {
-    const MIN_WIRE_LEN: usize = <String as ::floe::Decode>::MIN_WIRE_LEN
-        + <StringIntDict as ::floe::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = ::floe::packed_len(
-        &[
-            <String as ::floe::Decode>::PACKED_LEN,
-            <StringIntDict as ::floe::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut ::floe::Decoder<'_>) -> Result<Self, ::floe::DecodeError> {
-        Ok(Self {
-            id: decoder.get()?,
-            failures: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<(), ::floe::DecodeError> {
-        decoder.get_into(&mut self.id)?;
-        decoder.get_into(&mut self.failures)?;
-        Ok(())
-    }
-}
-
-impl ::floe::Tagged for MetricsFailures {
-    const FORMAT: ::floe::TagFormat = ::floe::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as ::floe::Decode>::PACKED_LEN;
-}
+::floe::codegen::structure!(MetricsFailures { id, failures });
 
 /// Failures of several metrics objects.
 pub type MetricsFailuresSeq = Vec<MetricsFailures>;
@@ -98,25 +58,15 @@ impl ::floe::Class for Metrics {
         encoder.put(&self.failures);
     }
 
-    fn decode_slices(
-        reader: &mut ::floe::ClassReader<'_, '_>,
-    ) -> Result<Self, ::floe::DecodeError> {
-        let (member_0, member_1, member_2, member_3, member_4) = reader
-            .slice(
-                "::IceMX::Metrics",
-                |decoder| Ok((
-                    decoder.get()?,
-                    decoder.get()?,
-                    decoder.get()?,
-                    decoder.get()?,
-                    decoder.get()?,
-                )),
-            )?;
+    fn decode_slices(reader: &mut ::floe::ClassReader<'_, '_>) -> Result<Self, ::floe::DecodeError> {
+        let (member_0, member_1, member_2, member_3, member_4) = reader.slice(
+            "::IceMX::Metrics",
+            |decoder| Ok(
+                (decoder.get()?, decoder.get()?, decoder.get()?, decoder.get()?, decoder.get()?),
+            ),
+        )?;
         Ok(Self {
-            id: member_0,
-            total: member_1,
-            current: member_2,
-            total_lifetime: member_3,
+            id: member_0, total: member_1, current: member_2, total_lifetime: member_3,
             failures: member_4,
         })
     }
@@ -131,29 +81,7 @@ pub type MetricsView = ::std::collections::BTreeMap<String, MetricsMap>;
 /// There is no view of this name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct UnknownMetricsView {}
-
-impl ::std::fmt::Display for UnknownMetricsView {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::IceMX::UnknownMetricsView")
-    }
-}
-
-impl ::std::error::Error for UnknownMetricsView {}
-
-impl ::floe::UserException for UnknownMetricsView {
-    const TYPE_ID: &'static str = "::IceMX::UnknownMetricsView";
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        writer.slice("::IceMX::UnknownMetricsView", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Self, ::floe::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+::floe::codegen::exception!(UnknownMetricsView = "::IceMX::UnknownMetricsView" {});
 
 /// What a call of `enableMetricsView` of `::IceMX::MetricsAdmin` fails with.
 #[derive(Debug)]
@@ -164,69 +92,10 @@ pub enum MetricsAdminEnableMetricsViewError {
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-
-impl ::std::fmt::Display for MetricsAdminEnableMetricsViewError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for MetricsAdminEnableMetricsViewError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<UnknownMetricsView> for MetricsAdminEnableMetricsViewError {
-    fn from(exception: UnknownMetricsView) -> Self {
-        Self::UnknownMetricsView(exception)
-    }
-}
-
-impl ::std::convert::From<::floe::InvokeError> for MetricsAdminEnableMetricsViewError {
-    fn from(error: ::floe::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl ::floe::OperationError for MetricsAdminEnableMetricsViewError {
-    fn decode(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        reader.know_classes(&CLASSES);
-        match reader.type_id() {
-            "::IceMX::UnknownMetricsView" => {
-                let exception = <UnknownMetricsView as ::floe::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::UnknownMetricsView(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::UnknownMetricsView(exception) => {
-                ::floe::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+::floe::codegen::errors!(
+    MetricsAdminEnableMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
+    classes CLASSES
+);
 
 /// What a call of `disableMetricsView` of `::IceMX::MetricsAdmin` fails with.
 #[derive(Debug)]
@@ -237,69 +106,10 @@ pub enum MetricsAdminDisableMetricsViewError {
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-
-impl ::std::fmt::Display for MetricsAdminDisableMetricsViewError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for MetricsAdminDisableMetricsViewError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<UnknownMetricsView> for MetricsAdminDisableMetricsViewError {
-    fn from(exception: UnknownMetricsView) -> Self {
-        Self::UnknownMetricsView(exception)
-    }
-}
-
-impl ::std::convert::From<::floe::InvokeError> for MetricsAdminDisableMetricsViewError {
-    fn from(error: ::floe::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl ::floe::OperationError for MetricsAdminDisableMetricsViewError {
-    fn decode(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        reader.know_classes(&CLASSES);
-        match reader.type_id() {
-            "::IceMX::UnknownMetricsView" => {
-                let exception = <UnknownMetricsView as ::floe::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::UnknownMetricsView(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::UnknownMetricsView(exception) => {
-                ::floe::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+::floe::codegen::errors!(
+    MetricsAdminDisableMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
+    classes CLASSES
+);
 
 /// What a call of `getMetricsView` of `::IceMX::MetricsAdmin` fails with.
 #[derive(Debug)]
@@ -310,69 +120,10 @@ pub enum MetricsAdminGetMetricsViewError {
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-
-impl ::std::fmt::Display for MetricsAdminGetMetricsViewError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for MetricsAdminGetMetricsViewError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<UnknownMetricsView> for MetricsAdminGetMetricsViewError {
-    fn from(exception: UnknownMetricsView) -> Self {
-        Self::UnknownMetricsView(exception)
-    }
-}
-
-impl ::std::convert::From<::floe::InvokeError> for MetricsAdminGetMetricsViewError {
-    fn from(error: ::floe::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl ::floe::OperationError for MetricsAdminGetMetricsViewError {
-    fn decode(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        reader.know_classes(&CLASSES);
-        match reader.type_id() {
-            "::IceMX::UnknownMetricsView" => {
-                let exception = <UnknownMetricsView as ::floe::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::UnknownMetricsView(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::UnknownMetricsView(exception) => {
-                ::floe::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+::floe::codegen::errors!(
+    MetricsAdminGetMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
+    classes CLASSES
+);
 
 /// What a call of `getMapMetricsFailures` of `::IceMX::MetricsAdmin` fails with.
 #[derive(Debug)]
@@ -383,71 +134,10 @@ pub enum MetricsAdminGetMapMetricsFailuresError {
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-
-impl ::std::fmt::Display for MetricsAdminGetMapMetricsFailuresError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for MetricsAdminGetMapMetricsFailuresError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<UnknownMetricsView>
-for MetricsAdminGetMapMetricsFailuresError {
-    fn from(exception: UnknownMetricsView) -> Self {
-        Self::UnknownMetricsView(exception)
-    }
-}
-
-impl ::std::convert::From<::floe::InvokeError>
-for MetricsAdminGetMapMetricsFailuresError {
-    fn from(error: ::floe::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl ::floe::OperationError for MetricsAdminGetMapMetricsFailuresError {
-    fn decode(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        reader.know_classes(&CLASSES);
-        match reader.type_id() {
-            "::IceMX::UnknownMetricsView" => {
-                let exception = <UnknownMetricsView as ::floe::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::UnknownMetricsView(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::UnknownMetricsView(exception) => {
-                ::floe::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+::floe::codegen::errors!(
+    MetricsAdminGetMapMetricsFailuresError { UnknownMetricsView(UnknownMetricsView) }
+    classes CLASSES
+);
 
 /// What a call of `getMetricsFailures` of `::IceMX::MetricsAdmin` fails with.
 #[derive(Debug)]
@@ -458,75 +148,17 @@ pub enum MetricsAdminGetMetricsFailuresError {
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-
-impl ::std::fmt::Display for MetricsAdminGetMetricsFailuresError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for MetricsAdminGetMetricsFailuresError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::UnknownMetricsView(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<UnknownMetricsView> for MetricsAdminGetMetricsFailuresError {
-    fn from(exception: UnknownMetricsView) -> Self {
-        Self::UnknownMetricsView(exception)
-    }
-}
-
-impl ::std::convert::From<::floe::InvokeError> for MetricsAdminGetMetricsFailuresError {
-    fn from(error: ::floe::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl ::floe::OperationError for MetricsAdminGetMetricsFailuresError {
-    fn decode(
-        reader: &mut ::floe::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        reader.know_classes(&CLASSES);
-        match reader.type_id() {
-            "::IceMX::UnknownMetricsView" => {
-                let exception = <UnknownMetricsView as ::floe::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::UnknownMetricsView(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<::floe::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut ::floe::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::UnknownMetricsView(exception) => {
-                ::floe::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+::floe::codegen::errors!(
+    MetricsAdminGetMetricsFailuresError { UnknownMetricsView(UnknownMetricsView) }
+    classes CLASSES
+);
 
 /// Proxy to an object with interface `::IceMX::MetricsAdmin`.
 ///
 /// Gives metrics to monitoring programs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MetricsAdminProxy(::floe::Proxy);
+::floe::codegen::proxy!(MetricsAdminProxy = "::IceMX::MetricsAdmin");
 
 impl MetricsAdminProxy {
     /// Names the views.
@@ -535,28 +167,19 @@ impl MetricsAdminProxy {
     /// - returns Those that measure.
     pub fn get_metrics_view_names<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<
-            (::floe::contracts::ice::StringSeq, ::floe::contracts::ice::StringSeq),
-            ::floe::InvokeError,
-        >,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "getMetricsViewNames",
-            mode: ::floe::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |_| {},
-                |decoder| {
-                    let disabled_views: ::floe::contracts::ice::StringSeq = decoder
-                        .get()?;
-                    let returned: ::floe::contracts::ice::StringSeq = decoder.get()?;
-                    Ok((returned, disabled_views))
-                },
-            )
+    ) -> impl ::std::future::Future<Output = Result<(
+        ::floe::contracts::ice::StringSeq,
+        ::floe::contracts::ice::StringSeq,
+    ), ::floe::InvokeError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
+            "getMetricsViewNames",
+            true,
+        );
+        ::floe::codegen::call(&self.0, &OPERATION, (), |decoder| {
+            let disabled_views: ::floe::contracts::ice::StringSeq = decoder.get()?;
+            let returned: ::floe::contracts::ice::StringSeq = decoder.get()?;
+            Ok((returned, disabled_views))
+        })
     }
 
     /// Begins to measure, from nothing.
@@ -566,22 +189,12 @@ impl MetricsAdminProxy {
     pub fn enable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), MetricsAdminEnableMetricsViewError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "enableMetricsView",
-            mode: ::floe::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), MetricsAdminEnableMetricsViewError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
+            "enableMetricsView",
+            true,
+        );
+        ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::nothing)
     }
 
     /// Measures no more, and forgets what was measured.
@@ -591,22 +204,12 @@ impl MetricsAdminProxy {
     pub fn disable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), MetricsAdminDisableMetricsViewError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "disableMetricsView",
-            mode: ::floe::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), MetricsAdminDisableMetricsViewError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
+            "disableMetricsView",
+            true,
+        );
+        ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::nothing)
     }
 
     /// Gives what a view has measured.
@@ -618,28 +221,18 @@ impl MetricsAdminProxy {
     pub fn get_metrics_view<'call>(
         &'call self,
         view: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<(MetricsView, i64), MetricsAdminGetMetricsViewError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "getMetricsView",
-            mode: ::floe::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(view);
-                },
-                |decoder| {
-                    decoder.know_classes(&CLASSES);
-                    let timestamp: i64 = decoder.get()?;
-                    let returned: MetricsView = decoder.get()?;
-                    decoder.finish_classes()?;
-                    Ok((returned, timestamp))
-                },
-            )
+    ) -> impl ::std::future::Future<Output = Result<(
+        MetricsView,
+        i64,
+    ), MetricsAdminGetMetricsViewError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("getMetricsView", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (view,), |decoder| {
+            decoder.know_classes(&CLASSES);
+            let timestamp: i64 = decoder.get()?;
+            let returned: MetricsView = decoder.get()?;
+            decoder.finish_classes()?;
+            Ok((returned, timestamp))
+        })
     }
 
     /// Gives the failures of all metrics objects of a map that have any.
@@ -652,23 +245,12 @@ impl MetricsAdminProxy {
         &'call self,
         view: &'call str,
         map: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "getMapMetricsFailures",
-            mode: ::floe::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(view);
-                    encoder.put(map);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
+            "getMapMetricsFailures",
+            true,
+        );
+        ::floe::codegen::call(&self.0, &OPERATION, (view, map), ::floe::codegen::one)
     }
 
     /// Gives the failures of one metrics object.
@@ -683,236 +265,91 @@ impl MetricsAdminProxy {
         view: &'call str,
         map: &'call str,
         id: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>,
-    > + use<'call> {
-        const OPERATION: ::floe::OperationInfo = ::floe::OperationInfo {
-            name: "getMetricsFailures",
-            mode: ::floe::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(view);
-                    encoder.put(map);
-                    encoder.put(id);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>> + use<'call> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
+            "getMetricsFailures",
+            true,
+        );
+        ::floe::codegen::call(&self.0, &OPERATION, (view, map, id), ::floe::codegen::one)
     }
 }
 
-impl ::floe::TypedProxy for MetricsAdminProxy {
-    const TYPE_ID: &'static str = "::IceMX::MetricsAdmin";
+::floe::codegen::servant! {
+    /// Gives metrics to monitoring programs.
+    pub trait MetricsAdmin {
+        /// Names the views.
+        ///
+        /// - returns `disabled_views`: Those that measure nothing now.
+        /// - returns Those that measure.
+        async fn get_metrics_view_names(&self, current: &::floe::Current) -> Result<(
+            ::floe::contracts::ice::StringSeq,
+            ::floe::contracts::ice::StringSeq,
+        ), ::floe::InvokeError>;
 
-    fn from_proxy(proxy: ::floe::Proxy) -> Self {
-        Self(proxy)
-    }
+        /// Begins to measure, from nothing.
+        ///
+        /// - `name`: The name of the view.
+        /// - fails with `UnknownMetricsView`: If there is none of this name.
+        async fn enable_metrics_view(
+            &self,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<(), MetricsAdminEnableMetricsViewError>;
 
-    fn as_proxy(&self) -> &::floe::Proxy {
-        &self.0
-    }
-}
+        /// Measures no more, and forgets what was measured.
+        ///
+        /// - `name`: The name of the view.
+        /// - fails with `UnknownMetricsView`: If there is none of this name.
+        async fn disable_metrics_view(
+            &self,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<(), MetricsAdminDisableMetricsViewError>;
 
-impl ::std::fmt::Display for MetricsAdminProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
+        /// Gives what a view has measured.
+        ///
+        /// - `view`: The name of the view.
+        /// - returns `timestamp`: The time of the process, in milliseconds since 1970.
+        /// - returns The maps; none of a view that is disabled.
+        /// - fails with `UnknownMetricsView`: If there is none of this name.
+        async fn get_metrics_view(&self, view: String, current: &::floe::Current) -> Result<(
+            MetricsView,
+            i64,
+        ), MetricsAdminGetMetricsViewError>;
 
-impl ::floe::Nilable for MetricsAdminProxy {
-    const NIL_WIRE_LEN: usize = <::floe::Proxy as ::floe::Nilable>::NIL_WIRE_LEN;
+        /// Gives the failures of all metrics objects of a map that have any.
+        ///
+        /// - `view`: The name of the view.
+        /// - `map`: The name of the map.
+        /// - returns The failures.
+        /// - fails with `UnknownMetricsView`: If there is no view of this name.
+        async fn get_map_metrics_failures(
+            &self,
+            view: String,
+            map: String,
+            current: &::floe::Current,
+        ) -> Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>;
 
-    fn encode_nilable(value: Option<&Self>, encoder: &mut ::floe::Encoder<'_>) {
-        ::floe::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut ::floe::Decoder<'_>,
-    ) -> Result<Option<Self>, ::floe::DecodeError> {
-        let proxy = <::floe::Proxy as ::floe::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<MetricsAdminProxy> for ::floe::Proxy {
-    fn from(proxy: MetricsAdminProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// Gives metrics to monitoring programs.
-pub trait MetricsAdmin: Send + Sync + 'static {
-    /// Names the views.
-    ///
-    /// - returns `disabled_views`: Those that measure nothing now.
-    /// - returns Those that measure.
-    fn get_metrics_view_names(
-        &self,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<
-            (::floe::contracts::ice::StringSeq, ::floe::contracts::ice::StringSeq),
-            ::floe::InvokeError,
-        >,
-    > + Send;
-
-    /// Begins to measure, from nothing.
-    ///
-    /// - `name`: The name of the view.
-    /// - fails with `UnknownMetricsView`: If there is none of this name.
-    fn enable_metrics_view(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), MetricsAdminEnableMetricsViewError>,
-    > + Send;
-
-    /// Measures no more, and forgets what was measured.
-    ///
-    /// - `name`: The name of the view.
-    /// - fails with `UnknownMetricsView`: If there is none of this name.
-    fn disable_metrics_view(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), MetricsAdminDisableMetricsViewError>,
-    > + Send;
-
-    /// Gives what a view has measured.
-    ///
-    /// - `view`: The name of the view.
-    /// - returns `timestamp`: The time of the process, in milliseconds since 1970.
-    /// - returns The maps; none of a view that is disabled.
-    /// - fails with `UnknownMetricsView`: If there is none of this name.
-    fn get_metrics_view(
-        &self,
-        view: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(MetricsView, i64), MetricsAdminGetMetricsViewError>,
-    > + Send;
-
-    /// Gives the failures of all metrics objects of a map that have any.
-    ///
-    /// - `view`: The name of the view.
-    /// - `map`: The name of the map.
-    /// - returns The failures.
-    /// - fails with `UnknownMetricsView`: If there is no view of this name.
-    fn get_map_metrics_failures(
-        &self,
-        view: String,
-        map: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>,
-    > + Send;
-
-    /// Gives the failures of one metrics object.
-    ///
-    /// - `view`: The name of the view.
-    /// - `map`: The name of the map.
-    /// - `id`: The id of the metrics object.
-    /// - returns The failures; with an empty id if there is no such object.
-    /// - fails with `UnknownMetricsView`: If there is no view of this name.
-    fn get_metrics_failures(
-        &self,
-        view: String,
-        map: String,
-        id: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>,
-    > + Send;
-}
-
-impl<S: MetricsAdmin> MetricsAdmin for ::std::sync::Arc<S> {
-    fn get_metrics_view_names(
-        &self,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<
-            (::floe::contracts::ice::StringSeq, ::floe::contracts::ice::StringSeq),
-            ::floe::InvokeError,
-        >,
-    > + Send {
-        <S as MetricsAdmin>::get_metrics_view_names(self, current)
-    }
-
-    fn enable_metrics_view(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), MetricsAdminEnableMetricsViewError>,
-    > + Send {
-        <S as MetricsAdmin>::enable_metrics_view(self, name, current)
-    }
-
-    fn disable_metrics_view(
-        &self,
-        name: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), MetricsAdminDisableMetricsViewError>,
-    > + Send {
-        <S as MetricsAdmin>::disable_metrics_view(self, name, current)
-    }
-
-    fn get_metrics_view(
-        &self,
-        view: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(MetricsView, i64), MetricsAdminGetMetricsViewError>,
-    > + Send {
-        <S as MetricsAdmin>::get_metrics_view(self, view, current)
-    }
-
-    fn get_map_metrics_failures(
-        &self,
-        view: String,
-        map: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>,
-    > + Send {
-        <S as MetricsAdmin>::get_map_metrics_failures(self, view, map, current)
-    }
-
-    fn get_metrics_failures(
-        &self,
-        view: String,
-        map: String,
-        id: String,
-        current: &::floe::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>,
-    > + Send {
-        <S as MetricsAdmin>::get_metrics_failures(self, view, map, id, current)
+        /// Gives the failures of one metrics object.
+        ///
+        /// - `view`: The name of the view.
+        /// - `map`: The name of the map.
+        /// - `id`: The id of the metrics object.
+        /// - returns The failures; with an empty id if there is no such object.
+        /// - fails with `UnknownMetricsView`: If there is no view of this name.
+        async fn get_metrics_failures(
+            &self,
+            view: String,
+            map: String,
+            id: String,
+            current: &::floe::Current,
+        ) -> Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>;
     }
 }
 
-/// Dispatches requests to a servant with interface `::IceMX::MetricsAdmin`.
-#[derive(Debug, Clone)]
-pub struct MetricsAdminDispatcher<S> {
-    servant: S,
-}
-
-impl<S: MetricsAdmin> MetricsAdminDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+::floe::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::IceMX::MetricsAdmin`.
+    pub struct MetricsAdminDispatcher<S: MetricsAdmin>;
 }
 
 impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
@@ -924,135 +361,86 @@ impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
             b"getMetricsViewNames" => {
                 request.decode_nothing(::floe::OperationMode::Normal)?;
                 let result = <S as MetricsAdmin>::get_metrics_view_names(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |(returned, disabled_views), encoder| {
-                            encoder.put(disabled_views);
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(
+                    result,
+                    ::floe::ExceptionFormat::Sliced,
+                    |(returned, disabled_views), encoder| {
+                        encoder.put(disabled_views);
+                        encoder.put(returned);
+                    }
+                )
             }
             b"enableMetricsView" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                let name = request.decode(::floe::OperationMode::Normal, ::floe::codegen::one)?;
                 let result = <S as MetricsAdmin>::enable_metrics_view(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
                 request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
             }
             b"disableMetricsView" => {
-                let name: String = request
-                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                let name = request.decode(::floe::OperationMode::Normal, ::floe::codegen::one)?;
                 let result = <S as MetricsAdmin>::disable_metrics_view(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
                 request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getMetricsView" => {
-                let view: String = request
-                    .decode(::floe::OperationMode::Normal, |decoder| decoder.get())?;
+                let view = request.decode(::floe::OperationMode::Normal, ::floe::codegen::one)?;
                 let result = <S as MetricsAdmin>::get_metrics_view(
-                        &self.servant,
-                        view,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |(returned, timestamp), encoder| {
-                            encoder.set_class_format(::floe::ClassFormat::Sliced);
-                            encoder.put(timestamp);
-                            encoder.put(returned);
-                            encoder.finish_classes();
-                        },
-                    )
+                    &self.servant,
+                    view,
+                    request.current(),
+                ).await;
+                request.reply(
+                    result,
+                    ::floe::ExceptionFormat::Sliced,
+                    |(returned, timestamp), encoder| {
+                        encoder.set_class_format(::floe::ClassFormat::Sliced);
+                        encoder.put(timestamp);
+                        encoder.put(returned);
+                        encoder.finish_classes();
+                    }
+                )
             }
             b"getMapMetricsFailures" => {
-                let (view, map) = request
-                    .decode(
-                        ::floe::OperationMode::Normal,
-                        |decoder| {
-                            let view: String = decoder.get()?;
-                            let map: String = decoder.get()?;
-                            Ok((view, map))
-                        },
-                    )?;
+                let (view, map) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as MetricsAdmin>::get_map_metrics_failures(
-                        &self.servant,
-                        view,
-                        map,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    view,
+                    map,
+                    request.current(),
+                ).await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
             }
             b"getMetricsFailures" => {
-                let (view, map, id) = request
-                    .decode(
-                        ::floe::OperationMode::Normal,
-                        |decoder| {
-                            let view: String = decoder.get()?;
-                            let map: String = decoder.get()?;
-                            let id: String = decoder.get()?;
-                            Ok((view, map, id))
-                        },
-                    )?;
+                let (view, map, id) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as MetricsAdmin>::get_metrics_failures(
-                        &self.servant,
-                        view,
-                        map,
-                        id,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        ::floe::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    view,
+                    map,
+                    id,
+                    request.current(),
+                ).await;
+                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
             }
-            _ => {
-                request
-                    .builtin(
-                        "::IceMX::MetricsAdmin",
-                        &["::Ice::Object", "::IceMX::MetricsAdmin"],
-                    )
-            }
+            _ => request.builtin(
+                "::IceMX::MetricsAdmin",
+                &["::Ice::Object", "::IceMX::MetricsAdmin"],
+            ),
         }
-    }
-}
-
-impl<S: MetricsAdmin> ::floe::Dispatcher for MetricsAdminDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: ::floe::Requests,
-        slot: &mut ::floe::DispatchSlot,
-    ) {
-        ::floe::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1083,14 +471,11 @@ impl ::floe::Class for TopicMetrics {
         encoder.put(&self.forwarded);
     }
 
-    fn decode_slices(
-        reader: &mut ::floe::ClassReader<'_, '_>,
-    ) -> Result<Self, ::floe::DecodeError> {
-        let (member_0, member_1) = reader
-            .slice(
-                "::IceMX::TopicMetrics",
-                |decoder| Ok((decoder.get()?, decoder.get()?)),
-            )?;
+    fn decode_slices(reader: &mut ::floe::ClassReader<'_, '_>) -> Result<Self, ::floe::DecodeError> {
+        let (member_0, member_1) = reader.slice(
+            "::IceMX::TopicMetrics",
+            |decoder| Ok((decoder.get()?, decoder.get()?)),
+        )?;
         Ok(Self {
             base: <Metrics as ::floe::Class>::decode_slices(reader)?,
             published: member_0,
@@ -1139,14 +524,11 @@ impl ::floe::Class for SubscriberMetrics {
         encoder.put(&self.delivered);
     }
 
-    fn decode_slices(
-        reader: &mut ::floe::ClassReader<'_, '_>,
-    ) -> Result<Self, ::floe::DecodeError> {
-        let (member_0, member_1, member_2) = reader
-            .slice(
-                "::IceMX::SubscriberMetrics",
-                |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
-            )?;
+    fn decode_slices(reader: &mut ::floe::ClassReader<'_, '_>) -> Result<Self, ::floe::DecodeError> {
+        let (member_0, member_1, member_2) = reader.slice(
+            "::IceMX::SubscriberMetrics",
+            |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+        )?;
         Ok(Self {
             base: <Metrics as ::floe::Class>::decode_slices(reader)?,
             queued: member_0,

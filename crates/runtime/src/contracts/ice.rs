@@ -37,20 +37,15 @@ pub type IdentitySeq = Vec<crate::Identity>;
 /// A process that can be administered.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessProxy(crate::Proxy);
+crate::codegen::proxy!(ProcessProxy = "::Ice::Process");
 
 impl ProcessProxy {
     /// Ends the process in order.
     pub fn shutdown<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "shutdown",
-            mode: crate::OperationMode::Normal,
-            returns_data: false,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("shutdown", false);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
     /// Writes a message on an output of the process.
@@ -61,119 +56,34 @@ impl ProcessProxy {
         &'call self,
         message: &'call str,
         fd: i32,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "writeMessage",
-            mode: crate::OperationMode::Normal,
-            returns_data: false,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(message);
-                    encoder.put(&fd);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("writeMessage", false);
+        crate::codegen::call(&self.0, &OPERATION, (message, fd), crate::codegen::nothing)
     }
 }
 
-impl crate::TypedProxy for ProcessProxy {
-    const TYPE_ID: &'static str = "::Ice::Process";
+crate::codegen::servant! {
+    /// A process that can be administered.
+    pub trait Process {
+        /// Ends the process in order.
+        async fn shutdown(&self, current: &crate::Current) -> Result<(), crate::InvokeError>;
 
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for ProcessProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl crate::Nilable for ProcessProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
+        /// Writes a message on an output of the process.
+        ///
+        /// - `message`: The text.
+        /// - `fd`: The output: 1 for standard output, 2 for standard error.
+        async fn write_message(
+            &self,
+            message: String,
+            fd: i32,
+            current: &crate::Current,
+        ) -> Result<(), crate::InvokeError>;
     }
 }
 
-impl ::std::convert::From<ProcessProxy> for crate::Proxy {
-    fn from(proxy: ProcessProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// A process that can be administered.
-pub trait Process: Send + Sync + 'static {
-    /// Ends the process in order.
-    fn shutdown(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send;
-
-    /// Writes a message on an output of the process.
-    ///
-    /// - `message`: The text.
-    /// - `fd`: The output: 1 for standard output, 2 for standard error.
-    fn write_message(
-        &self,
-        message: String,
-        fd: i32,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send;
-}
-
-impl<S: Process> Process for ::std::sync::Arc<S> {
-    fn shutdown(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send {
-        <S as Process>::shutdown(self, current)
-    }
-
-    fn write_message(
-        &self,
-        message: String,
-        fd: i32,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send {
-        <S as Process>::write_message(self, message, fd, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::Ice::Process`.
-#[derive(Debug, Clone)]
-pub struct ProcessDispatcher<S> {
-    servant: S,
-}
-
-impl<S: Process> ProcessDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::Ice::Process`.
+    pub struct ProcessDispatcher<S: Process>;
 }
 
 impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
@@ -184,27 +94,20 @@ impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
         match request.operation_bytes() {
             b"shutdown" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Process>::shutdown(&self.servant, request.current())
-                    .await;
+                let result = <S as Process>::shutdown(&self.servant, request.current()).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"writeMessage" => {
-                let (message, fd) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let message: String = decoder.get()?;
-                            let fd: i32 = decoder.get()?;
-                            Ok((message, fd))
-                        },
-                    )?;
+                let (message, fd) = request.decode(
+                    crate::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as Process>::write_message(
-                        &self.servant,
-                        message,
-                        fd,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    message,
+                    fd,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
@@ -212,150 +115,34 @@ impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
     }
 }
 
-impl<S: Process> crate::Dispatcher for ProcessDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
-    }
-}
-
 /// No adapter has this id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AdapterNotFoundException {}
-
-impl ::std::fmt::Display for AdapterNotFoundException {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::Ice::AdapterNotFoundException")
-    }
-}
-
-impl ::std::error::Error for AdapterNotFoundException {}
-
-impl crate::UserException for AdapterNotFoundException {
-    const TYPE_ID: &'static str = "::Ice::AdapterNotFoundException";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer.slice("::Ice::AdapterNotFoundException", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+crate::codegen::exception!(AdapterNotFoundException = "::Ice::AdapterNotFoundException" {});
 
 /// A replica group with this id does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct InvalidReplicaGroupIdException {}
-
-impl ::std::fmt::Display for InvalidReplicaGroupIdException {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::Ice::InvalidReplicaGroupIdException")
-    }
-}
-
-impl ::std::error::Error for InvalidReplicaGroupIdException {}
-
-impl crate::UserException for InvalidReplicaGroupIdException {
-    const TYPE_ID: &'static str = "::Ice::InvalidReplicaGroupIdException";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer.slice("::Ice::InvalidReplicaGroupIdException", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+crate::codegen::exception!(
+    InvalidReplicaGroupIdException = "::Ice::InvalidReplicaGroupIdException" {}
+);
 
 /// The adapter is active already, in another process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AdapterAlreadyActiveException {}
-
-impl ::std::fmt::Display for AdapterAlreadyActiveException {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::Ice::AdapterAlreadyActiveException")
-    }
-}
-
-impl ::std::error::Error for AdapterAlreadyActiveException {}
-
-impl crate::UserException for AdapterAlreadyActiveException {
-    const TYPE_ID: &'static str = "::Ice::AdapterAlreadyActiveException";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer.slice("::Ice::AdapterAlreadyActiveException", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+crate::codegen::exception!(
+    AdapterAlreadyActiveException = "::Ice::AdapterAlreadyActiveException" {}
+);
 
 /// No object has this identity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ObjectNotFoundException {}
-
-impl ::std::fmt::Display for ObjectNotFoundException {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::Ice::ObjectNotFoundException")
-    }
-}
-
-impl ::std::error::Error for ObjectNotFoundException {}
-
-impl crate::UserException for ObjectNotFoundException {
-    const TYPE_ID: &'static str = "::Ice::ObjectNotFoundException";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer.slice("::Ice::ObjectNotFoundException", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+crate::codegen::exception!(ObjectNotFoundException = "::Ice::ObjectNotFoundException" {});
 
 /// No server has this id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ServerNotFoundException {}
-
-impl ::std::fmt::Display for ServerNotFoundException {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::Ice::ServerNotFoundException")
-    }
-}
-
-impl ::std::error::Error for ServerNotFoundException {}
-
-impl crate::UserException for ServerNotFoundException {
-    const TYPE_ID: &'static str = "::Ice::ServerNotFoundException";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer.slice("::Ice::ServerNotFoundException", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+crate::codegen::exception!(ServerNotFoundException = "::Ice::ServerNotFoundException" {});
 
 /// What a call of `setAdapterDirectProxy` of `::Ice::LocatorRegistry` fails with.
 #[derive(Debug)]
@@ -368,96 +155,10 @@ pub enum LocatorRegistrySetAdapterDirectProxyError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for LocatorRegistrySetAdapterDirectProxyError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::AdapterAlreadyActiveException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for LocatorRegistrySetAdapterDirectProxyError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::AdapterAlreadyActiveException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<AdapterNotFoundException>
-for LocatorRegistrySetAdapterDirectProxyError {
-    fn from(exception: AdapterNotFoundException) -> Self {
-        Self::AdapterNotFoundException(exception)
-    }
-}
-
-impl ::std::convert::From<AdapterAlreadyActiveException>
-for LocatorRegistrySetAdapterDirectProxyError {
-    fn from(exception: AdapterAlreadyActiveException) -> Self {
-        Self::AdapterAlreadyActiveException(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError>
-for LocatorRegistrySetAdapterDirectProxyError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for LocatorRegistrySetAdapterDirectProxyError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::Ice::AdapterNotFoundException" => {
-                let exception = <AdapterNotFoundException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::AdapterNotFoundException(exception)))
-            }
-            "::Ice::AdapterAlreadyActiveException" => {
-                let exception = <AdapterAlreadyActiveException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::AdapterAlreadyActiveException(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::AdapterAlreadyActiveException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(LocatorRegistrySetAdapterDirectProxyError {
+    AdapterNotFoundException(AdapterNotFoundException),
+    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
+});
 
 /// What a call of `setReplicatedAdapterDirectProxy` of `::Ice::LocatorRegistry` fails with.
 #[derive(Debug)]
@@ -472,118 +173,11 @@ pub enum LocatorRegistrySetReplicatedAdapterDirectProxyError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::AdapterAlreadyActiveException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::InvalidReplicaGroupIdException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::AdapterAlreadyActiveException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::InvalidReplicaGroupIdException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<AdapterNotFoundException>
-for LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    fn from(exception: AdapterNotFoundException) -> Self {
-        Self::AdapterNotFoundException(exception)
-    }
-}
-
-impl ::std::convert::From<AdapterAlreadyActiveException>
-for LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    fn from(exception: AdapterAlreadyActiveException) -> Self {
-        Self::AdapterAlreadyActiveException(exception)
-    }
-}
-
-impl ::std::convert::From<InvalidReplicaGroupIdException>
-for LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    fn from(exception: InvalidReplicaGroupIdException) -> Self {
-        Self::InvalidReplicaGroupIdException(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError>
-for LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::Ice::AdapterNotFoundException" => {
-                let exception = <AdapterNotFoundException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::AdapterNotFoundException(exception)))
-            }
-            "::Ice::AdapterAlreadyActiveException" => {
-                let exception = <AdapterAlreadyActiveException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::AdapterAlreadyActiveException(exception)))
-            }
-            "::Ice::InvalidReplicaGroupIdException" => {
-                let exception = <InvalidReplicaGroupIdException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::InvalidReplicaGroupIdException(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::AdapterAlreadyActiveException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::InvalidReplicaGroupIdException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(LocatorRegistrySetReplicatedAdapterDirectProxyError {
+    AdapterNotFoundException(AdapterNotFoundException),
+    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
+    InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
+});
 
 /// What a call of `setServerProcessProxy` of `::Ice::LocatorRegistry` fails with.
 #[derive(Debug)]
@@ -594,80 +188,16 @@ pub enum LocatorRegistrySetServerProcessProxyError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for LocatorRegistrySetServerProcessProxyError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::ServerNotFoundException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for LocatorRegistrySetServerProcessProxyError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::ServerNotFoundException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<ServerNotFoundException>
-for LocatorRegistrySetServerProcessProxyError {
-    fn from(exception: ServerNotFoundException) -> Self {
-        Self::ServerNotFoundException(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError>
-for LocatorRegistrySetServerProcessProxyError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for LocatorRegistrySetServerProcessProxyError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::Ice::ServerNotFoundException" => {
-                let exception = <ServerNotFoundException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::ServerNotFoundException(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::ServerNotFoundException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(LocatorRegistrySetServerProcessProxyError {
+    ServerNotFoundException(ServerNotFoundException)
+});
 
 /// Proxy to an object with interface `::Ice::LocatorRegistry`.
 ///
 /// Where the servers of a locator say where they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocatorRegistryProxy(crate::Proxy);
+crate::codegen::proxy!(LocatorRegistryProxy = "::Ice::LocatorRegistry");
 
 impl LocatorRegistryProxy {
     /// Says where an adapter is.
@@ -680,23 +210,17 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetAdapterDirectProxyError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "setAdapterDirectProxy",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(id);
-                    crate::Nilable::encode_nilable(proxy, encoder);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), LocatorRegistrySetAdapterDirectProxyError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+            "setAdapterDirectProxy",
+            true,
+        );
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (id, crate::codegen::NilableParameter(proxy)),
+            crate::codegen::nothing,
+        )
     }
 
     /// Says where an adapter of a replica group is.
@@ -712,24 +236,17 @@ impl LocatorRegistryProxy {
         adapter_id: &'call str,
         replica_group_id: &'call str,
         proxy: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "setReplicatedAdapterDirectProxy",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(adapter_id);
-                    encoder.put(replica_group_id);
-                    crate::Nilable::encode_nilable(proxy, encoder);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+            "setReplicatedAdapterDirectProxy",
+            true,
+        );
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (adapter_id, replica_group_id, crate::codegen::NilableParameter(proxy)),
+            crate::codegen::nothing,
+        )
     }
 
     /// Says by which object a server's process is administered.
@@ -741,173 +258,69 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call ProcessProxy>,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetServerProcessProxyError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "setServerProcessProxy",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(id);
-                    crate::Nilable::encode_nilable(proxy, encoder);
-                },
-                |decoder| decoder.nothing(),
-            )
-    }
-}
-
-impl crate::TypedProxy for LocatorRegistryProxy {
-    const TYPE_ID: &'static str = "::Ice::LocatorRegistry";
-
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for LocatorRegistryProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl crate::Nilable for LocatorRegistryProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<LocatorRegistryProxy> for crate::Proxy {
-    fn from(proxy: LocatorRegistryProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// Where the servers of a locator say where they are.
-pub trait LocatorRegistry: Send + Sync + 'static {
-    /// Says where an adapter is.
-    ///
-    /// - `id`: The id of the adapter.
-    /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
-    /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
-    /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
-    fn set_adapter_direct_proxy(
-        &self,
-        id: String,
-        proxy: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetAdapterDirectProxyError>,
-    > + Send;
-
-    /// Says where an adapter of a replica group is.
-    ///
-    /// - `adapter_id`: The id of the adapter.
-    /// - `replica_group_id`: The id of its replica group.
-    /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
-    /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
-    /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
-    /// - fails with `InvalidReplicaGroupIdException`: If the adapter is no member of that group.
-    fn set_replicated_adapter_direct_proxy(
-        &self,
-        adapter_id: String,
-        replica_group_id: String,
-        proxy: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>,
-    > + Send;
-
-    /// Says by which object a server's process is administered.
-    ///
-    /// - `id`: The id of the server.
-    /// - `proxy`: The object.
-    /// - fails with `ServerNotFoundException`: If the locator knows no such server.
-    fn set_server_process_proxy(
-        &self,
-        id: String,
-        proxy: Option<ProcessProxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetServerProcessProxyError>,
-    > + Send;
-}
-
-impl<S: LocatorRegistry> LocatorRegistry for ::std::sync::Arc<S> {
-    fn set_adapter_direct_proxy(
-        &self,
-        id: String,
-        proxy: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetAdapterDirectProxyError>,
-    > + Send {
-        <S as LocatorRegistry>::set_adapter_direct_proxy(self, id, proxy, current)
-    }
-
-    fn set_replicated_adapter_direct_proxy(
-        &self,
-        adapter_id: String,
-        replica_group_id: String,
-        proxy: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>,
-    > + Send {
-        <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
-            self,
-            adapter_id,
-            replica_group_id,
-            proxy,
-            current,
+    ) -> impl ::std::future::Future<Output = Result<(), LocatorRegistrySetServerProcessProxyError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+            "setServerProcessProxy",
+            true,
+        );
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (id, crate::codegen::NilableParameter(proxy)),
+            crate::codegen::nothing,
         )
     }
+}
 
-    fn set_server_process_proxy(
-        &self,
-        id: String,
-        proxy: Option<ProcessProxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), LocatorRegistrySetServerProcessProxyError>,
-    > + Send {
-        <S as LocatorRegistry>::set_server_process_proxy(self, id, proxy, current)
+crate::codegen::servant! {
+    /// Where the servers of a locator say where they are.
+    pub trait LocatorRegistry {
+        /// Says where an adapter is.
+        ///
+        /// - `id`: The id of the adapter.
+        /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
+        /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
+        /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
+        async fn set_adapter_direct_proxy(
+            &self,
+            id: String,
+            proxy: Option<crate::Proxy>,
+            current: &crate::Current,
+        ) -> Result<(), LocatorRegistrySetAdapterDirectProxyError>;
+
+        /// Says where an adapter of a replica group is.
+        ///
+        /// - `adapter_id`: The id of the adapter.
+        /// - `replica_group_id`: The id of its replica group.
+        /// - `proxy`: A proxy with the endpoints of the adapter; null when it is deactivated.
+        /// - fails with `AdapterNotFoundException`: If the locator knows no such adapter and takes no new one.
+        /// - fails with `AdapterAlreadyActiveException`: If the adapter is active elsewhere.
+        /// - fails with `InvalidReplicaGroupIdException`: If the adapter is no member of that group.
+        async fn set_replicated_adapter_direct_proxy(
+            &self,
+            adapter_id: String,
+            replica_group_id: String,
+            proxy: Option<crate::Proxy>,
+            current: &crate::Current,
+        ) -> Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>;
+
+        /// Says by which object a server's process is administered.
+        ///
+        /// - `id`: The id of the server.
+        /// - `proxy`: The object.
+        /// - fails with `ServerNotFoundException`: If the locator knows no such server.
+        async fn set_server_process_proxy(
+            &self,
+            id: String,
+            proxy: Option<ProcessProxy>,
+            current: &crate::Current,
+        ) -> Result<(), LocatorRegistrySetServerProcessProxyError>;
     }
 }
 
-/// Dispatches requests to a servant with interface `::Ice::LocatorRegistry`.
-#[derive(Debug, Clone)]
-pub struct LocatorRegistryDispatcher<S> {
-    servant: S,
-}
-
-impl<S: LocatorRegistry> LocatorRegistryDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::Ice::LocatorRegistry`.
+    pub struct LocatorRegistryDispatcher<S: LocatorRegistry>;
 }
 
 impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S> {
@@ -917,82 +330,50 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"setAdapterDirectProxy" => {
-                let (id, proxy) = request
-                    .decode(
-                        crate::OperationMode::Idempotent,
-                        |decoder| {
-                            let id: String = decoder.get()?;
-                            let proxy: Option<crate::Proxy> = decoder.get()?;
-                            Ok((id, proxy))
-                        },
-                    )?;
+                let (id, proxy) = request.decode(
+                    crate::OperationMode::Idempotent,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as LocatorRegistry>::set_adapter_direct_proxy(
-                        &self.servant,
-                        id,
-                        proxy,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    id,
+                    proxy,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"setReplicatedAdapterDirectProxy" => {
-                let (adapter_id, replica_group_id, proxy) = request
-                    .decode(
-                        crate::OperationMode::Idempotent,
-                        |decoder| {
-                            let adapter_id: String = decoder.get()?;
-                            let replica_group_id: String = decoder.get()?;
-                            let proxy: Option<crate::Proxy> = decoder.get()?;
-                            Ok((adapter_id, replica_group_id, proxy))
-                        },
-                    )?;
+                let (adapter_id, replica_group_id, proxy) = request.decode(
+                    crate::OperationMode::Idempotent,
+                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
-                        &self.servant,
-                        adapter_id,
-                        replica_group_id,
-                        proxy,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    adapter_id,
+                    replica_group_id,
+                    proxy,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"setServerProcessProxy" => {
-                let (id, proxy) = request
-                    .decode(
-                        crate::OperationMode::Idempotent,
-                        |decoder| {
-                            let id: String = decoder.get()?;
-                            let proxy: Option<ProcessProxy> = decoder.get()?;
-                            Ok((id, proxy))
-                        },
-                    )?;
+                let (id, proxy) = request.decode(
+                    crate::OperationMode::Idempotent,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as LocatorRegistry>::set_server_process_proxy(
-                        &self.servant,
-                        id,
-                        proxy,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    id,
+                    proxy,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            _ => {
-                request
-                    .builtin(
-                        "::Ice::LocatorRegistry",
-                        &["::Ice::LocatorRegistry", "::Ice::Object"],
-                    )
-            }
+            _ => request.builtin(
+                "::Ice::LocatorRegistry",
+                &["::Ice::LocatorRegistry", "::Ice::Object"],
+            ),
         }
-    }
-}
-
-impl<S: LocatorRegistry> crate::Dispatcher for LocatorRegistryDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1005,72 +386,9 @@ pub enum LocatorFindObjectByIdError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for LocatorFindObjectByIdError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::ObjectNotFoundException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for LocatorFindObjectByIdError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::ObjectNotFoundException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<ObjectNotFoundException> for LocatorFindObjectByIdError {
-    fn from(exception: ObjectNotFoundException) -> Self {
-        Self::ObjectNotFoundException(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for LocatorFindObjectByIdError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for LocatorFindObjectByIdError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::Ice::ObjectNotFoundException" => {
-                let exception = <ObjectNotFoundException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::ObjectNotFoundException(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::ObjectNotFoundException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(LocatorFindObjectByIdError {
+    ObjectNotFoundException(ObjectNotFoundException)
+});
 
 /// What a call of `findAdapterById` of `::Ice::Locator` fails with.
 #[derive(Debug)]
@@ -1081,72 +399,9 @@ pub enum LocatorFindAdapterByIdError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for LocatorFindAdapterByIdError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                ::std::fmt::Display::fmt(exception, f)
-            }
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for LocatorFindAdapterByIdError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                ::std::error::Error::source(exception)
-            }
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<AdapterNotFoundException> for LocatorFindAdapterByIdError {
-    fn from(exception: AdapterNotFoundException) -> Self {
-        Self::AdapterNotFoundException(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for LocatorFindAdapterByIdError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for LocatorFindAdapterByIdError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::Ice::AdapterNotFoundException" => {
-                let exception = <AdapterNotFoundException as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::AdapterNotFoundException(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::AdapterNotFoundException(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(LocatorFindAdapterByIdError {
+    AdapterNotFoundException(AdapterNotFoundException)
+});
 
 /// Proxy to an object with interface `::Ice::Locator`.
 ///
@@ -1154,6 +409,7 @@ impl crate::OperationError for LocatorFindAdapterByIdError {
 /// category and Locator as name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocatorProxy(crate::Proxy);
+crate::codegen::proxy!(LocatorProxy = "::Ice::Locator");
 
 impl LocatorProxy {
     /// Finds an object by its identity.
@@ -1164,22 +420,9 @@ impl LocatorProxy {
     pub fn find_object_by_id<'call>(
         &'call self,
         id: &'call crate::Identity,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, LocatorFindObjectByIdError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "findObjectById",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(id);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, LocatorFindObjectByIdError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findObjectById", true);
+        crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
 
     /// Finds an adapter by its id.
@@ -1190,22 +433,9 @@ impl LocatorProxy {
     pub fn find_adapter_by_id<'call>(
         &'call self,
         id: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "findAdapterById",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(id);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findAdapterById", true);
+        crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
 
     /// Gives the registry of this locator.
@@ -1213,144 +443,51 @@ impl LocatorProxy {
     /// - returns The registry; null if there is none.
     pub fn get_registry<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<LocatorRegistryProxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getRegistry",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<LocatorRegistryProxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getRegistry", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
 
-impl crate::TypedProxy for LocatorProxy {
-    const TYPE_ID: &'static str = "::Ice::Locator";
+crate::codegen::servant! {
+    /// Answers where objects and adapters are. By convention its identity is an instance name as
+    /// category and Locator as name.
+    pub trait Locator {
+        /// Finds an object by its identity.
+        ///
+        /// - `id`: The identity.
+        /// - returns A proxy to it; it may itself be indirect.
+        /// - fails with `ObjectNotFoundException`: If nobody has registered it.
+        async fn find_object_by_id(
+            &self,
+            id: crate::Identity,
+            current: &crate::Current,
+        ) -> Result<Option<crate::Proxy>, LocatorFindObjectByIdError>;
 
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
+        /// Finds an adapter by its id.
+        ///
+        /// - `id`: The id.
+        /// - returns A proxy with the endpoints of the adapter.
+        /// - fails with `AdapterNotFoundException`: If nobody has registered it.
+        async fn find_adapter_by_id(
+            &self,
+            id: String,
+            current: &crate::Current,
+        ) -> Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>;
 
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for LocatorProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl crate::Nilable for LocatorProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<LocatorProxy> for crate::Proxy {
-    fn from(proxy: LocatorProxy) -> Self {
-        proxy.0
+        /// Gives the registry of this locator.
+        ///
+        /// - returns The registry; null if there is none.
+        async fn get_registry(
+            &self,
+            current: &crate::Current,
+        ) -> Result<Option<LocatorRegistryProxy>, crate::InvokeError>;
     }
 }
 
-/// Answers where objects and adapters are. By convention its identity is an instance name as
-/// category and Locator as name.
-pub trait Locator: Send + Sync + 'static {
-    /// Finds an object by its identity.
-    ///
-    /// - `id`: The identity.
-    /// - returns A proxy to it; it may itself be indirect.
-    /// - fails with `ObjectNotFoundException`: If nobody has registered it.
-    fn find_object_by_id(
-        &self,
-        id: crate::Identity,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, LocatorFindObjectByIdError>,
-    > + Send;
-
-    /// Finds an adapter by its id.
-    ///
-    /// - `id`: The id.
-    /// - returns A proxy with the endpoints of the adapter.
-    /// - fails with `AdapterNotFoundException`: If nobody has registered it.
-    fn find_adapter_by_id(
-        &self,
-        id: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>,
-    > + Send;
-
-    /// Gives the registry of this locator.
-    ///
-    /// - returns The registry; null if there is none.
-    fn get_registry(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<LocatorRegistryProxy>, crate::InvokeError>,
-    > + Send;
-}
-
-impl<S: Locator> Locator for ::std::sync::Arc<S> {
-    fn find_object_by_id(
-        &self,
-        id: crate::Identity,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, LocatorFindObjectByIdError>,
-    > + Send {
-        <S as Locator>::find_object_by_id(self, id, current)
-    }
-
-    fn find_adapter_by_id(
-        &self,
-        id: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>,
-    > + Send {
-        <S as Locator>::find_adapter_by_id(self, id, current)
-    }
-
-    fn get_registry(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<LocatorRegistryProxy>, crate::InvokeError>,
-    > + Send {
-        <S as Locator>::get_registry(self, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::Ice::Locator`.
-#[derive(Debug, Clone)]
-pub struct LocatorDispatcher<S> {
-    servant: S,
-}
-
-impl<S: Locator> LocatorDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::Ice::Locator`.
+    pub struct LocatorDispatcher<S: Locator>;
 }
 
 impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
@@ -1360,69 +497,30 @@ impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"findObjectById" => {
-                let id: crate::Identity = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
                 let result = <S as Locator>::find_object_by_id(
-                        &self.servant,
-                        id,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    id,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"findAdapterById" => {
-                let id: String = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
                 let result = <S as Locator>::find_adapter_by_id(
-                        &self.servant,
-                        id,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    id,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getRegistry" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Locator>::get_registry(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as Locator>::get_registry(&self.servant, request.current()).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
         }
-    }
-}
-
-impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1432,6 +530,7 @@ impl<S: Locator> crate::Dispatcher for LocatorDispatcher<S> {
 /// Ice/LocatorFinder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocatorFinderProxy(crate::Proxy);
+crate::codegen::proxy!(LocatorFinderProxy = "::Ice::LocatorFinder");
 
 impl LocatorFinderProxy {
     /// Gives the locator.
@@ -1439,98 +538,29 @@ impl LocatorFinderProxy {
     /// - returns The locator.
     pub fn get_locator<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<LocatorProxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getLocator",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<LocatorProxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("getLocator", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
 
-impl crate::TypedProxy for LocatorFinderProxy {
-    const TYPE_ID: &'static str = "::Ice::LocatorFinder";
-
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for LocatorFinderProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
+crate::codegen::servant! {
+    /// Gives the locator of a host whose instance name nobody knows. Its identity is always
+    /// Ice/LocatorFinder.
+    pub trait LocatorFinder {
+        /// Gives the locator.
+        ///
+        /// - returns The locator.
+        async fn get_locator(
+            &self,
+            current: &crate::Current,
+        ) -> Result<Option<LocatorProxy>, crate::InvokeError>;
     }
 }
 
-impl crate::Nilable for LocatorFinderProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<LocatorFinderProxy> for crate::Proxy {
-    fn from(proxy: LocatorFinderProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// Gives the locator of a host whose instance name nobody knows. Its identity is always
-/// Ice/LocatorFinder.
-pub trait LocatorFinder: Send + Sync + 'static {
-    /// Gives the locator.
-    ///
-    /// - returns The locator.
-    fn get_locator(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<LocatorProxy>, crate::InvokeError>,
-    > + Send;
-}
-
-impl<S: LocatorFinder> LocatorFinder for ::std::sync::Arc<S> {
-    fn get_locator(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<LocatorProxy>, crate::InvokeError>,
-    > + Send {
-        <S as LocatorFinder>::get_locator(self, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::Ice::LocatorFinder`.
-#[derive(Debug, Clone)]
-pub struct LocatorFinderDispatcher<S> {
-    servant: S,
-}
-
-impl<S: LocatorFinder> LocatorFinderDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::Ice::LocatorFinder`.
+    pub struct LocatorFinderDispatcher<S: LocatorFinder>;
 }
 
 impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
@@ -1542,37 +572,16 @@ impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
             b"getLocator" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as LocatorFinder>::get_locator(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
-            _ => {
-                request
-                    .builtin(
-                        "::Ice::LocatorFinder",
-                        &["::Ice::LocatorFinder", "::Ice::Object"],
-                    )
-            }
+            _ => request.builtin(
+                "::Ice::LocatorFinder",
+                &["::Ice::LocatorFinder", "::Ice::Object"],
+            ),
         }
-    }
-}
-
-impl<S: LocatorFinder> crate::Dispatcher for LocatorFinderDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 

@@ -13,51 +13,7 @@ pub struct LinkInfo {
     /// link of cost 0 every event passes.
     pub cost: i32,
 }
-
-impl crate::Encode for LinkInfo {
-    #[inline]
-    fn encode(&self, encoder: &mut crate::Encoder<'_>) {
-        encoder.put(&self.the_topic);
-        encoder.put(&self.name);
-        encoder.put(&self.cost);
-    }
-}
-
-impl crate::Decode for LinkInfo {
-    const MIN_WIRE_LEN: usize = <Option<TopicProxy> as crate::Decode>::MIN_WIRE_LEN
-        + <String as crate::Decode>::MIN_WIRE_LEN + <i32 as crate::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = crate::packed_len(
-        &[
-            <Option<TopicProxy> as crate::Decode>::PACKED_LEN,
-            <String as crate::Decode>::PACKED_LEN,
-            <i32 as crate::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut crate::Decoder<'_>) -> Result<Self, crate::DecodeError> {
-        Ok(Self {
-            the_topic: decoder.get()?,
-            name: decoder.get()?,
-            cost: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<(), crate::DecodeError> {
-        decoder.get_into(&mut self.the_topic)?;
-        decoder.get_into(&mut self.name)?;
-        decoder.get_into(&mut self.cost)?;
-        Ok(())
-    }
-}
-
-impl crate::Tagged for LinkInfo {
-    const FORMAT: crate::TagFormat = crate::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as crate::Decode>::PACKED_LEN;
-}
+crate::codegen::structure!(LinkInfo { the_topic, name, cost });
 
 /// The links of a topic.
 pub type LinkInfoSeq = Vec<LinkInfo>;
@@ -75,36 +31,7 @@ pub struct LinkExists {
     /// The name of the linked topic.
     pub name: String,
 }
-
-impl ::std::fmt::Display for LinkExists {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::write!(f, "::IceStorm::LinkExists (name = {:?})", self.name)
-    }
-}
-
-impl ::std::error::Error for LinkExists {}
-
-impl crate::UserException for LinkExists {
-    const TYPE_ID: &'static str = "::IceStorm::LinkExists";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer
-            .slice(
-                "::IceStorm::LinkExists",
-                true,
-                |encoder| {
-                    encoder.put(&self.name);
-                },
-            );
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        let member_0_0 = reader.members(|decoder| decoder.get())?;
-        Ok(Self { name: member_0_0 })
-    }
-}
+crate::codegen::exception!(LinkExists = "::IceStorm::LinkExists" { name });
 
 /// The topic is not linked to that topic.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -112,36 +39,7 @@ pub struct NoSuchLink {
     /// The name of the other topic.
     pub name: String,
 }
-
-impl ::std::fmt::Display for NoSuchLink {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::write!(f, "::IceStorm::NoSuchLink (name = {:?})", self.name)
-    }
-}
-
-impl ::std::error::Error for NoSuchLink {}
-
-impl crate::UserException for NoSuchLink {
-    const TYPE_ID: &'static str = "::IceStorm::NoSuchLink";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer
-            .slice(
-                "::IceStorm::NoSuchLink",
-                true,
-                |encoder| {
-                    encoder.put(&self.name);
-                },
-            );
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        let member_0_0 = reader.members(|decoder| decoder.get())?;
-        Ok(Self { name: member_0_0 })
-    }
-}
+crate::codegen::exception!(NoSuchLink = "::IceStorm::NoSuchLink" { name });
 
 /// A topic of this name exists.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -149,36 +47,7 @@ pub struct TopicExists {
     /// The name.
     pub name: String,
 }
-
-impl ::std::fmt::Display for TopicExists {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::write!(f, "::IceStorm::TopicExists (name = {:?})", self.name)
-    }
-}
-
-impl ::std::error::Error for TopicExists {}
-
-impl crate::UserException for TopicExists {
-    const TYPE_ID: &'static str = "::IceStorm::TopicExists";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer
-            .slice(
-                "::IceStorm::TopicExists",
-                true,
-                |encoder| {
-                    encoder.put(&self.name);
-                },
-            );
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        let member_0_0 = reader.members(|decoder| decoder.get())?;
-        Ok(Self { name: member_0_0 })
-    }
-}
+crate::codegen::exception!(TopicExists = "::IceStorm::TopicExists" { name });
 
 /// No topic has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -186,63 +55,12 @@ pub struct NoSuchTopic {
     /// The name.
     pub name: String,
 }
-
-impl ::std::fmt::Display for NoSuchTopic {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::write!(f, "::IceStorm::NoSuchTopic (name = {:?})", self.name)
-    }
-}
-
-impl ::std::error::Error for NoSuchTopic {}
-
-impl crate::UserException for NoSuchTopic {
-    const TYPE_ID: &'static str = "::IceStorm::NoSuchTopic";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer
-            .slice(
-                "::IceStorm::NoSuchTopic",
-                true,
-                |encoder| {
-                    encoder.put(&self.name);
-                },
-            );
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        let member_0_0 = reader.members(|decoder| decoder.get())?;
-        Ok(Self { name: member_0_0 })
-    }
-}
+crate::codegen::exception!(NoSuchTopic = "::IceStorm::NoSuchTopic" { name });
 
 /// An object with the identity of this subscriber is subscribed already.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AlreadySubscribed {}
-
-impl ::std::fmt::Display for AlreadySubscribed {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::IceStorm::AlreadySubscribed")
-    }
-}
-
-impl ::std::error::Error for AlreadySubscribed {}
-
-impl crate::UserException for AlreadySubscribed {
-    const TYPE_ID: &'static str = "::IceStorm::AlreadySubscribed";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer.slice("::IceStorm::AlreadySubscribed", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+crate::codegen::exception!(AlreadySubscribed = "::IceStorm::AlreadySubscribed" {});
 
 /// The quality of service has a value without meaning, or values that exclude one another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -250,36 +68,7 @@ pub struct BadQoS {
     /// What is wrong.
     pub reason: String,
 }
-
-impl ::std::fmt::Display for BadQoS {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::write!(f, "::IceStorm::BadQoS (reason = {:?})", self.reason)
-    }
-}
-
-impl ::std::error::Error for BadQoS {}
-
-impl crate::UserException for BadQoS {
-    const TYPE_ID: &'static str = "::IceStorm::BadQoS";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer
-            .slice(
-                "::IceStorm::BadQoS",
-                true,
-                |encoder| {
-                    encoder.put(&self.reason);
-                },
-            );
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        let member_0_0 = reader.members(|decoder| decoder.get())?;
-        Ok(Self { reason: member_0_0 })
-    }
-}
+crate::codegen::exception!(BadQoS = "::IceStorm::BadQoS" { reason });
 
 /// The proxy cannot be a subscriber. IceStorm 3.7 alone knows this exception.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -287,36 +76,7 @@ pub struct InvalidSubscriber {
     /// What is wrong.
     pub reason: String,
 }
-
-impl ::std::fmt::Display for InvalidSubscriber {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::write!(f, "::IceStorm::InvalidSubscriber (reason = {:?})", self.reason)
-    }
-}
-
-impl ::std::error::Error for InvalidSubscriber {}
-
-impl crate::UserException for InvalidSubscriber {
-    const TYPE_ID: &'static str = "::IceStorm::InvalidSubscriber";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer
-            .slice(
-                "::IceStorm::InvalidSubscriber",
-                true,
-                |encoder| {
-                    encoder.put(&self.reason);
-                },
-            );
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        let member_0_0 = reader.members(|decoder| decoder.get())?;
-        Ok(Self { reason: member_0_0 })
-    }
-}
+crate::codegen::exception!(InvalidSubscriber = "::IceStorm::InvalidSubscriber" { reason });
 
 /// What a call of `subscribeAndGetPublisher` of `::IceStorm::Topic` fails with.
 #[derive(Debug)]
@@ -331,100 +91,11 @@ pub enum TopicSubscribeAndGetPublisherError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for TopicSubscribeAndGetPublisherError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::AlreadySubscribed(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::BadQoS(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::InvalidSubscriber(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for TopicSubscribeAndGetPublisherError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::AlreadySubscribed(exception) => ::std::error::Error::source(exception),
-            Self::BadQoS(exception) => ::std::error::Error::source(exception),
-            Self::InvalidSubscriber(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<AlreadySubscribed> for TopicSubscribeAndGetPublisherError {
-    fn from(exception: AlreadySubscribed) -> Self {
-        Self::AlreadySubscribed(exception)
-    }
-}
-
-impl ::std::convert::From<BadQoS> for TopicSubscribeAndGetPublisherError {
-    fn from(exception: BadQoS) -> Self {
-        Self::BadQoS(exception)
-    }
-}
-
-impl ::std::convert::From<InvalidSubscriber> for TopicSubscribeAndGetPublisherError {
-    fn from(exception: InvalidSubscriber) -> Self {
-        Self::InvalidSubscriber(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for TopicSubscribeAndGetPublisherError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for TopicSubscribeAndGetPublisherError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::AlreadySubscribed" => {
-                let exception = <AlreadySubscribed as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::AlreadySubscribed(exception)))
-            }
-            "::IceStorm::BadQoS" => {
-                let exception = <BadQoS as crate::UserException>::decode_slices(reader)?;
-                Ok(Some(Self::BadQoS(exception)))
-            }
-            "::IceStorm::InvalidSubscriber" => {
-                let exception = <InvalidSubscriber as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::InvalidSubscriber(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::AlreadySubscribed(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::BadQoS(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::InvalidSubscriber(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(TopicSubscribeAndGetPublisherError {
+    AlreadySubscribed(AlreadySubscribed),
+    BadQoS(BadQoS),
+    InvalidSubscriber(InvalidSubscriber),
+});
 
 /// What a call of `link` of `::IceStorm::Topic` fails with.
 #[derive(Debug)]
@@ -435,68 +106,7 @@ pub enum TopicLinkError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for TopicLinkError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::LinkExists(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for TopicLinkError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::LinkExists(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<LinkExists> for TopicLinkError {
-    fn from(exception: LinkExists) -> Self {
-        Self::LinkExists(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for TopicLinkError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for TopicLinkError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::LinkExists" => {
-                let exception = <LinkExists as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::LinkExists(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::LinkExists(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(TopicLinkError { LinkExists(LinkExists) });
 
 /// What a call of `unlink` of `::IceStorm::Topic` fails with.
 #[derive(Debug)]
@@ -507,68 +117,7 @@ pub enum TopicUnlinkError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for TopicUnlinkError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::NoSuchLink(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for TopicUnlinkError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::NoSuchLink(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<NoSuchLink> for TopicUnlinkError {
-    fn from(exception: NoSuchLink) -> Self {
-        Self::NoSuchLink(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for TopicUnlinkError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for TopicUnlinkError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::NoSuchLink" => {
-                let exception = <NoSuchLink as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::NoSuchLink(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::NoSuchLink(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(TopicUnlinkError { NoSuchLink(NoSuchLink) });
 
 /// Proxy to an object with interface `::IceStorm::Topic`.
 ///
@@ -576,6 +125,7 @@ impl crate::OperationError for TopicUnlinkError {
 /// all its subscribers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicProxy(crate::Proxy);
+crate::codegen::proxy!(TopicProxy = "::IceStorm::Topic");
 
 impl TopicProxy {
     /// Gives the name of the topic.
@@ -583,15 +133,9 @@ impl TopicProxy {
     /// - returns The name.
     pub fn get_name<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<String, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getName",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<String, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the object on which publishers invoke their operations.
@@ -599,15 +143,9 @@ impl TopicProxy {
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getPublisher",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the publisher object of this instance of the service.
@@ -615,15 +153,12 @@ impl TopicProxy {
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getNonReplicatedPublisher",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+            "getNonReplicatedPublisher",
+            true,
+        );
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Subscribes an object to the events of the topic.
@@ -638,23 +173,17 @@ impl TopicProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "subscribeAndGetPublisher",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(qos);
-                    crate::Nilable::encode_nilable(subscriber, encoder);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+            "subscribeAndGetPublisher",
+            true,
+        );
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (qos, crate::codegen::NilableParameter(subscriber)),
+            crate::codegen::one,
+        )
     }
 
     /// Ends a subscription. Without one, nothing happens.
@@ -663,22 +192,14 @@ impl TopicProxy {
     pub fn unsubscribe<'call>(
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "unsubscribe",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: false,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    crate::Nilable::encode_nilable(subscriber, encoder);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (crate::codegen::NilableParameter(subscriber),),
+            crate::codegen::nothing,
+        )
     }
 
     /// Forwards the events of this topic to another one.
@@ -691,20 +212,13 @@ impl TopicProxy {
         link_to: Option<&'call TopicProxy>,
         cost: i32,
     ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "link",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    crate::Nilable::encode_nilable(link_to, encoder);
-                    encoder.put(&cost);
-                },
-                |decoder| decoder.nothing(),
-            )
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (crate::codegen::NilableParameter(link_to), cost),
+            crate::codegen::nothing,
+        )
     }
 
     /// Removes a link.
@@ -715,19 +229,13 @@ impl TopicProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
     ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "unlink",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    crate::Nilable::encode_nilable(link_to, encoder);
-                },
-                |decoder| decoder.nothing(),
-            )
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (crate::codegen::NilableParameter(link_to),),
+            crate::codegen::nothing,
+        )
     }
 
     /// Gives the links of the topic.
@@ -735,15 +243,9 @@ impl TopicProxy {
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<LinkInfoSeq, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getLinkInfoSeq",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<LinkInfoSeq, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the subscribers of the topic.
@@ -751,281 +253,115 @@ impl TopicProxy {
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getSubscribers",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "destroy",
-            mode: crate::OperationMode::Normal,
-            returns_data: false,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 }
 
-impl crate::TypedProxy for TopicProxy {
-    const TYPE_ID: &'static str = "::IceStorm::Topic";
+crate::codegen::servant! {
+    /// A channel for events. Whoever invokes an operation on its publisher object sends an event to
+    /// all its subscribers.
+    pub trait Topic {
+        /// Gives the name of the topic.
+        ///
+        /// - returns The name.
+        async fn get_name(&self, current: &crate::Current) -> Result<String, crate::InvokeError>;
 
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
+        /// Gives the object on which publishers invoke their operations.
+        ///
+        /// - returns The publisher object; in a replicated service, of all replicas.
+        async fn get_publisher(
+            &self,
+            current: &crate::Current,
+        ) -> Result<Option<crate::Proxy>, crate::InvokeError>;
 
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
+        /// Gives the publisher object of this instance of the service.
+        ///
+        /// - returns The publisher object, never that of a replica.
+        async fn get_non_replicated_publisher(
+            &self,
+            current: &crate::Current,
+        ) -> Result<Option<crate::Proxy>, crate::InvokeError>;
 
-impl ::std::fmt::Display for TopicProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
+        /// Subscribes an object to the events of the topic.
+        ///
+        /// - `qos`: How events are delivered.
+        /// - `subscriber`: The object; the mode of the proxy is the mode of the delivery.
+        /// - returns An object whose events go to this subscriber alone.
+        /// - fails with `AlreadySubscribed`: If an object of the same identity is subscribed.
+        /// - fails with `BadQoS`: If the quality of service cannot be had.
+        /// - fails with `InvalidSubscriber`: If the proxy is null (IceStorm 3.7 alone).
+        async fn subscribe_and_get_publisher(
+            &self,
+            qos: QoS,
+            subscriber: Option<crate::Proxy>,
+            current: &crate::Current,
+        ) -> Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>;
 
-impl crate::Nilable for TopicProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
+        /// Ends a subscription. Without one, nothing happens.
+        ///
+        /// - `subscriber`: The object; only its identity counts.
+        async fn unsubscribe(
+            &self,
+            subscriber: Option<crate::Proxy>,
+            current: &crate::Current,
+        ) -> Result<(), crate::InvokeError>;
 
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
+        /// Forwards the events of this topic to another one.
+        ///
+        /// - `link_to`: The topic that gets the events, of this service or of another one.
+        /// - `cost`: What the link costs; 0 lets every event pass.
+        /// - fails with `LinkExists`: If the two are linked already.
+        async fn link(
+            &self,
+            link_to: Option<TopicProxy>,
+            cost: i32,
+            current: &crate::Current,
+        ) -> Result<(), TopicLinkError>;
 
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
+        /// Removes a link.
+        ///
+        /// - `link_to`: The topic at its other end.
+        /// - fails with `NoSuchLink`: If there is none.
+        async fn unlink(
+            &self,
+            link_to: Option<TopicProxy>,
+            current: &crate::Current,
+        ) -> Result<(), TopicUnlinkError>;
 
-impl ::std::convert::From<TopicProxy> for crate::Proxy {
-    fn from(proxy: TopicProxy) -> Self {
-        proxy.0
-    }
-}
+        /// Gives the links of the topic.
+        ///
+        /// - returns The links that work.
+        async fn get_link_info_seq(
+            &self,
+            current: &crate::Current,
+        ) -> Result<LinkInfoSeq, crate::InvokeError>;
 
-/// A channel for events. Whoever invokes an operation on its publisher object sends an event to
-/// all its subscribers.
-pub trait Topic: Send + Sync + 'static {
-    /// Gives the name of the topic.
-    ///
-    /// - returns The name.
-    fn get_name(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<String, crate::InvokeError>> + Send;
+        /// Gives the subscribers of the topic.
+        ///
+        /// - returns The identities of subscribers and of links.
+        async fn get_subscribers(
+            &self,
+            current: &crate::Current,
+        ) -> Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>;
 
-    /// Gives the object on which publishers invoke their operations.
-    ///
-    /// - returns The publisher object; in a replicated service, of all replicas.
-    fn get_publisher(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + Send;
-
-    /// Gives the publisher object of this instance of the service.
-    ///
-    /// - returns The publisher object, never that of a replica.
-    fn get_non_replicated_publisher(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + Send;
-
-    /// Subscribes an object to the events of the topic.
-    ///
-    /// - `qos`: How events are delivered.
-    /// - `subscriber`: The object; the mode of the proxy is the mode of the delivery.
-    /// - returns An object whose events go to this subscriber alone.
-    /// - fails with `AlreadySubscribed`: If an object of the same identity is subscribed.
-    /// - fails with `BadQoS`: If the quality of service cannot be had.
-    /// - fails with `InvalidSubscriber`: If the proxy is null (IceStorm 3.7 alone).
-    fn subscribe_and_get_publisher(
-        &self,
-        qos: QoS,
-        subscriber: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>,
-    > + Send;
-
-    /// Ends a subscription. Without one, nothing happens.
-    ///
-    /// - `subscriber`: The object; only its identity counts.
-    fn unsubscribe(
-        &self,
-        subscriber: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send;
-
-    /// Forwards the events of this topic to another one.
-    ///
-    /// - `link_to`: The topic that gets the events, of this service or of another one.
-    /// - `cost`: What the link costs; 0 lets every event pass.
-    /// - fails with `LinkExists`: If the two are linked already.
-    fn link(
-        &self,
-        link_to: Option<TopicProxy>,
-        cost: i32,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + Send;
-
-    /// Removes a link.
-    ///
-    /// - `link_to`: The topic at its other end.
-    /// - fails with `NoSuchLink`: If there is none.
-    fn unlink(
-        &self,
-        link_to: Option<TopicProxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + Send;
-
-    /// Gives the links of the topic.
-    ///
-    /// - returns The links that work.
-    fn get_link_info_seq(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<LinkInfoSeq, crate::InvokeError>,
-    > + Send;
-
-    /// Gives the subscribers of the topic.
-    ///
-    /// - returns The identities of subscribers and of links.
-    fn get_subscribers(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>,
-    > + Send;
-
-    /// Removes the topic with its subscriptions and links.
-    fn destroy(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send;
-}
-
-impl<S: Topic> Topic for ::std::sync::Arc<S> {
-    fn get_name(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<String, crate::InvokeError>> + Send {
-        <S as Topic>::get_name(self, current)
-    }
-
-    fn get_publisher(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + Send {
-        <S as Topic>::get_publisher(self, current)
-    }
-
-    fn get_non_replicated_publisher(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + Send {
-        <S as Topic>::get_non_replicated_publisher(self, current)
-    }
-
-    fn subscribe_and_get_publisher(
-        &self,
-        qos: QoS,
-        subscriber: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>,
-    > + Send {
-        <S as Topic>::subscribe_and_get_publisher(self, qos, subscriber, current)
-    }
-
-    fn unsubscribe(
-        &self,
-        subscriber: Option<crate::Proxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send {
-        <S as Topic>::unsubscribe(self, subscriber, current)
-    }
-
-    fn link(
-        &self,
-        link_to: Option<TopicProxy>,
-        cost: i32,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + Send {
-        <S as Topic>::link(self, link_to, cost, current)
-    }
-
-    fn unlink(
-        &self,
-        link_to: Option<TopicProxy>,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + Send {
-        <S as Topic>::unlink(self, link_to, current)
-    }
-
-    fn get_link_info_seq(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<LinkInfoSeq, crate::InvokeError>,
-    > + Send {
-        <S as Topic>::get_link_info_seq(self, current)
-    }
-
-    fn get_subscribers(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>,
-    > + Send {
-        <S as Topic>::get_subscribers(self, current)
-    }
-
-    fn destroy(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send {
-        <S as Topic>::destroy(self, current)
+        /// Removes the topic with its subscriptions and links.
+        async fn destroy(&self, current: &crate::Current) -> Result<(), crate::InvokeError>;
     }
 }
 
-/// Dispatches requests to a servant with interface `::IceStorm::Topic`.
-#[derive(Debug, Clone)]
-pub struct TopicDispatcher<S> {
-    servant: S,
-}
-
-impl<S: Topic> TopicDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::IceStorm::Topic`.
+    pub struct TopicDispatcher<S: Topic>;
 }
 
 impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
@@ -1036,172 +372,85 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_name(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as Topic>::get_name(&self.servant, request.current()).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as Topic>::get_publisher(&self.servant, request.current()).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getNonReplicatedPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_non_replicated_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"subscribeAndGetPublisher" => {
-                let (qos, subscriber) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let qos: QoS = decoder.get()?;
-                            let subscriber: Option<crate::Proxy> = decoder.get()?;
-                            Ok((qos, subscriber))
-                        },
-                    )?;
+                let (qos, subscriber) = request.decode(
+                    crate::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as Topic>::subscribe_and_get_publisher(
-                        &self.servant,
-                        qos,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    qos,
+                    subscriber,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"unsubscribe" => {
-                let subscriber: Option<crate::Proxy> = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let subscriber = request.decode(
+                    crate::OperationMode::Idempotent,
+                    crate::codegen::one,
+                )?;
                 let result = <S as Topic>::unsubscribe(
-                        &self.servant,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    subscriber,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"link" => {
-                let (link_to, cost) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let link_to: Option<TopicProxy> = decoder.get()?;
-                            let cost: i32 = decoder.get()?;
-                            Ok((link_to, cost))
-                        },
-                    )?;
+                let (link_to, cost) = request.decode(
+                    crate::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as Topic>::link(
-                        &self.servant,
-                        link_to,
-                        cost,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    link_to,
+                    cost,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"unlink" => {
-                let link_to: Option<TopicProxy> = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as Topic>::unlink(
-                        &self.servant,
-                        link_to,
-                        request.current(),
-                    )
-                    .await;
+                let link_to = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
+                let result = <S as Topic>::unlink(&self.servant, link_to, request.current()).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getLinkInfoSeq" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_link_info_seq(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getSubscribers" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::get_subscribers(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as Topic>::get_subscribers(&self.servant, request.current()).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"destroy" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::destroy(&self.servant, request.current())
-                    .await;
+                let result = <S as Topic>::destroy(&self.servant, request.current()).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            _ => {
-                request
-                    .builtin(
-                        "::IceStorm::Topic",
-                        &["::Ice::Object", "::IceStorm::Topic"],
-                    )
-            }
+            _ => request.builtin("::IceStorm::Topic", &["::Ice::Object", "::IceStorm::Topic"]),
         }
-    }
-}
-
-impl<S: Topic> crate::Dispatcher for TopicDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1214,68 +463,7 @@ pub enum TopicManagerCreateError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for TopicManagerCreateError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::TopicExists(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for TopicManagerCreateError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::TopicExists(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<TopicExists> for TopicManagerCreateError {
-    fn from(exception: TopicExists) -> Self {
-        Self::TopicExists(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for TopicManagerCreateError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for TopicManagerCreateError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::TopicExists" => {
-                let exception = <TopicExists as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::TopicExists(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::TopicExists(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(TopicManagerCreateError { TopicExists(TopicExists) });
 
 /// What a call of `retrieve` of `::IceStorm::TopicManager` fails with.
 #[derive(Debug)]
@@ -1286,74 +474,14 @@ pub enum TopicManagerRetrieveError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for TopicManagerRetrieveError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::NoSuchTopic(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for TopicManagerRetrieveError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::NoSuchTopic(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<NoSuchTopic> for TopicManagerRetrieveError {
-    fn from(exception: NoSuchTopic) -> Self {
-        Self::NoSuchTopic(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for TopicManagerRetrieveError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for TopicManagerRetrieveError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::NoSuchTopic" => {
-                let exception = <NoSuchTopic as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::NoSuchTopic(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::NoSuchTopic(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(TopicManagerRetrieveError { NoSuchTopic(NoSuchTopic) });
 
 /// Proxy to an object with interface `::IceStorm::TopicManager`.
 ///
 /// Creates and finds topics.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicManagerProxy(crate::Proxy);
+crate::codegen::proxy!(TopicManagerProxy = "::IceStorm::TopicManager");
 
 impl TopicManagerProxy {
     /// Creates a topic.
@@ -1364,22 +492,9 @@ impl TopicManagerProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerCreateError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "create",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerCreateError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
     /// Finds a topic.
@@ -1390,22 +505,9 @@ impl TopicManagerProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "retrieve",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
+        crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
     /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
@@ -1415,22 +517,9 @@ impl TopicManagerProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "createOrRetrieve",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
+        crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
     /// Gives all topics.
@@ -1438,15 +527,9 @@ impl TopicManagerProxy {
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicDict, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "retrieveAll",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<TopicDict, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
@@ -1454,184 +537,71 @@ impl TopicManagerProxy {
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getSliceChecksums",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+            "getSliceChecksums",
+            true,
+        );
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
 
-impl crate::TypedProxy for TopicManagerProxy {
-    const TYPE_ID: &'static str = "::IceStorm::TopicManager";
+crate::codegen::servant! {
+    /// Creates and finds topics.
+    pub trait TopicManager {
+        /// Creates a topic.
+        ///
+        /// - `name`: Its name.
+        /// - returns The topic.
+        /// - fails with `TopicExists`: If there is one of this name.
+        async fn create(
+            &self,
+            name: String,
+            current: &crate::Current,
+        ) -> Result<Option<TopicProxy>, TopicManagerCreateError>;
 
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
+        /// Finds a topic.
+        ///
+        /// - `name`: Its name.
+        /// - returns The topic.
+        /// - fails with `NoSuchTopic`: If there is none of this name.
+        async fn retrieve(
+            &self,
+            name: String,
+            current: &crate::Current,
+        ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError>;
 
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
+        /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
+        ///
+        /// - `name`: Its name.
+        /// - returns The topic.
+        async fn create_or_retrieve(
+            &self,
+            name: String,
+            current: &crate::Current,
+        ) -> Result<Option<TopicProxy>, crate::InvokeError>;
 
-impl ::std::fmt::Display for TopicManagerProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
+        /// Gives all topics.
+        ///
+        /// - returns The topics by name.
+        async fn retrieve_all(
+            &self,
+            current: &crate::Current,
+        ) -> Result<TopicDict, crate::InvokeError>;
 
-impl crate::Nilable for TopicManagerProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<TopicManagerProxy> for crate::Proxy {
-    fn from(proxy: TopicManagerProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// Creates and finds topics.
-pub trait TopicManager: Send + Sync + 'static {
-    /// Creates a topic.
-    ///
-    /// - `name`: Its name.
-    /// - returns The topic.
-    /// - fails with `TopicExists`: If there is one of this name.
-    fn create(
-        &self,
-        name: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerCreateError>,
-    > + Send;
-
-    /// Finds a topic.
-    ///
-    /// - `name`: Its name.
-    /// - returns The topic.
-    /// - fails with `NoSuchTopic`: If there is none of this name.
-    fn retrieve(
-        &self,
-        name: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>,
-    > + Send;
-
-    /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
-    ///
-    /// - `name`: Its name.
-    /// - returns The topic.
-    fn create_or_retrieve(
-        &self,
-        name: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, crate::InvokeError>,
-    > + Send;
-
-    /// Gives all topics.
-    ///
-    /// - returns The topics by name.
-    fn retrieve_all(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicDict, crate::InvokeError>,
-    > + Send;
-
-    /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
-    ///
-    /// - returns The checksums; may be empty.
-    fn get_slice_checksums(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>,
-    > + Send;
-}
-
-impl<S: TopicManager> TopicManager for ::std::sync::Arc<S> {
-    fn create(
-        &self,
-        name: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerCreateError>,
-    > + Send {
-        <S as TopicManager>::create(self, name, current)
-    }
-
-    fn retrieve(
-        &self,
-        name: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>,
-    > + Send {
-        <S as TopicManager>::retrieve(self, name, current)
-    }
-
-    fn create_or_retrieve(
-        &self,
-        name: String,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, crate::InvokeError>,
-    > + Send {
-        <S as TopicManager>::create_or_retrieve(self, name, current)
-    }
-
-    fn retrieve_all(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicDict, crate::InvokeError>,
-    > + Send {
-        <S as TopicManager>::retrieve_all(self, current)
-    }
-
-    fn get_slice_checksums(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>,
-    > + Send {
-        <S as TopicManager>::get_slice_checksums(self, current)
+        /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
+        ///
+        /// - returns The checksums; may be empty.
+        async fn get_slice_checksums(
+            &self,
+            current: &crate::Current,
+        ) -> Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>;
     }
 }
 
-/// Dispatches requests to a servant with interface `::IceStorm::TopicManager`.
-#[derive(Debug, Clone)]
-pub struct TopicManagerDispatcher<S> {
-    servant: S,
-}
-
-impl<S: TopicManager> TopicManagerDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::IceStorm::TopicManager`.
+    pub struct TopicManagerDispatcher<S: TopicManager>;
 }
 
 impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
@@ -1641,109 +611,53 @@ impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"create" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as TopicManager>::create(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"retrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let name = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
                 let result = <S as TopicManager>::retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"createOrRetrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as TopicManager>::create_or_retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"retrieveAll" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::retrieve_all(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getSliceChecksums" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::get_slice_checksums(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
-            _ => {
-                request
-                    .builtin(
-                        "::IceStorm::TopicManager",
-                        &["::Ice::Object", "::IceStorm::TopicManager"],
-                    )
-            }
+            _ => request.builtin(
+                "::IceStorm::TopicManager",
+                &["::Ice::Object", "::IceStorm::TopicManager"],
+            ),
         }
-    }
-}
-
-impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1753,6 +667,7 @@ impl<S: TopicManager> crate::Dispatcher for TopicManagerDispatcher<S> {
 /// IceStorm/Finder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FinderProxy(crate::Proxy);
+crate::codegen::proxy!(FinderProxy = "::IceStorm::Finder");
 
 impl FinderProxy {
     /// Gives the topic manager.
@@ -1760,98 +675,29 @@ impl FinderProxy {
     /// - returns The topic manager.
     pub fn get_topic_manager<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicManagerProxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getTopicManager",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicManagerProxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("getTopicManager", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
 
-impl crate::TypedProxy for FinderProxy {
-    const TYPE_ID: &'static str = "::IceStorm::Finder";
-
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for FinderProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
+crate::codegen::servant! {
+    /// Gives the topic manager of a host whose instance name nobody knows. Its identity is always
+    /// IceStorm/Finder.
+    pub trait Finder {
+        /// Gives the topic manager.
+        ///
+        /// - returns The topic manager.
+        async fn get_topic_manager(
+            &self,
+            current: &crate::Current,
+        ) -> Result<Option<TopicManagerProxy>, crate::InvokeError>;
     }
 }
 
-impl crate::Nilable for FinderProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<FinderProxy> for crate::Proxy {
-    fn from(proxy: FinderProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// Gives the topic manager of a host whose instance name nobody knows. Its identity is always
-/// IceStorm/Finder.
-pub trait Finder: Send + Sync + 'static {
-    /// Gives the topic manager.
-    ///
-    /// - returns The topic manager.
-    fn get_topic_manager(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicManagerProxy>, crate::InvokeError>,
-    > + Send;
-}
-
-impl<S: Finder> Finder for ::std::sync::Arc<S> {
-    fn get_topic_manager(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicManagerProxy>, crate::InvokeError>,
-    > + Send {
-        <S as Finder>::get_topic_manager(self, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::IceStorm::Finder`.
-#[derive(Debug, Clone)]
-pub struct FinderDispatcher<S> {
-    servant: S,
-}
-
-impl<S: Finder> FinderDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::IceStorm::Finder`.
+    pub struct FinderDispatcher<S: Finder>;
 }
 
 impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
@@ -1863,37 +709,13 @@ impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
             b"getTopicManager" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Finder>::get_topic_manager(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
-            _ => {
-                request
-                    .builtin(
-                        "::IceStorm::Finder",
-                        &["::Ice::Object", "::IceStorm::Finder"],
-                    )
-            }
+            _ => request.builtin("::IceStorm::Finder", &["::Ice::Object", "::IceStorm::Finder"]),
         }
-    }
-}
-
-impl<S: Finder> crate::Dispatcher for FinderDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -1909,57 +731,7 @@ pub struct EventData {
     /// The context of its request.
     pub context: crate::Context,
 }
-
-impl crate::Encode for EventData {
-    #[inline]
-    fn encode(&self, encoder: &mut crate::Encoder<'_>) {
-        encoder.put(&self.op);
-        encoder.put(&self.mode);
-        encoder.put(&self.data);
-        encoder.put(&self.context);
-    }
-}
-
-impl crate::Decode for EventData {
-    const MIN_WIRE_LEN: usize = <String as crate::Decode>::MIN_WIRE_LEN
-        + <crate::OperationMode as crate::Decode>::MIN_WIRE_LEN
-        + <crate::contracts::ice::ByteSeq as crate::Decode>::MIN_WIRE_LEN
-        + <crate::Context as crate::Decode>::MIN_WIRE_LEN;
-    const PACKED_LEN: Option<usize> = crate::packed_len(
-        &[
-            <String as crate::Decode>::PACKED_LEN,
-            <crate::OperationMode as crate::Decode>::PACKED_LEN,
-            <crate::contracts::ice::ByteSeq as crate::Decode>::PACKED_LEN,
-            <crate::Context as crate::Decode>::PACKED_LEN,
-        ],
-    );
-
-    #[inline]
-    fn decode(decoder: &mut crate::Decoder<'_>) -> Result<Self, crate::DecodeError> {
-        Ok(Self {
-            op: decoder.get()?,
-            mode: decoder.get()?,
-            data: decoder.get()?,
-            context: decoder.get()?,
-        })
-    }
-
-    fn decode_into(
-        &mut self,
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<(), crate::DecodeError> {
-        decoder.get_into(&mut self.op)?;
-        decoder.get_into(&mut self.mode)?;
-        decoder.get_into(&mut self.data)?;
-        decoder.get_into(&mut self.context)?;
-        Ok(())
-    }
-}
-
-impl crate::Tagged for EventData {
-    const FORMAT: crate::TagFormat = crate::TagFormat::of_parts(Self::FIXED_LEN);
-    const FIXED_LEN: Option<usize> = <Self as crate::Decode>::PACKED_LEN;
-}
+crate::codegen::structure!(EventData { op, mode, data, context });
 
 /// Events in the order of their publication.
 pub type EventDataSeq = Vec<EventData>;
@@ -1967,35 +739,14 @@ pub type EventDataSeq = Vec<EventData>;
 /// A removal of subscribers cannot be made now; the caller tries again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ReapWouldBlock {}
-
-impl ::std::fmt::Display for ReapWouldBlock {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        f.write_str("::IceStorm::ReapWouldBlock")
-    }
-}
-
-impl ::std::error::Error for ReapWouldBlock {}
-
-impl crate::UserException for ReapWouldBlock {
-    const TYPE_ID: &'static str = "::IceStorm::ReapWouldBlock";
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        writer.slice("::IceStorm::ReapWouldBlock", true, |_| {});
-    }
-
-    fn decode_slices(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Self, crate::DecodeError> {
-        reader.members(|_| Ok(()))?;
-        Ok(Self {})
-    }
-}
+crate::codegen::exception!(ReapWouldBlock = "::IceStorm::ReapWouldBlock" {});
 
 /// Proxy to an object with interface `::IceStorm::TopicLink`.
 ///
 /// The receiving end of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicLinkProxy(crate::Proxy);
+crate::codegen::proxy!(TopicLinkProxy = "::IceStorm::TopicLink");
 
 impl TopicLinkProxy {
     /// Delivers events to the subscribers of the linked topic, but not to its links.
@@ -2004,102 +755,29 @@ impl TopicLinkProxy {
     pub fn forward<'call>(
         &'call self,
         events: &'call [EventData],
-    ) -> impl ::std::future::Future<
-        Output = Result<(), crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "forward",
-            mode: crate::OperationMode::Normal,
-            returns_data: false,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(events);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("forward", false);
+        crate::codegen::call(&self.0, &OPERATION, (events,), crate::codegen::nothing)
     }
 }
 
-impl crate::TypedProxy for TopicLinkProxy {
-    const TYPE_ID: &'static str = "::IceStorm::TopicLink";
-
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for TopicLinkProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
+crate::codegen::servant! {
+    /// The receiving end of a link.
+    pub trait TopicLink {
+        /// Delivers events to the subscribers of the linked topic, but not to its links.
+        ///
+        /// - `events`: The events.
+        async fn forward(
+            &self,
+            events: EventDataSeq,
+            current: &crate::Current,
+        ) -> Result<(), crate::InvokeError>;
     }
 }
 
-impl crate::Nilable for TopicLinkProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
-}
-
-impl ::std::convert::From<TopicLinkProxy> for crate::Proxy {
-    fn from(proxy: TopicLinkProxy) -> Self {
-        proxy.0
-    }
-}
-
-/// The receiving end of a link.
-pub trait TopicLink: Send + Sync + 'static {
-    /// Delivers events to the subscribers of the linked topic, but not to its links.
-    ///
-    /// - `events`: The events.
-    fn forward(
-        &self,
-        events: EventDataSeq,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send;
-}
-
-impl<S: TopicLink> TopicLink for ::std::sync::Arc<S> {
-    fn forward(
-        &self,
-        events: EventDataSeq,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + Send {
-        <S as TopicLink>::forward(self, events, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::IceStorm::TopicLink`.
-#[derive(Debug, Clone)]
-pub struct TopicLinkDispatcher<S> {
-    servant: S,
-}
-
-impl<S: TopicLink> TopicLinkDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::IceStorm::TopicLink`.
+    pub struct TopicLinkDispatcher<S: TopicLink>;
 }
 
 impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
@@ -2109,34 +787,19 @@ impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"forward" => {
-                let events: EventDataSeq = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let events = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as TopicLink>::forward(
-                        &self.servant,
-                        events,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    events,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            _ => {
-                request
-                    .builtin(
-                        "::IceStorm::TopicLink",
-                        &["::Ice::Object", "::IceStorm::TopicLink"],
-                    )
-            }
+            _ => request.builtin(
+                "::IceStorm::TopicLink",
+                &["::Ice::Object", "::IceStorm::TopicLink"],
+            ),
         }
-    }
-}
-
-impl<S: TopicLink> crate::Dispatcher for TopicLinkDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -2149,74 +812,14 @@ pub enum TopicInternalReapError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-
-impl ::std::fmt::Display for TopicInternalReapError {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        match self {
-            Self::ReapWouldBlock(exception) => ::std::fmt::Display::fmt(exception, f),
-            Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-        }
-    }
-}
-
-impl ::std::error::Error for TopicInternalReapError {
-    fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
-        match self {
-            Self::ReapWouldBlock(exception) => ::std::error::Error::source(exception),
-            Self::Invoke(error) => ::std::error::Error::source(error),
-        }
-    }
-}
-
-impl ::std::convert::From<ReapWouldBlock> for TopicInternalReapError {
-    fn from(exception: ReapWouldBlock) -> Self {
-        Self::ReapWouldBlock(exception)
-    }
-}
-
-impl ::std::convert::From<crate::InvokeError> for TopicInternalReapError {
-    fn from(error: crate::InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl crate::OperationError for TopicInternalReapError {
-    fn decode(
-        reader: &mut crate::ExceptionReader<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        match reader.type_id() {
-            "::IceStorm::ReapWouldBlock" => {
-                let exception = <ReapWouldBlock as crate::UserException>::decode_slices(
-                    reader,
-                )?;
-                Ok(Some(Self::ReapWouldBlock(exception)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<crate::InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            exception => Err(exception),
-        }
-    }
-
-    fn encode_slices(&self, writer: &mut crate::ExceptionWriter<'_, '_>) {
-        match self {
-            Self::ReapWouldBlock(exception) => {
-                crate::UserException::encode_slices(exception, writer)
-            }
-            Self::Invoke(_) => {}
-        }
-    }
-}
+crate::codegen::errors!(TopicInternalReapError { ReapWouldBlock(ReapWouldBlock) });
 
 /// Proxy to an object with interface `::IceStorm::TopicInternal`.
 ///
 /// A topic, as another event service sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicInternalProxy(crate::Proxy);
+crate::codegen::proxy!(TopicInternalProxy = "::IceStorm::TopicInternal", TopicProxy);
 
 impl TopicInternalProxy {
     /// Gives the name of the topic.
@@ -2224,15 +827,9 @@ impl TopicInternalProxy {
     /// - returns The name.
     pub fn get_name<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<String, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getName",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<String, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the object on which publishers invoke their operations.
@@ -2240,15 +837,9 @@ impl TopicInternalProxy {
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getPublisher",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the publisher object of this instance of the service.
@@ -2256,15 +847,12 @@ impl TopicInternalProxy {
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getNonReplicatedPublisher",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+            "getNonReplicatedPublisher",
+            true,
+        );
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Subscribes an object to the events of the topic.
@@ -2279,23 +867,17 @@ impl TopicInternalProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "subscribeAndGetPublisher",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(qos);
-                    crate::Nilable::encode_nilable(subscriber, encoder);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+            "subscribeAndGetPublisher",
+            true,
+        );
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (qos, crate::codegen::NilableParameter(subscriber)),
+            crate::codegen::one,
+        )
     }
 
     /// Ends a subscription. Without one, nothing happens.
@@ -2304,22 +886,14 @@ impl TopicInternalProxy {
     pub fn unsubscribe<'call>(
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "unsubscribe",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: false,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    crate::Nilable::encode_nilable(subscriber, encoder);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (crate::codegen::NilableParameter(subscriber),),
+            crate::codegen::nothing,
+        )
     }
 
     /// Forwards the events of this topic to another one.
@@ -2332,20 +906,13 @@ impl TopicInternalProxy {
         link_to: Option<&'call TopicProxy>,
         cost: i32,
     ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "link",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    crate::Nilable::encode_nilable(link_to, encoder);
-                    encoder.put(&cost);
-                },
-                |decoder| decoder.nothing(),
-            )
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (crate::codegen::NilableParameter(link_to), cost),
+            crate::codegen::nothing,
+        )
     }
 
     /// Removes a link.
@@ -2356,19 +923,13 @@ impl TopicInternalProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
     ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "unlink",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    crate::Nilable::encode_nilable(link_to, encoder);
-                },
-                |decoder| decoder.nothing(),
-            )
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
+        crate::codegen::call(
+            &self.0,
+            &OPERATION,
+            (crate::codegen::NilableParameter(link_to),),
+            crate::codegen::nothing,
+        )
     }
 
     /// Gives the links of the topic.
@@ -2376,15 +937,9 @@ impl TopicInternalProxy {
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<LinkInfoSeq, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getLinkInfoSeq",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<LinkInfoSeq, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the subscribers of the topic.
@@ -2392,29 +947,17 @@ impl TopicInternalProxy {
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getSubscribers",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<(), crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "destroy",
-            mode: crate::OperationMode::Normal,
-            returns_data: false,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.nothing())
+    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
     /// Gives the receiving end for links to this topic.
@@ -2422,15 +965,9 @@ impl TopicInternalProxy {
     /// - returns The receiving end.
     pub fn get_link_proxy<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicLinkProxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getLinkProxy",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicLinkProxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkProxy", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes subscribers to which delivery has failed. Replicas say it to their master.
@@ -2440,128 +977,38 @@ impl TopicInternalProxy {
     pub fn reap<'call>(
         &'call self,
         id: &'call [crate::Identity],
-    ) -> impl ::std::future::Future<
-        Output = Result<(), TopicInternalReapError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "reap",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(id);
-                },
-                |decoder| decoder.nothing(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<(), TopicInternalReapError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("reap", true);
+        crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::nothing)
     }
 }
 
-impl crate::TypedProxy for TopicInternalProxy {
-    const TYPE_ID: &'static str = "::IceStorm::TopicInternal";
+crate::codegen::servant! {
+    /// A topic, as another event service sees it.
+    pub trait TopicInternal: Topic {
+        /// Gives the receiving end for links to this topic.
+        ///
+        /// - returns The receiving end.
+        async fn get_link_proxy(
+            &self,
+            current: &crate::Current,
+        ) -> Result<Option<TopicLinkProxy>, crate::InvokeError>;
 
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for TopicInternalProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl crate::Nilable for TopicInternalProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
+        /// Removes subscribers to which delivery has failed. Replicas say it to their master.
+        ///
+        /// - `id`: The identities of the subscribers.
+        /// - fails with `ReapWouldBlock`: If it cannot be done now.
+        async fn reap(
+            &self,
+            id: crate::contracts::ice::IdentitySeq,
+            current: &crate::Current,
+        ) -> Result<(), TopicInternalReapError>;
     }
 }
 
-impl ::std::convert::From<TopicInternalProxy> for crate::Proxy {
-    fn from(proxy: TopicInternalProxy) -> Self {
-        proxy.0
-    }
-}
-
-impl ::std::convert::From<TopicInternalProxy> for TopicProxy {
-    fn from(proxy: TopicInternalProxy) -> Self {
-        <Self as crate::TypedProxy>::from_proxy(proxy.0)
-    }
-}
-
-/// A topic, as another event service sees it.
-pub trait TopicInternal: Topic + Send + Sync + 'static {
-    /// Gives the receiving end for links to this topic.
-    ///
-    /// - returns The receiving end.
-    fn get_link_proxy(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicLinkProxy>, crate::InvokeError>,
-    > + Send;
-
-    /// Removes subscribers to which delivery has failed. Replicas say it to their master.
-    ///
-    /// - `id`: The identities of the subscribers.
-    /// - fails with `ReapWouldBlock`: If it cannot be done now.
-    fn reap(
-        &self,
-        id: crate::contracts::ice::IdentitySeq,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicInternalReapError>> + Send;
-}
-
-impl<S: TopicInternal> TopicInternal for ::std::sync::Arc<S> {
-    fn get_link_proxy(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicLinkProxy>, crate::InvokeError>,
-    > + Send {
-        <S as TopicInternal>::get_link_proxy(self, current)
-    }
-
-    fn reap(
-        &self,
-        id: crate::contracts::ice::IdentitySeq,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicInternalReapError>> + Send {
-        <S as TopicInternal>::reap(self, id, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::IceStorm::TopicInternal`.
-#[derive(Debug, Clone)]
-pub struct TopicInternalDispatcher<S> {
-    servant: S,
-}
-
-impl<S: TopicInternal> TopicInternalDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::IceStorm::TopicInternal`.
+    pub struct TopicInternalDispatcher<S: TopicInternal>;
 }
 
 impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
@@ -2572,203 +1019,101 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_name(&self.servant, request.current())
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as Topic>::get_name(&self.servant, request.current()).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
-                let result = <S as Topic>::get_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as Topic>::get_publisher(&self.servant, request.current()).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getNonReplicatedPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_non_replicated_publisher(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"subscribeAndGetPublisher" => {
-                let (qos, subscriber) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let qos: QoS = decoder.get()?;
-                            let subscriber: Option<crate::Proxy> = decoder.get()?;
-                            Ok((qos, subscriber))
-                        },
-                    )?;
+                let (qos, subscriber) = request.decode(
+                    crate::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as Topic>::subscribe_and_get_publisher(
-                        &self.servant,
-                        qos,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    qos,
+                    subscriber,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"unsubscribe" => {
-                let subscriber: Option<crate::Proxy> = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let subscriber = request.decode(
+                    crate::OperationMode::Idempotent,
+                    crate::codegen::one,
+                )?;
                 let result = <S as Topic>::unsubscribe(
-                        &self.servant,
-                        subscriber,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    subscriber,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"link" => {
-                let (link_to, cost) = request
-                    .decode(
-                        crate::OperationMode::Normal,
-                        |decoder| {
-                            let link_to: Option<TopicProxy> = decoder.get()?;
-                            let cost: i32 = decoder.get()?;
-                            Ok((link_to, cost))
-                        },
-                    )?;
+                let (link_to, cost) = request.decode(
+                    crate::OperationMode::Normal,
+                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                )?;
                 let result = <S as Topic>::link(
-                        &self.servant,
-                        link_to,
-                        cost,
-                        request.current(),
-                    )
-                    .await;
+                    &self.servant,
+                    link_to,
+                    cost,
+                    request.current(),
+                ).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"unlink" => {
-                let link_to: Option<TopicProxy> = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as Topic>::unlink(
-                        &self.servant,
-                        link_to,
-                        request.current(),
-                    )
-                    .await;
+                let link_to = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
+                let result = <S as Topic>::unlink(&self.servant, link_to, request.current()).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getLinkInfoSeq" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_link_info_seq(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getSubscribers" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::get_subscribers(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                let result = <S as Topic>::get_subscribers(&self.servant, request.current()).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"destroy" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
-                let result = <S as Topic>::destroy(&self.servant, request.current())
-                    .await;
+                let result = <S as Topic>::destroy(&self.servant, request.current()).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getLinkProxy" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicInternal>::get_link_proxy(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"reap" => {
-                let id: crate::contracts::ice::IdentitySeq = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
-                let result = <S as TopicInternal>::reap(
-                        &self.servant,
-                        id,
-                        request.current(),
-                    )
-                    .await;
+                let id = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
+                let result = <S as TopicInternal>::reap(&self.servant, id, request.current()).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
-            _ => {
-                request
-                    .builtin(
-                        "::IceStorm::TopicInternal",
-                        &[
-                            "::Ice::Object",
-                            "::IceStorm::Topic",
-                            "::IceStorm::TopicInternal",
-                        ],
-                    )
-            }
+            _ => request.builtin(
+                "::IceStorm::TopicInternal",
+                &["::Ice::Object", "::IceStorm::Topic", "::IceStorm::TopicInternal"],
+            ),
         }
-    }
-}
-
-impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }
 
@@ -2777,6 +1122,10 @@ impl<S: TopicInternal> crate::Dispatcher for TopicInternalDispatcher<S> {
 /// A topic manager, as another event service sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicManagerInternalProxy(crate::Proxy);
+crate::codegen::proxy!(
+    TopicManagerInternalProxy = "::IceStorm::TopicManagerInternal",
+    TopicManagerProxy
+);
 
 impl TopicManagerInternalProxy {
     /// Creates a topic.
@@ -2787,22 +1136,9 @@ impl TopicManagerInternalProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerCreateError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "create",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerCreateError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
     /// Finds a topic.
@@ -2813,22 +1149,9 @@ impl TopicManagerInternalProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "retrieve",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
+        crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
     /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
@@ -2838,22 +1161,9 @@ impl TopicManagerInternalProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<TopicProxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "createOrRetrieve",
-            mode: crate::OperationMode::Normal,
-            returns_data: true,
-        };
-        self.0
-            .call(
-                &OPERATION,
-                move |encoder| {
-                    encoder.put(name);
-                },
-                |decoder| decoder.get(),
-            )
+    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
+        crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
     /// Gives all topics.
@@ -2861,15 +1171,9 @@ impl TopicManagerInternalProxy {
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<TopicDict, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "retrieveAll",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<TopicDict, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
@@ -2877,15 +1181,12 @@ impl TopicManagerInternalProxy {
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getSliceChecksums",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+            "getSliceChecksums",
+            true,
+        );
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Gives the object by which replicas elect their master.
@@ -2893,235 +1194,91 @@ impl TopicManagerInternalProxy {
     /// - returns The object; null without replication. Its contract is not part of Floe.
     pub fn get_replica_node<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + use<'call> {
-        const OPERATION: crate::OperationInfo = crate::OperationInfo {
-            name: "getReplicaNode",
-            mode: crate::OperationMode::Idempotent,
-            returns_data: true,
-        };
-        self.0.call(&OPERATION, move |_| {}, |decoder| decoder.get())
+    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getReplicaNode", true);
+        crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
 
-impl crate::TypedProxy for TopicManagerInternalProxy {
-    const TYPE_ID: &'static str = "::IceStorm::TopicManagerInternal";
-
-    fn from_proxy(proxy: crate::Proxy) -> Self {
-        Self(proxy)
-    }
-
-    fn as_proxy(&self) -> &crate::Proxy {
-        &self.0
-    }
-}
-
-impl ::std::fmt::Display for TopicManagerInternalProxy {
-    fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-        ::std::fmt::Display::fmt(&self.0, f)
+crate::codegen::servant! {
+    /// A topic manager, as another event service sees it.
+    pub trait TopicManagerInternal: TopicManager {
+        /// Gives the object by which replicas elect their master.
+        ///
+        /// - returns The object; null without replication. Its contract is not part of Floe.
+        async fn get_replica_node(
+            &self,
+            current: &crate::Current,
+        ) -> Result<Option<crate::Proxy>, crate::InvokeError>;
     }
 }
 
-impl crate::Nilable for TopicManagerInternalProxy {
-    const NIL_WIRE_LEN: usize = <crate::Proxy as crate::Nilable>::NIL_WIRE_LEN;
-
-    fn encode_nilable(value: Option<&Self>, encoder: &mut crate::Encoder<'_>) {
-        crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-    }
-
-    fn decode_nilable(
-        decoder: &mut crate::Decoder<'_>,
-    ) -> Result<Option<Self>, crate::DecodeError> {
-        let proxy = <crate::Proxy as crate::Nilable>::decode_nilable(decoder)?;
-        Ok(proxy.map(Self))
-    }
+crate::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::IceStorm::TopicManagerInternal`.
+    pub struct TopicManagerInternalDispatcher<S: TopicManagerInternal>;
 }
 
-impl ::std::convert::From<TopicManagerInternalProxy> for crate::Proxy {
-    fn from(proxy: TopicManagerInternalProxy) -> Self {
-        proxy.0
-    }
-}
-
-impl ::std::convert::From<TopicManagerInternalProxy> for TopicManagerProxy {
-    fn from(proxy: TopicManagerInternalProxy) -> Self {
-        <Self as crate::TypedProxy>::from_proxy(proxy.0)
-    }
-}
-
-/// A topic manager, as another event service sees it.
-pub trait TopicManagerInternal: TopicManager + Send + Sync + 'static {
-    /// Gives the object by which replicas elect their master.
-    ///
-    /// - returns The object; null without replication. Its contract is not part of Floe.
-    fn get_replica_node(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + Send;
-}
-
-impl<S: TopicManagerInternal> TopicManagerInternal for ::std::sync::Arc<S> {
-    fn get_replica_node(
-        &self,
-        current: &crate::Current,
-    ) -> impl ::std::future::Future<
-        Output = Result<Option<crate::Proxy>, crate::InvokeError>,
-    > + Send {
-        <S as TopicManagerInternal>::get_replica_node(self, current)
-    }
-}
-
-/// Dispatches requests to a servant with interface `::IceStorm::TopicManagerInternal`.
-#[derive(Debug, Clone)]
-pub struct TopicManagerInternalDispatcher<S> {
-    servant: S,
-}
-
-impl<S: TopicManagerInternal> TopicManagerInternalDispatcher<S> {
-    /// A dispatcher to this servant.
-    pub fn new(servant: S) -> Self {
-        Self { servant }
-    }
-
-    /// The servant.
-    pub fn servant(&self) -> &S {
-        &self.servant
-    }
-}
-
-impl<S: TopicManagerInternal> crate::codegen::Answer
-for TopicManagerInternalDispatcher<S> {
+impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDispatcher<S> {
     async fn answer(
         &self,
         request: crate::Request,
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"create" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as TopicManager>::create(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"retrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Idempotent, |decoder| decoder.get())?;
+                let name = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
                 let result = <S as TopicManager>::retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"createOrRetrieve" => {
-                let name: String = request
-                    .decode(crate::OperationMode::Normal, |decoder| decoder.get())?;
+                let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as TopicManager>::create_or_retrieve(
-                        &self.servant,
-                        name,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"retrieveAll" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::retrieve_all(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getSliceChecksums" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManager>::get_slice_checksums(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getReplicaNode" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as TopicManagerInternal>::get_replica_node(
-                        &self.servant,
-                        request.current(),
-                    )
-                    .await;
-                request
-                    .reply(
-                        result,
-                        crate::ExceptionFormat::Sliced,
-                        |returned, encoder| {
-                            encoder.put(returned);
-                        },
-                    )
+                    &self.servant,
+                    request.current(),
+                ).await;
+                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
-            _ => {
-                request
-                    .builtin(
-                        "::IceStorm::TopicManagerInternal",
-                        &[
-                            "::Ice::Object",
-                            "::IceStorm::TopicManager",
-                            "::IceStorm::TopicManagerInternal",
-                        ],
-                    )
-            }
+            _ => request.builtin(
+                "::IceStorm::TopicManagerInternal",
+                &["::Ice::Object", "::IceStorm::TopicManager", "::IceStorm::TopicManagerInternal"],
+            ),
         }
-    }
-}
-
-impl<S: TopicManagerInternal> crate::Dispatcher for TopicManagerInternalDispatcher<S> {
-    fn dispatch(
-        self: ::std::sync::Arc<Self>,
-        requests: crate::Requests,
-        slot: &mut crate::DispatchSlot,
-    ) {
-        crate::codegen::dispatch(self, requests, slot);
     }
 }

@@ -210,6 +210,16 @@ impl Tagged for str {
     const HAS_OWN_LEN: bool = true;
 }
 
+impl<T: Tagged + ?Sized> Tagged for &T {
+    const FORMAT: TagFormat = T::FORMAT;
+    const FIXED_LEN: Option<usize> = T::FIXED_LEN;
+    const HAS_OWN_LEN: bool = T::HAS_OWN_LEN;
+
+    fn wire_len(&self) -> usize {
+        (**self).wire_len()
+    }
+}
+
 impl Tagged for String {
     const FORMAT: TagFormat = str::FORMAT;
     const HAS_OWN_LEN: bool = str::HAS_OWN_LEN;

@@ -50,20 +50,9 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         false => quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, }),
     };
     quote! {
-        #summary
-        #[derive(Debug, Clone)]
-        pub struct #name<#servant> {
-            servant: #servant,
-        }
-        impl<#servant: #interface> #name<#servant> {
-            /// A dispatcher to this servant.
-            pub fn new(servant: #servant) -> Self {
-                Self { servant }
-            }
-            /// The servant.
-            pub fn servant(&self) -> &#servant {
-                &self.servant
-            }
+        #root::codegen::dispatcher! {
+            #summary
+            pub struct #name<#servant: #interface>;
         }
         impl<#servant: #interface> #root::codegen::Answer for #name<#servant> {
             async fn answer(
@@ -71,15 +60,6 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 #request: #root::Request,
             ) -> #result<#root::Response, #root::SystemException> {
                 #answer
-            }
-        }
-        impl<#servant: #interface> #root::Dispatcher for #name<#servant> {
-            fn dispatch(
-                self: ::std::sync::Arc<Self>,
-                requests: #root::Requests,
-                slot: &mut #root::DispatchSlot,
-            ) {
-                #root::codegen::dispatch(self, requests, slot);
             }
         }
     }
@@ -137,8 +117,8 @@ fn decode(scope: &Scope<'_>, values: &Values, request: &Ident, mode: &TokenStrea
     match values.as_written.as_slice() {
         [] => quote!(#request.decode_nothing(#mode)?;),
         [value] => {
-            let (name, r#type) = (&value.name, value.owned(scope));
-            quote!(let #name: #r#type = #request.decode(#mode, #decode)?;)
+            let name = &value.name;
+            quote!(let #name = #request.decode(#mode, #decode)?;)
         }
         _ => {
             let pattern = tuple(&values.names());

@@ -15,42 +15,17 @@ pub(super) fn error(
 ) -> TokenStream {
     let name = names::ident(&error_name(interface, &operation.name, &operation.metadata));
     let variants = variants(scope.model, operation);
-    let variant_names: Vec<&Ident> = variants.iter().map(|(_, name)| name).collect();
-    let types: Vec<TokenStream> = variants.iter().map(|(id, _)| scope.path(*id, "")).collect();
     let declaration = declaration(scope, interface, operation, &name, &variants);
-    let operation_error = operation_error(scope, &name, &variants);
-    let (root, option) = (scope.root(), scope.prelude("Option"));
+    let root = scope.root();
+    let exceptions = variants.iter().map(|(id, variant)| {
+        let path = scope.path(*id, "");
+        quote!(#variant(#path))
+    });
+    let table = scope.class_table();
+    let classes = table.map(|table| quote!(classes #table));
     quote! {
         #declaration
-        impl ::std::fmt::Display for #name {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                match self {
-                    #(Self::#variant_names(exception) => ::std::fmt::Display::fmt(exception, f),)*
-                    Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
-                }
-            }
-        }
-        impl ::std::error::Error for #name {
-            fn source(&self) -> #option<&(dyn ::std::error::Error + 'static)> {
-                match self {
-                    #(Self::#variant_names(exception) => ::std::error::Error::source(exception),)*
-                    Self::Invoke(error) => ::std::error::Error::source(error),
-                }
-            }
-        }
-        #(
-            impl ::std::convert::From<#types> for #name {
-                fn from(exception: #types) -> Self {
-                    Self::#variant_names(exception)
-                }
-            }
-        )*
-        impl ::std::convert::From<#root::InvokeError> for #name {
-            fn from(error: #root::InvokeError) -> Self {
-                Self::Invoke(error)
-            }
-        }
-        #operation_error
+        #root::codegen::errors!(#name { #(#exceptions),* } #classes);
     }
 }
 
@@ -117,59 +92,6 @@ fn declaration(
             #(#variants)*
             /// Anything but a declared user exception.
             Invoke(#root::InvokeError),
-        }
-    }
-}
-
-fn operation_error(
-    scope: &Scope<'_>,
-    name: &Ident,
-    variants: &[(DefinitionId, Ident)],
-) -> TokenStream {
-    let (root, option, result) = (
-        scope.root(),
-        scope.prelude("Option"),
-        scope.prelude("Result"),
-    );
-    let decodes = variants.iter().map(|(id, variant)| {
-        let scoped = &scope.model.definition(*id).scoped;
-        let path = scope.path(*id, "");
-        quote! {
-            #scoped => {
-                let exception = <#path as #root::UserException>::decode_slices(reader)?;
-                Ok(Some(Self::#variant(exception)))
-            }
-        }
-    });
-    let encodes = variants.iter().map(|(_, variant)| {
-        quote! {
-            Self::#variant(exception) => #root::UserException::encode_slices(exception, writer),
-        }
-    });
-    let know = scope.know_classes(true, quote!(reader));
-    quote! {
-        impl #root::OperationError for #name {
-            fn decode(
-                reader: &mut #root::ExceptionReader<'_>,
-            ) -> #result<#option<Self>, #root::DecodeError> {
-                #know
-                match reader.type_id() {
-                    #(#decodes)*
-                    _ => Ok(None),
-                }
-            }
-            fn into_invoke_error(self) -> #result<#root::InvokeError, Self> {
-                match self {
-                    Self::Invoke(error) => Ok(error),
-                    exception => Err(exception),
-                }
-            }
-            fn encode_slices(&self, writer: &mut #root::ExceptionWriter<'_, '_>) {
-                match self {
-                    #(#encodes)*
-                    Self::Invoke(_) => {}
-                }
-            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Interfaces: a proxy to call them, a trait to serve them (and another one without async, if that is
 //! wanted), a dispatcher that joins the trait to an adapter, and an error enum for every operation that declares exceptions.
 
-mod blocking;
 mod dispatcher;
 mod error;
 mod proxy;
@@ -29,14 +28,11 @@ pub(super) fn interface(scope: &Scope<'_>, id: DefinitionId, is_complete: bool) 
     let proxy = proxy::proxy(scope, id);
     let servant = is_complete.then(|| servant::servant(scope, id));
     let dispatcher = is_complete.then(|| dispatcher::dispatcher(scope, id));
-    let is_blocking = is_complete && scope.options.is_blocking();
-    let blocking = is_blocking.then(|| blocking::blocking(scope, id));
     quote! {
         #(#errors)*
         #proxy
         #servant
         #dispatcher
-        #blocking
     }
 }
 

@@ -1,13 +1,12 @@
 //! The proxy of an interface: an async method for every operation, inherited ones included.
 
 use floe_slice::model::{DefinitionId, Operation};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::values::Values;
 use super::{
-    bases, error_type, is_object, is_sliced, operation_docs, operation_ident, operation_mode,
-    result_type,
+    bases, error_type, is_object, is_sliced, operation_docs, operation_ident, result_type,
 };
 use crate::names;
 use crate::rust::docs::{deprecated, docs};
@@ -31,19 +30,15 @@ pub(super) fn proxy(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         .map(|(declaring, operation)| method(scope, *declaring, operation));
     let methods = (!operations.is_empty()).then(|| quote!(impl #name { #(#methods)* }));
     let scoped = &definition.scoped;
-    let typed = typed_proxy(&root, &name, scoped);
-    let nilable = nilable(scope, &name);
-    let upcasts = upcasts(scope, id, &name);
+    let bases = all_bases(scope, id);
     quote! {
         #summary
         #about
         #deprecated
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct #name(#root::Proxy);
+        #root::codegen::proxy!(#name = #scoped #(, #bases)*);
         #methods
-        #typed
-        #nilable
-        #upcasts
     }
 }
 
@@ -51,97 +46,44 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     let (root, result) = (scope.root(), scope.prelude("Result"));
     let docs = operation_docs(scope.model.definition(declaring), operation);
     let (method, name) = (operation_ident(operation), &operation.name);
-    let mode = operation_mode(scope, operation);
+    let kind = match operation.is_idempotent {
+        true => quote!(idempotent),
+        false => quote!(operation),
+    };
     let returns_data = operation.returns_data();
     let results = result_type(scope, operation);
     let error = error_type(scope, declaring, operation);
     let values = Values::inputs(operation);
     let inputs = values.names();
     let types = values.as_written.iter().map(|value| value.borrowed(scope));
-    let encode = values.encode_borrowed(scope, is_sliced(scope, declaring, operation));
     let decode = Values::results(operation).decode(scope);
+    let call = match values.as_parameters(scope) {
+        Some(parameters) => {
+            quote!(#root::codegen::call(&self.0, &OPERATION, #parameters, #decode))
+        }
+        None => {
+            let encode = values.encode_borrowed(scope, is_sliced(scope, declaring, operation));
+            quote!(self.0.call(&OPERATION, move #encode, #decode))
+        }
+    };
     quote! {
         #docs
         pub fn #method<'call>(
             &'call self,
             #(#inputs: #types),*
         ) -> impl ::std::future::Future<Output = #result<#results, #error>> + use<'call> {
-            const OPERATION: #root::OperationInfo = #root::OperationInfo {
-                name: #name,
-                mode: #mode,
-                returns_data: #returns_data,
-            };
-            self.0.call(&OPERATION, move #encode, #decode)
+            const OPERATION: #root::OperationInfo = #root::codegen::#kind(#name, #returns_data);
+            #call
         }
     }
 }
 
-fn typed_proxy(root: &TokenStream, name: &Ident, scoped: &str) -> TokenStream {
-    quote! {
-        impl #root::TypedProxy for #name {
-            const TYPE_ID: &'static str = #scoped;
-            fn from_proxy(proxy: #root::Proxy) -> Self {
-                Self(proxy)
-            }
-            fn as_proxy(&self) -> &#root::Proxy {
-                &self.0
-            }
-        }
-        impl ::std::fmt::Display for #name {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                ::std::fmt::Display::fmt(&self.0, f)
-            }
-        }
+/// The proxies of every base.
+fn all_bases(scope: &Scope<'_>, id: DefinitionId) -> Vec<TokenStream> {
+    if bases(scope, id).is_empty() {
+        return Vec::new();
     }
-}
-
-fn nilable(scope: &Scope<'_>, name: &Ident) -> TokenStream {
-    let (root, option, result) = (
-        scope.root(),
-        scope.prelude("Option"),
-        scope.prelude("Result"),
-    );
-    quote! {
-        impl #root::Nilable for #name {
-            const NIL_WIRE_LEN: usize = <#root::Proxy as #root::Nilable>::NIL_WIRE_LEN;
-            fn encode_nilable(value: #option<&Self>, encoder: &mut #root::Encoder<'_>) {
-                #root::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
-            }
-            fn decode_nilable(
-                decoder: &mut #root::Decoder<'_>,
-            ) -> #result<#option<Self>, #root::DecodeError> {
-                let proxy = <#root::Proxy as #root::Nilable>::decode_nilable(decoder)?;
-                Ok(proxy.map(Self))
-            }
-        }
-    }
-}
-
-/// Conversions to the untyped proxy and to that of every base.
-fn upcasts(scope: &Scope<'_>, id: DefinitionId, name: &Ident) -> TokenStream {
-    let root = scope.root();
-    let bases = if bases(scope, id).is_empty() {
-        Vec::new()
-    } else {
-        scope.model.linearized(id)
-    };
     let is_base = |base: &DefinitionId| *base != id && is_object(scope, *base);
-    let bases = bases.into_iter().filter(is_base).map(|base| {
-        let base = scope.path(base, "Proxy");
-        quote! {
-            impl ::std::convert::From<#name> for #base {
-                fn from(proxy: #name) -> Self {
-                    <Self as #root::TypedProxy>::from_proxy(proxy.0)
-                }
-            }
-        }
-    });
-    quote! {
-        impl ::std::convert::From<#name> for #root::Proxy {
-            fn from(proxy: #name) -> Self {
-                proxy.0
-            }
-        }
-        #(#bases)*
-    }
+    let bases = scope.model.linearized(id).into_iter().filter(is_base);
+    bases.map(|base| scope.path(base, "Proxy")).collect()
 }

@@ -8,49 +8,40 @@ use super::values::Values;
 use super::{bases, error_type, operation_docs, operation_ident, parameter_names, result_type};
 use crate::names;
 use crate::rust::docs::{deprecated, docs};
-use crate::rust::scope::{Scope, servant_name};
+use crate::rust::scope::{Scope, servant_name, type_name};
 
-/// The trait, and its implementation for a shared servant.
+/// The trait, and its implementation for a shared servant; one without async as well, if that is wanted.
 pub(super) fn servant(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
-    let definition = scope.model.definition(id);
+    let (root, definition) = (scope.root(), scope.model.definition(id));
     let name = names::ident(&servant_name(definition));
     let docs = docs(
         definition.doc.as_deref(),
         &format!("A servant with interface `{}`.", definition.scoped),
     );
     let deprecated = deprecated(&definition.metadata);
-    let (send, sync) = (scope.prelude("Send"), scope.prelude("Sync"));
-    let bases = bases(scope, id).into_iter().map(|base| scope.servant(base));
+    let bases = extended(bases(scope, id).into_iter().map(|base| scope.servant(base)));
     let operations = scope.model.own_operations(id);
-    let signatures: Vec<TokenStream> = operations
-        .iter()
-        .map(|operation| signature(scope, id, operation))
-        .collect();
     let operation_docs = operations
         .iter()
         .map(|operation| operation_docs(definition, operation));
-    let servant = scope.type_parameter();
-    let forwards = operations
+    let functions = operations
         .iter()
-        .map(|operation| forward(&name, &servant, operation));
+        .map(|operation| function(scope, id, operation));
+    let blocking = scope.options.is_blocking().then(|| blocking(scope, id));
     quote! {
-        #docs
-        #deprecated
-        pub trait #name: #(#bases +)* #send + #sync + 'static {
-            #(#operation_docs #signatures;)*
-        }
-        impl<#servant: #name> #name for ::std::sync::Arc<#servant> {
-            #(#signatures { #forwards })*
+        #root::codegen::servant! {
+            #docs
+            #deprecated
+            pub trait #name #bases {
+                #(#operation_docs #functions)*
+            }
+            #blocking
         }
     }
 }
 
-pub(super) fn signature(
-    scope: &Scope<'_>,
-    interface: DefinitionId,
-    operation: &Operation,
-) -> TokenStream {
-    let (root, result, send) = (scope.root(), scope.prelude("Result"), scope.prelude("Send"));
+fn function(scope: &Scope<'_>, interface: DefinitionId, operation: &Operation) -> TokenStream {
+    let (root, result) = (scope.root(), scope.prelude("Result"));
     let method = operation_ident(operation);
     let values = Values::inputs(operation);
     let inputs = values.names();
@@ -59,16 +50,24 @@ pub(super) fn signature(
     let results = result_type(scope, operation);
     let error = error_type(scope, interface, operation);
     quote! {
-        fn #method(&self, #(#inputs: #types,)* #current: &#root::Current)
-            -> impl ::std::future::Future<Output = #result<#results, #error>> + #send
+        async fn #method(&self, #(#inputs: #types,)* #current: &#root::Current) -> #result<#results, #error>;
     }
 }
 
-fn forward(name: &Ident, servant: &Ident, operation: &Operation) -> TokenStream {
-    let (method, values) = (operation_ident(operation), Values::inputs(operation));
-    let inputs = values.names();
-    let current = current_ident(operation);
-    quote!(<#servant as #name>::#method(self, #(#inputs,)* #current))
+/// The trait without async, and the dispatcher that has servants with it.
+fn blocking(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
+    let definition = scope.model.definition(id);
+    let name = names::ident(&format!("{}Blocking", servant_name(definition)));
+    let bases = bases(scope, id).into_iter();
+    let bases = extended(bases.map(|base| scope.blocking_servant(base)));
+    let dispatcher = names::ident(&format!("{}Dispatcher", type_name(definition)));
+    quote!(blocking #name #bases { #dispatcher })
+}
+
+/// What a trait extends, behind a colon.
+fn extended(bases: impl Iterator<Item = TokenStream>) -> Option<TokenStream> {
+    let bases: Vec<TokenStream> = bases.collect();
+    (!bases.is_empty()).then(|| quote!(: #(#bases),*))
 }
 
 pub(super) fn current_ident(operation: &Operation) -> Ident {

@@ -85,12 +85,23 @@ impl Values {
 
     /// The closure that decodes all values and gives them as one value or a tuple.
     pub(super) fn decode(&self, scope: &Scope<'_>) -> TokenStream {
+        let root = scope.root();
         let [first, others @ ..] = self.as_encoded.as_slice() else {
-            return quote!(|decoder| decoder.nothing());
+            return quote!(#root::codegen::nothing);
         };
         if others.is_empty() && !self.uses_classes(scope) {
+            if first.tag.is_none() {
+                return quote!(#root::codegen::one);
+            }
             let get = get(&quote!(decoder), first);
             return quote!(|decoder| #get);
+        }
+        if self.is_in_wire_order() && !self.uses_classes(scope) {
+            let gets = self
+                .as_encoded
+                .iter()
+                .map(|value| get(&quote!(decoder), value));
+            return quote!(|decoder| Ok((#(#gets?),*)));
         }
         let decoder = names::fresh("decoder", &self.taken);
         let know = scope.know_classes(self.uses_classes(scope), quote!(#decoder));
@@ -113,6 +124,23 @@ impl Values {
         }
     }
 
+    /// The parameters of a proxy's method as a tuple that `floe::codegen` encodes; `None` where class
+    /// instances need more than that, or where there are too many.
+    pub(super) fn as_parameters(&self, scope: &Scope<'_>) -> Option<TokenStream> {
+        if self.uses_classes(scope) || self.as_encoded.len() > PARAMETERS_MAX {
+            return None;
+        }
+        let parameters: Vec<TokenStream> = self
+            .as_encoded
+            .iter()
+            .map(|value| scope.parameter(value.r#type, value.tag, &value.name))
+            .collect();
+        Some(match parameters.as_slice() {
+            [one] => quote!((#one,)),
+            several => quote!((#(#several),*)),
+        })
+    }
+
     /// The closure that encodes the values of a proxy's method, from its parameters.
     pub(super) fn encode_borrowed(&self, scope: &Scope<'_>, is_sliced: bool) -> TokenStream {
         if self.as_encoded.is_empty() {
@@ -131,6 +159,13 @@ impl Values {
     pub(super) fn encode_owned(&self, scope: &Scope<'_>, is_sliced: bool) -> TokenStream {
         if self.as_encoded.is_empty() {
             return quote!(|_, _| {});
+        }
+        if let [one] = self.as_encoded.as_slice()
+            && one.tag.is_none()
+            && !self.uses_classes(scope)
+        {
+            let root = scope.root();
+            return quote!(#root::codegen::put_one);
         }
         let encoder = names::fresh("encoder", &self.taken);
         let pattern = super::tuple(&self.names());
@@ -162,6 +197,11 @@ impl Values {
         quote!(#format #puts #finish)
     }
 
+    fn is_in_wire_order(&self) -> bool {
+        let encoded = self.as_encoded.iter().map(|value| &value.name);
+        encoded.eq(self.as_written.iter().map(|value| &value.name))
+    }
+
     fn uses_classes(&self, scope: &Scope<'_>) -> bool {
         let mut values = self.as_encoded.iter();
         values.any(|value| scope.model.uses_classes(value.r#type))
@@ -180,3 +220,6 @@ fn get(decoder: &TokenStream, value: &Value) -> TokenStream {
         Some(tag) => quote!(#decoder.tagged(#tag)),
     }
 }
+
+/// `floe::codegen::Parameters` is implemented for so many.
+const PARAMETERS_MAX: usize = 12;

@@ -1,0 +1,297 @@
+//! Tokens as layout sees them: operators in one piece, attributes apart, and where spaces stand.
+//!
+//! The rules are those that generated code needs. It compares nothing with `<` or `>` and computes
+//! nothing with `*`, `-` or `&`: these are brackets of parameters, and prefixes.
+
+use std::fmt;
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
+/// A token.
+#[derive(Debug)]
+pub(super) enum Token {
+    /// An identifier, a keyword, a literal or a lifetime.
+    Word(String),
+    /// An operator.
+    Operator(String),
+    /// The line of a doc comment.
+    Doc(String),
+    /// What stands in the brackets of an attribute.
+    Attribute(Vec<Self>),
+    /// What stands in brackets.
+    Group(Delimiter, Vec<Self>),
+}
+
+/// What stands on lines of its own where a group is broken: an item, a statement, a field, an argument.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'t> {
+    pub(super) attributes: &'t [Token],
+    pub(super) tokens: &'t [Token],
+}
+
+impl Token {
+    pub(super) fn is_comma(&self) -> bool {
+        self.is(",")
+    }
+
+    pub(super) fn is_semicolon(&self) -> bool {
+        self.is(";")
+    }
+
+    pub(super) fn is_brace(&self) -> bool {
+        matches!(self, Self::Group(Delimiter::Brace, _))
+    }
+
+    fn is_attribute(&self) -> bool {
+        matches!(self, Self::Doc(_) | Self::Attribute(_))
+    }
+
+    fn is(&self, expected: &str) -> bool {
+        matches!(self, Self::Word(text) | Self::Operator(text) if text == expected)
+    }
+
+    fn is_any(&self, expected: &[&str]) -> bool {
+        expected.iter().any(|expected| self.is(expected))
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(text) | Self::Operator(text) => f.write_str(text),
+            Self::Doc(text) => write!(f, "///{text}"),
+            Self::Attribute(inner) => write!(f, "#[{}]", flat(inner)),
+            Self::Group(delimiter, inner) => {
+                let (open, close) = brackets(*delimiter);
+                let inner = match inner.split_last() {
+                    Some((last, others)) if last.is_comma() && !is_single(others) => others,
+                    _ => inner,
+                };
+                let space = if self.is_brace() && !inner.is_empty() {
+                    " "
+                } else {
+                    ""
+                };
+                write!(f, "{open}{space}{}{space}{close}", flat(inner))
+            }
+        }
+    }
+}
+
+/// The tokens of a stream.
+pub(super) fn tokens(stream: TokenStream) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Ident(ident) => tokens.push(Token::Word(ident.to_string())),
+            TokenTree::Literal(literal) => tokens.push(Token::Word(literal.to_string())),
+            // What a group without brackets holds stands as it is.
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+                tokens.extend(self::tokens(group.stream()));
+            }
+            TokenTree::Group(group) => {
+                tokens.push(Token::Group(
+                    group.delimiter(),
+                    self::tokens(group.stream()),
+                ));
+            }
+            TokenTree::Punct(punct) => {
+                let is_joint = punct.spacing() == Spacing::Joint;
+                let next = trees.peek().map(ToString::to_string).unwrap_or_default();
+                match (punct.as_char(), trees.peek()) {
+                    ('#', Some(TokenTree::Group(group))) => {
+                        tokens.push(attribute(group.stream()));
+                        trees.next();
+                    }
+                    ('\'', _) => {
+                        tokens.push(Token::Word(format!("'{next}")));
+                        trees.next();
+                    }
+                    (first, _) if is_joint && OPERATORS.contains(&&*format!("{first}{next}")) => {
+                        tokens.push(Token::Operator(format!("{first}{next}")));
+                        trees.next();
+                    }
+                    (first, _) => tokens.push(Token::Operator(first.to_string())),
+                }
+            }
+        }
+    }
+    tokens
+}
+
+/// Whether tokens are the element of a tuple of one.
+fn is_single(tokens: &[Token]) -> bool {
+    !tokens.iter().any(Token::is_comma)
+}
+
+/// An attribute; documentation as the comment that it is.
+fn attribute(stream: TokenStream) -> Token {
+    let inner = tokens(stream);
+    if let [doc, equals, Token::Word(literal)] = inner.as_slice()
+        && doc.is("doc")
+        && equals.is("=")
+        && let Ok(text) = syn::parse_str::<syn::LitStr>(literal)
+    {
+        return Token::Doc(text.value());
+    }
+    Token::Attribute(inner)
+}
+
+/// The entries of a sequence of tokens.
+pub(super) fn entries(tokens: &[Token]) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    let (mut start, mut angles, mut bars) = (0, 0_i32, 0);
+    for (index, token) in tokens.iter().enumerate() {
+        angles += i32::from(token.is("<")) - i32::from(token.is(">"));
+        bars += i32::from(token.is("|"));
+        let is_outside = angles == 0 && bars % 2 == 0;
+        let next = tokens.get(index + 1);
+        let ends = match token {
+            Token::Operator(operator) => operator == ";" || operator == "," && is_outside,
+            Token::Group(Delimiter::Brace, _) => !next.is_some_and(continues),
+            _ => false,
+        };
+        if ends || next.is_none() {
+            entries.push(entry(&tokens[start..=index]));
+            start = index + 1;
+        }
+    }
+    entries
+}
+
+fn entry(tokens: &[Token]) -> Entry<'_> {
+    let count = tokens
+        .iter()
+        .take_while(|token| token.is_attribute())
+        .count();
+    let (attributes, tokens) = tokens.split_at(count);
+    Entry { attributes, tokens }
+}
+
+/// Whether a token belongs to the entry whose block stands in front of it.
+fn continues(token: &Token) -> bool {
+    token.is_any(&[",", ";", ".", "?", "else", "=", "=>"])
+}
+
+/// The tokens on one line.
+pub(super) fn flat(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for (index, token) in tokens.iter().enumerate() {
+        if is_parted(&tokens[..index], token) {
+            text.push(' ');
+        }
+        text.push_str(&token.to_string());
+    }
+    text
+}
+
+/// Whether a space stands between tokens and the next one.
+pub(super) fn is_parted(before: &[Token], next: &Token) -> bool {
+    let Some(previous) = before.last() else {
+        return false;
+    };
+    let bars = before.iter().filter(|token| token.is("|")).count();
+    // In front of the next token is nothing that takes it as a suffix.
+    let is_apart = previous.is_any(&BINARY)
+        || previous.is_any(&KEYWORDS)
+        || matches!(previous, Token::Word(word) if word.starts_with('\''))
+        || previous.is("|") && bars % 2 == 0;
+    match previous {
+        _ if next.is_any(&[",", ";", ".", "?", ":", ">"]) => return false,
+        _ if previous.is_any(&["::", "<", "&", ".", "!", "*", "-"]) => return next.is_brace(),
+        _ if previous.is("|") && bars % 2 == 1 => return false,
+        _ if next.is("|") && bars % 2 == 1 => return false,
+        _ => {}
+    }
+    match next {
+        // `impl ::floe::Encode`, but `impl<T>`.
+        Token::Operator(operator) if operator == "<" => is_apart && !previous.is("impl"),
+        Token::Operator(operator) if operator == "::" => is_apart || ends_generics(before),
+        Token::Operator(operator) if operator == "!" => is_apart,
+        Token::Group(Delimiter::Parenthesis | Delimiter::Bracket, _) => is_apart,
+        _ => true,
+    }
+}
+
+/// Whether tokens end with the parameters of an `impl`.
+fn ends_generics(tokens: &[Token]) -> bool {
+    let depth = |token: &Token| i32::from(token.is(">")) - i32::from(token.is("<"));
+    let mut open = 0;
+    let start = tokens.iter().rposition(|token| {
+        open += depth(token);
+        open == 0
+    });
+    let before = start.and_then(|start| start.checked_sub(1));
+    before.is_some_and(|before| tokens[before].is("impl"))
+}
+
+/// Whether a group is the body of an item or of a `match`, or holds statements: such a block is never on one line.
+pub(super) fn is_block(tokens: &[Token], index: usize) -> bool {
+    let Token::Group(Delimiter::Brace, inner) = &tokens[index] else {
+        return false;
+    };
+    let holds = |token: &Token| token.is(";") || token.is_attribute();
+    let mut head = tokens[..index].iter();
+    !inner.is_empty() && (head.any(|token| token.is_any(&BLOCKS)) || inner.iter().any(holds))
+}
+
+/// Whether the group behind these tokens holds items, with blank lines between them.
+pub(super) fn holds_items(before: &[Token], delimiter: Delimiter) -> bool {
+    let kind = before.iter().find(|token| token.is_any(&BLOCKS));
+    let is_container = kind.is_some_and(|kind| kind.is_any(&["impl", "trait", "mod"]));
+    delimiter == Delimiter::Brace && is_container
+}
+
+/// Whether the entries behind these tokens are short ones of a macro call, so that several stand on a line.
+pub(super) fn is_list(before: &[Token], entries: &[Entry<'_>]) -> bool {
+    let is_short = |entry: &Entry<'_>| {
+        let is_group = |token: &Token| matches!(token, Token::Group(..));
+        entry.attributes.is_empty() && !entry.tokens.iter().any(is_group)
+    };
+    let is_in_macro = !before.iter().any(|token| token.is_any(&BLOCKS));
+    is_in_macro
+        && entries.len() > 2
+        && entries.iter().all(is_short)
+        && !entries
+            .iter()
+            .any(|entry| entry.tokens.iter().any(|token| token.is(";")))
+}
+
+/// Whether the group behind these tokens is the argument of a macro.
+pub(super) fn is_macro(before: &[Token]) -> bool {
+    before.last().is_some_and(|last| last.is("!"))
+}
+
+/// Whether an item is the call of a macro.
+pub(super) fn is_macro_call(tokens: &[Token]) -> bool {
+    let is_path = |token: &&Token| !token.is("!") && !matches!(token, Token::Group(..));
+    let path = tokens.iter().take_while(is_path).count();
+    tokens.get(path).is_some_and(|token| token.is("!"))
+}
+
+/// The brackets of a group.
+pub(super) fn brackets(delimiter: Delimiter) -> (&'static str, &'static str) {
+    match delimiter {
+        Delimiter::Parenthesis => ("(", ")"),
+        Delimiter::Brace => ("{", "}"),
+        Delimiter::Bracket => ("[", "]"),
+        Delimiter::None => ("", ""),
+    }
+}
+
+const OPERATORS: [&str; 7] = ["::", "->", "=>", "..", "==", "&&", "||"];
+
+/// Operators with a space on either side, or behind them.
+const BINARY: [&str; 10] = ["=", "=>", "->", "+", ",", ":", ";", "==", "||", "&&"];
+
+/// Keywords that a path, a type or a bracket may follow.
+const KEYWORDS: [&str; 15] = [
+    "as", "async", "const", "dyn", "else", "for", "if", "impl", "in", "let", "match", "move",
+    "mut", "return", "where",
+];
+
+/// What begins an item or an expression whose block is never on one line.
+const BLOCKS: [&str; 8] = [
+    "enum", "fn", "impl", "loop", "match", "mod", "struct", "trait",
+];

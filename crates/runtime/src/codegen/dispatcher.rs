@@ -1,0 +1,44 @@
+//! Dispatchers: the types that join servants to an adapter.
+
+use floe_wire::encoding::{Encode, Encoder};
+
+/// Writes one result.
+#[inline]
+pub fn put_one<T: Encode>(result: &T, encoder: &mut Encoder<'_>) {
+    encoder.put(result);
+}
+
+/// Declares the dispatcher to a servant; generated code implements [`Answer`](super::Answer) for it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __dispatcher {
+    ($(#[$about:meta])* pub struct $name:ident<$servant:ident: $interface:path>;) => {
+        $(#[$about])*
+        #[derive(Debug, Clone)]
+        pub struct $name<$servant> {
+            servant: $servant,
+        }
+
+        impl<$servant: $interface> $name<$servant> {
+            /// A dispatcher to this servant.
+            pub fn new(servant: $servant) -> Self {
+                Self { servant }
+            }
+
+            /// The servant.
+            pub fn servant(&self) -> &$servant {
+                &self.servant
+            }
+        }
+
+        impl<$servant: $interface> $crate::Dispatcher for $name<$servant> {
+            fn dispatch(
+                self: ::std::sync::Arc<Self>,
+                requests: $crate::Requests,
+                slot: &mut $crate::DispatchSlot,
+            ) {
+                $crate::codegen::dispatch(self, requests, slot);
+            }
+        }
+    };
+}

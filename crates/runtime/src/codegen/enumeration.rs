@@ -1,0 +1,63 @@
+//! Enumerations: numbers whose width depends on the largest one.
+
+/// The largest of the values of an enumeration.
+pub const fn enumerator_max(values: &[i32]) -> i32 {
+    let (mut max, mut rest) = (0, values);
+    while let [first, others @ ..] = rest {
+        if *first > max {
+            max = *first;
+        }
+        rest = others;
+    }
+    max
+}
+
+/// Gives an enumeration its values, and makes it a value that travels.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __enumeration {
+    ($name:ident = $type_id:literal { $($enumerator:ident),* $(,)? }) => {
+        impl $name {
+            /// The value of the enumerator on the wire.
+            pub const fn value(self) -> i32 {
+                self as i32
+            }
+
+            /// The enumerator with this value, if there is one.
+            pub const fn from_value(value: i32) -> ::std::option::Option<Self> {
+                match value {
+                    $(it if it == Self::$enumerator as i32 => Some(Self::$enumerator),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl $crate::Encode for $name {
+            fn encode(&self, encoder: &mut $crate::Encoder<'_>) {
+                const MAX: i32 =
+                    $crate::codegen::enumerator_max(&[$($name::$enumerator as i32),*]);
+                $crate::codegen::EnumWidth::for_max(MAX).encode(self.value(), encoder);
+            }
+        }
+
+        impl $crate::Decode for $name {
+            const MIN_WIRE_LEN: usize = 1;
+
+            fn decode(
+                decoder: &mut $crate::Decoder<'_>,
+            ) -> ::std::result::Result<Self, $crate::DecodeError> {
+                const MAX: i32 =
+                    $crate::codegen::enumerator_max(&[$($name::$enumerator as i32),*]);
+                let value = $crate::codegen::EnumWidth::for_max(MAX).decode(decoder, $type_id)?;
+                Self::from_value(value).ok_or_else(|| {
+                    let kind = $crate::DecodeErrorKind::UnknownEnumerator(value);
+                    decoder.error($type_id, kind)
+                })
+            }
+        }
+
+        impl $crate::Tagged for $name {
+            const FORMAT: $crate::TagFormat = $crate::TagFormat::Size;
+        }
+    };
+}

@@ -1,0 +1,72 @@
+//! Error enums: the user exceptions that an operation may fail with, and every other failure.
+
+/// Makes an enum with a variant for each exception, and one `Invoke`, the error of an operation.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __errors {
+    ($name:ident { $($variant:ident($exception:path)),+ $(,)? } $(classes $classes:path)?) => {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    $(Self::$variant(exception) => ::std::fmt::Display::fmt(exception, f),)+
+                    Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
+                }
+            }
+        }
+
+        impl ::std::error::Error for $name {
+            fn source(&self) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
+                match self {
+                    $(Self::$variant(exception) => ::std::error::Error::source(exception),)+
+                    Self::Invoke(error) => ::std::error::Error::source(error),
+                }
+            }
+        }
+
+        $(
+            impl ::std::convert::From<$exception> for $name {
+                fn from(exception: $exception) -> Self {
+                    Self::$variant(exception)
+                }
+            }
+        )+
+
+        impl ::std::convert::From<$crate::InvokeError> for $name {
+            fn from(error: $crate::InvokeError) -> Self {
+                Self::Invoke(error)
+            }
+        }
+
+        impl $crate::OperationError for $name {
+            fn decode(
+                reader: &mut $crate::ExceptionReader<'_>,
+            ) -> ::std::result::Result<::std::option::Option<Self>, $crate::DecodeError> {
+                $(reader.know_classes(&$classes);)?
+                match reader.type_id() {
+                    $(<$exception as $crate::UserException>::TYPE_ID => {
+                        let exception =
+                            <$exception as $crate::UserException>::decode_slices(reader)?;
+                        Ok(Some(Self::$variant(exception)))
+                    })+
+                    _ => Ok(None),
+                }
+            }
+
+            fn into_invoke_error(self) -> ::std::result::Result<$crate::InvokeError, Self> {
+                match self {
+                    Self::Invoke(error) => Ok(error),
+                    exception => Err(exception),
+                }
+            }
+
+            fn encode_slices(&self, writer: &mut $crate::ExceptionWriter<'_, '_>) {
+                match self {
+                    $(Self::$variant(exception) => {
+                        $crate::UserException::encode_slices(exception, writer);
+                    })+
+                    Self::Invoke(_) => {}
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,42 @@
+//! What generated code is made of: the parts that are the same for every contract.
+//!
+//! `floe-codegen` writes the types, the signatures and the documentation of a contract, and refers to
+//! this module for the rest. Only generated code uses these names; they may change with every
+//! version, together with the generator.
+//!
+//! - `structure.rs`, `enumeration.rs`: encoding and decoding of structures and enumerations
+//! - `exception.rs`: text and slices of user exceptions; `errors.rs`: the error enums of operations
+//! - `proxy.rs`: what makes a struct a typed proxy, and how its methods call
+//! - `servant.rs`: the trait that servants implement, also without async
+//! - `dispatcher.rs`: the type that joins a servant to an adapter
+//!
+//! Functions do what functions can do. A macro stands where traits are implemented for a type of the
+//! contract, or where methods repeat. See `docs/adr/0047-generated-code-calls-shared-code.md`.
+
+mod dispatcher;
+mod enumeration;
+mod errors;
+mod exception;
+mod proxy;
+mod servant;
+mod structure;
+
+pub use crate::dispatch::{Answer, dispatch};
+pub use dispatcher::put_one;
+pub use enumeration::enumerator_max;
+pub use exception::write_exception;
+pub use proxy::{
+    NilableParameter, Optional, OptionalProxy, Parameters, call, idempotent, nothing, one,
+    operation,
+};
+pub use structure::{min_wire_len, packed_member_len};
+
+pub use crate::__dispatcher as dispatcher;
+pub use crate::__enumeration as enumeration;
+pub use crate::__errors as errors;
+pub use crate::__exception as exception;
+pub use crate::__proxy as proxy;
+pub use crate::__servant as servant;
+pub use crate::__structure as structure;
+
+pub use floe_wire::encoding::{EnumWidth, packed_len};

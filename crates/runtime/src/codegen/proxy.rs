@@ -1,0 +1,183 @@
+//! Typed proxies: their traits, and how their methods call.
+
+use std::future::Future;
+
+use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged};
+use floe_wire::message::OperationMode;
+
+use crate::adapter::OperationError;
+use crate::proxy::{OperationInfo, Proxy};
+
+/// An operation; `returns_data` says whether there is a return value or an out-parameter.
+pub const fn operation(name: &'static str, returns_data: bool) -> OperationInfo {
+    OperationInfo {
+        name,
+        mode: OperationMode::Normal,
+        returns_data,
+    }
+}
+
+/// An operation that may be called twice with the effect of one call.
+pub const fn idempotent(name: &'static str, returns_data: bool) -> OperationInfo {
+    OperationInfo {
+        name,
+        mode: OperationMode::Idempotent,
+        returns_data,
+    }
+}
+
+/// Calls an operation with these parameters; `decode` reads the results.
+#[inline]
+pub fn call<'call, P, R, E, D>(
+    proxy: &'call Proxy,
+    operation: &'static OperationInfo,
+    parameters: P,
+    decode: D,
+) -> impl Future<Output = Result<R, E>> + use<'call, P, R, E, D>
+where
+    P: Parameters + 'call,
+    R: 'call,
+    E: OperationError + 'call,
+    D: FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError> + 'call,
+{
+    proxy.call(operation, move |encoder| parameters.encode(encoder), decode)
+}
+
+/// Reads no results.
+///
+/// # Errors
+/// As [`Decoder::nothing`].
+#[inline]
+pub fn nothing(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
+    decoder.nothing()
+}
+
+/// Reads one result.
+///
+/// # Errors
+/// As its type says.
+#[inline]
+pub fn one<T: Decode>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
+    decoder.get()
+}
+
+/// The in-parameters of an operation, in the order of the wire.
+pub trait Parameters {
+    /// Writes them one after another.
+    fn encode(&self, encoder: &mut Encoder<'_>);
+}
+
+macro_rules! parameters {
+    ($($name:ident $index:tt)*) => {
+        impl<$($name: Encode),*> Parameters for ($($name,)*) {
+            #[inline]
+            fn encode(&self, _encoder: &mut Encoder<'_>) {
+                $(_encoder.put(&self.$index);)*
+            }
+        }
+    };
+}
+
+parameters!();
+parameters!(A 0);
+parameters!(A 0 B 1);
+parameters!(A 0 B 1 C 2);
+parameters!(A 0 B 1 C 2 D 3);
+parameters!(A 0 B 1 C 2 D 3 E 4);
+parameters!(A 0 B 1 C 2 D 3 E 4 F 5);
+parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
+parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
+parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8);
+parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9);
+parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10);
+parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
+
+/// A proxy as a parameter, perhaps nil.
+#[derive(Debug)]
+pub struct NilableParameter<'a, P>(pub Option<&'a P>);
+
+impl<P: Nilable> Encode for NilableParameter<'_, P> {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        P::encode_nilable(self.0, encoder);
+    }
+}
+
+/// An optional parameter with its tag, perhaps unset.
+#[derive(Debug)]
+pub struct Optional<T>(pub u32, pub Option<T>);
+
+impl<T: Tagged> Encode for Optional<T> {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.tagged(self.0, self.1.as_ref());
+    }
+}
+
+/// An optional proxy as a parameter with its tag, perhaps unset, perhaps nil.
+#[derive(Debug)]
+pub struct OptionalProxy<'a, P>(pub u32, pub Option<Option<&'a P>>);
+
+impl<P: Nilable> Encode for OptionalProxy<'_, P> {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.tagged_proxy(self.0, self.1);
+    }
+}
+
+/// Makes a struct around a [`Proxy`] a typed proxy, which becomes one of each base.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __proxy {
+    ($name:ident = $type_id:literal $(, $base:path)* $(,)?) => {
+        impl $crate::TypedProxy for $name {
+            const TYPE_ID: &'static str = $type_id;
+
+            fn from_proxy(proxy: $crate::Proxy) -> Self {
+                Self(proxy)
+            }
+
+            fn as_proxy(&self) -> &$crate::Proxy {
+                &self.0
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl $crate::Nilable for $name {
+            const NIL_WIRE_LEN: usize = <$crate::Proxy as $crate::Nilable>::NIL_WIRE_LEN;
+
+            fn encode_nilable(
+                value: ::std::option::Option<&Self>,
+                encoder: &mut $crate::Encoder<'_>,
+            ) {
+                $crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
+            }
+
+            fn decode_nilable(
+                decoder: &mut $crate::Decoder<'_>,
+            ) -> ::std::result::Result<::std::option::Option<Self>, $crate::DecodeError> {
+                let proxy = <$crate::Proxy as $crate::Nilable>::decode_nilable(decoder)?;
+                Ok(proxy.map(Self))
+            }
+        }
+
+        impl ::std::convert::From<$name> for $crate::Proxy {
+            fn from(proxy: $name) -> Self {
+                proxy.0
+            }
+        }
+
+        $(
+            impl ::std::convert::From<$name> for $base {
+                fn from(proxy: $name) -> Self {
+                    <Self as $crate::TypedProxy>::from_proxy(proxy.0)
+                }
+            }
+        )*
+    };
+}

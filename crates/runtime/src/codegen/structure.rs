@@ -1,0 +1,55 @@
+//! Structures: members one after another.
+
+use floe_wire::encoding::Decode;
+
+/// [`Decode::MIN_WIRE_LEN`] of the member that a function gives.
+pub const fn min_wire_len<S, M: Decode>(_member: fn(&S) -> &M) -> usize {
+    M::MIN_WIRE_LEN
+}
+
+/// [`Decode::PACKED_LEN`] of the member that a function gives.
+pub const fn packed_member_len<S, M: Decode>(_member: fn(&S) -> &M) -> Option<usize> {
+    M::PACKED_LEN
+}
+
+/// Makes a structure with these members, in the order of the contract, a value that travels.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __structure {
+    ($name:ident { $($member:ident),* $(,)? }) => {
+        impl $crate::Encode for $name {
+            #[inline]
+            fn encode(&self, encoder: &mut $crate::Encoder<'_>) {
+                $(encoder.put(&self.$member);)*
+            }
+        }
+
+        impl $crate::Decode for $name {
+            const MIN_WIRE_LEN: usize =
+                0 $(+ $crate::codegen::min_wire_len(|it: &Self| &it.$member))*;
+            const PACKED_LEN: ::std::option::Option<usize> = $crate::codegen::packed_len(&[
+                $($crate::codegen::packed_member_len(|it: &Self| &it.$member)),*
+            ]);
+
+            #[inline]
+            fn decode(
+                decoder: &mut $crate::Decoder<'_>,
+            ) -> ::std::result::Result<Self, $crate::DecodeError> {
+                Ok(Self { $($member: decoder.get()?,)* })
+            }
+
+            fn decode_into(
+                &mut self,
+                decoder: &mut $crate::Decoder<'_>,
+            ) -> ::std::result::Result<(), $crate::DecodeError> {
+                $(decoder.get_into(&mut self.$member)?;)*
+                Ok(())
+            }
+        }
+
+        impl $crate::Tagged for $name {
+            const FORMAT: $crate::TagFormat = $crate::TagFormat::of_parts(Self::FIXED_LEN);
+            const FIXED_LEN: ::std::option::Option<usize> = <Self as $crate::Decode>::PACKED_LEN;
+        }
+    };
+}
