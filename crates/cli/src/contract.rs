@@ -39,6 +39,10 @@ pub(crate) struct PreprocessorArguments {
     /// Removes a macro, also one that is predefined or defined by -D; may be repeated
     #[arg(short = 'U', long = "undefine", value_name = "NAME", value_parser = names_macro)]
     undefines: Vec<String>,
+
+    /// Also shows warnings in files that are included in angle brackets, such as those of an installed Ice
+    #[arg(long)]
+    warn_foreign: bool,
 }
 
 impl ContractArguments {
@@ -114,6 +118,7 @@ impl PreprocessorArguments {
             defines: self.defines.iter().map(|define| macro_of(define)).collect(),
             undefines: self.undefines.clone(),
             language,
+            warn_foreign: self.warn_foreign,
         };
         Ok(compile_files(&options, files))
     }

@@ -40,12 +40,27 @@ pub struct BuiltIn;
 impl Loader for BuiltIn {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
         let inside = path.strip_prefix(BUILT_IN_DIR).ok();
-        BUILT_IN
-            .iter()
-            .find(|(name, _)| inside == Some(Path::new(name)))
-            .map(|(_, text)| text.as_bytes().to_vec())
-            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such built-in contract"))
+        let is_meant = |name: &str| inside == Some(Path::new(name));
+        let contract = BUILT_IN.iter().find(|(name, _)| is_meant(name));
+        let stand_in = STAND_INS.iter().find(|(name, _)| is_meant(name));
+        match (contract, stand_in) {
+            (Some((_, text)), _) => Ok(text.as_bytes().to_vec()),
+            (None, Some((_, includes))) => Ok(stand_in_text(includes).into_bytes()),
+            (None, None) => Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "no such built-in contract",
+            )),
+        }
     }
+}
+
+/// A file that brings what these files declare.
+fn stand_in_text(includes: &[&str]) -> String {
+    let includes: String = includes
+        .iter()
+        .map(|name| format!("#include <{name}>\n"))
+        .collect();
+    format!("#pragma once\n{includes}")
 }
 
 macro_rules! contracts {
@@ -57,11 +72,15 @@ macro_rules! contracts {
 const BUILT_IN: &[(&str, &str)] = contracts![
     "Ice/BuiltinSequences.ice",
     "Ice/Context.ice",
+    "Ice/EndpointTypes.ice",
     "Ice/Identity.ice",
     "Ice/Locator.ice",
     "Ice/Metrics.ice",
     "Ice/OperationMode.ice",
     "Ice/Process.ice",
+    "Ice/PropertiesAdmin.ice",
+    "Ice/RemoteLogger.ice",
+    "Ice/Router.ice",
     "Ice/SliceChecksumDict.ice",
     "Ice/Version.ice",
     "IceStorm/IceStorm.ice",
@@ -69,8 +88,55 @@ const BUILT_IN: &[(&str, &str)] = contracts![
     "IceStorm/Metrics.ice",
 ];
 
+/// Files that contracts for Ice 3.7 include, and those of ours that have what they bring. Floe has no local
+/// types, so that a file that declares nothing else brings what contracts include it for.
+const STAND_INS: &[(&str, &[&str])] = &[
+    ("Ice/Communicator.ice", RUNTIME),
+    ("Ice/CommunicatorF.ice", &[]),
+    ("Ice/Connection.ice", RUNTIME),
+    ("Ice/ConnectionF.ice", &[]),
+    ("Ice/Current.ice", RUNTIME),
+    (
+        "Ice/Endpoint.ice",
+        &["Ice/EndpointTypes.ice", "Ice/Version.ice"],
+    ),
+    ("Ice/EndpointF.ice", &[]),
+    ("Ice/FacetMap.ice", &[]),
+    ("Ice/ImplicitContext.ice", &["Ice/Context.ice"]),
+    ("Ice/ImplicitContextF.ice", &[]),
+    ("Ice/Instrumentation.ice", &[]),
+    ("Ice/InstrumentationF.ice", &[]),
+    ("Ice/LocalException.ice", RUNTIME),
+    ("Ice/LocatorF.ice", &["Ice/Locator.ice"]),
+    ("Ice/Logger.ice", &[]),
+    ("Ice/LoggerF.ice", &[]),
+    ("Ice/ObjectAdapter.ice", RUNTIME),
+    ("Ice/ObjectAdapterF.ice", &[]),
+    ("Ice/ObjectFactory.ice", &[]),
+    ("Ice/Plugin.ice", &[]),
+    ("Ice/PluginF.ice", &[]),
+    ("Ice/ProcessF.ice", &["Ice/Process.ice"]),
+    ("Ice/Properties.ice", &["Ice/PropertiesAdmin.ice"]),
+    ("Ice/PropertiesF.ice", &[]),
+    ("Ice/RouterF.ice", &["Ice/Router.ice"]),
+    ("Ice/ServantLocator.ice", RUNTIME),
+    ("Ice/ServantLocatorF.ice", &[]),
+    ("Ice/ValueFactory.ice", &[]),
+];
+
+/// What the types of the runtime are made of.
+const RUNTIME: &[&str] = &[
+    "Ice/BuiltinSequences.ice",
+    "Ice/Context.ice",
+    "Ice/Identity.ice",
+    "Ice/OperationMode.ice",
+    "Ice/Version.ice",
+];
+
 #[cfg(test)]
 mod tests {
+    use floe_slice::Language;
+
     use super::*;
 
     #[test]
@@ -81,6 +147,36 @@ mod tests {
             assert_eq!(compilation.render(), "", "{name}");
             assert!(!compilation.model.definitions.is_empty(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_contract_for_ice_3_7_finds_what_it_includes() {
+        let names = STAND_INS.iter().map(|(name, _)| *name);
+        let includes: String = names
+            .chain(built_in_files())
+            .map(|name| format!("#include <{name}>\n"))
+            .collect();
+        let contract = "module M { interface I { void f(Ice::Identity id, Ice::Context context, Ice::OperationMode mode,
+                            Ice::EncodingVersion version, Ice::StringSeq names, Ice::Router* router, Ice::Locator* locator,
+                            Ice::Process* process, Ice::PropertyDict properties, Ice::LogMessage message); } }";
+        let file = temporary_file(&format!("{includes}{contract}"));
+        for language in [Language::Any, Language::V37, Language::V38] {
+            let options = Options {
+                language,
+                // Ice 3.8 has no metadata for the mode that 3.7 sends.
+                warn_foreign: language != Language::V38,
+                ..Options::default()
+            };
+            let compilation = compile_files(&options, std::slice::from_ref(&file));
+            assert_eq!(compilation.render(), "", "{language:?}");
+        }
+    }
+
+    /// A file in the directory of the tests.
+    fn temporary_file(text: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("floe-includes-{}.ice", std::process::id()));
+        std::fs::write(&path, text).expect("the directory for temporary files can be written");
+        path
     }
 
     #[test]

@@ -57,6 +57,10 @@ pub struct Options {
     pub undefines: Vec<String>,
     /// The version of the language.
     pub language: Language,
+    /// Whether warnings in files of other projects are shown: those included in angle brackets, and the
+    /// files that they include. Default: false. Errors are always shown, and a file that is compiled itself
+    /// is never one of another project.
+    pub warn_foreign: bool,
 }
 
 /// What came of a compilation.
@@ -103,7 +107,7 @@ impl Compilation {
 /// ```
 pub fn compile(options: &Options, loader: &dyn Loader, mains: &[PathBuf]) -> Compilation {
     let mut reporter = Reporter::default();
-    let mut files = Files::new(loader);
+    let mut files = Files::new(loader, mains);
     let mut checker = Checker::new(options.language, mains);
     for main in mains {
         match files.open(main, None, &mut reporter) {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Code, Diagnostic, Span};
+use crate::model::FileId;
 
 /// How many diagnostics one compilation reports; a broken file repeats itself, and memory is bounded.
 pub(crate) const MAX_DIAGNOSTICS: usize = 500;
@@ -13,10 +14,26 @@ pub(crate) struct Reporter {
     diagnostics: Vec<Diagnostic>,
     seen: HashSet<(Code, Option<Span>, String)>,
     omitted: usize,
+    /// Files of other projects, whose warnings are not for the authors of this one.
+    foreign: HashSet<FileId>,
 }
 
 impl Reporter {
+    /// Drops the warnings in this file from now on, and of the files that it includes. Errors are still reported.
+    pub(crate) fn silence(&mut self, file: FileId) {
+        self.foreign.insert(file);
+    }
+
+    /// Whether warnings in this file are dropped.
+    pub(crate) fn is_silent(&self, file: FileId) -> bool {
+        self.foreign.contains(&file)
+    }
+
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        let file = diagnostic.span.map(|span| span.file);
+        if !diagnostic.is_error() && file.is_some_and(|file| self.is_silent(file)) {
+            return;
+        }
         if self.diagnostics.len() >= MAX_DIAGNOSTICS {
             self.omitted += 1;
             return;

@@ -13,6 +13,8 @@ pub(crate) struct Files<'a> {
     loader: &'a dyn Loader,
     pub(crate) sources: SourceMap,
     by_path: HashMap<PathBuf, FileId>,
+    /// The normalized paths of the files that are compiled themselves.
+    mains: HashSet<PathBuf>,
     /// Files that some translation unit has read from start to end.
     pub(crate) read_whole: HashSet<FileId>,
     /// Files that are not UTF-8 text, which is reported: what stands in them means nothing.
@@ -20,14 +22,21 @@ pub(crate) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    pub(crate) fn new(loader: &'a dyn Loader) -> Self {
+    pub(crate) fn new(loader: &'a dyn Loader, mains: &[PathBuf]) -> Self {
         Self {
             loader,
+            mains: mains.iter().map(|main| normalize(main)).collect(),
             sources: SourceMap::default(),
             by_path: HashMap::new(),
             read_whole: HashSet::new(),
             unreadable: HashSet::new(),
         }
+    }
+
+    /// Whether the file is compiled itself, and not only included.
+    pub(crate) fn is_main(&self, file: FileId) -> bool {
+        self.mains
+            .contains(&normalize(&self.sources.file(file).path))
     }
 
     /// The file at `path`, loaded unless it already is.

@@ -33,10 +33,20 @@ impl Preprocessor<'_, '_> {
             self.lacks_files = true;
             return Ok(());
         };
+        self.silence_if_foreign(file, &header, reader);
         if self.once.contains(&file) {
             return Ok(());
         }
         self.file(file, header.span, reader.depth + 1)
+    }
+
+    /// Angle brackets name the files of other projects, such as those of an installed Ice. Their warnings are
+    /// shown only to those who ask.
+    fn silence_if_foreign(&mut self, file: FileId, header: &Header, reader: &Reader) {
+        let is_foreign = !header.is_quoted || self.reporter.is_silent(reader.file);
+        if is_foreign && !self.options.warn_foreign && !self.files.is_main(file) {
+            self.reporter.silence(file);
+        }
     }
 
     fn header(&mut self, reader: &mut Reader, directive: Span) -> Result<Option<Header>, Abort> {

@@ -52,6 +52,65 @@ fn included_definitions_are_in_the_model_but_not_main() {
 }
 
 #[test]
+fn warnings_in_files_of_other_projects_are_silent_unless_asked_for() {
+    // A name with an underscore is a warning in a file that is compiled itself.
+    let files = [
+        (
+            "main.ice",
+            "#include <lib.ice>\n#include \"own.ice\"\n[\"ours\"] module M { interface I {} }",
+        ),
+        (
+            "inc/lib.ice",
+            "#pragma once\n#include \"below.ice\"\n[\"theirs\"] module L { interface I {} }",
+        ),
+        (
+            "inc/below.ice",
+            "#pragma once\n[\"below\"] module B { interface I {} }",
+        ),
+        (
+            "own.ice",
+            "#pragma once\n[\"beside\"] module O { interface I {} }",
+        ),
+    ];
+    let warned = |mains: &[&str], warn_foreign| {
+        let mut loader = MemoryLoader::new();
+        for (path, text) in files {
+            loader.insert(path, text);
+        }
+        let options = Options {
+            include_dirs: vec!["inc".into()],
+            warn_foreign,
+            ..Options::default()
+        };
+        let mains: Vec<PathBuf> = mains.iter().map(PathBuf::from).collect();
+        let compilation = compile(&options, &loader, &mains);
+        assert!(!compilation.has_errors(), "{}", compilation.render());
+        let text = compilation.render();
+        ["ours", "beside", "theirs", "below"].map(|word| text.contains(&format!("\"{word}\"")))
+    };
+    assert_eq!(warned(&["main.ice"], false), [true, true, false, false]);
+    assert_eq!(warned(&["main.ice"], true), [true; 4]);
+    // Compiled itself, the library is a project of ours, and so is what it includes from beside it.
+    assert_eq!(warned(&["main.ice", "inc/lib.ice"], false), [true; 4]);
+}
+
+#[test]
+fn errors_in_files_of_other_projects_are_shown() {
+    let compilation = compile_files(
+        &[
+            (
+                "main.ice",
+                "#include <lib.ice>\nmodule M { interface I {} }",
+            ),
+            ("inc/lib.ice", "module L { struct S { Missing m; } }"),
+        ],
+        &["main.ice"],
+        &["inc"],
+    );
+    assert!(compilation.has_errors());
+}
+
+#[test]
 fn a_guard_or_pragma_once_allows_two_inclusions() {
     let guarded = "#ifndef G\n#define G\nmodule M { struct S { int i; } }\n#endif";
     let once = "#pragma once\nmodule M { struct T { int i; } }";
