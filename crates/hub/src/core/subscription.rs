@@ -72,11 +72,11 @@ pub(crate) enum Failure {
 
 /// What a delivery does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum DeliveryStep {
     /// It has events to deliver, and says later what became of them.
     Deliver,
     /// It waits until it is woken.
-    Park,
+    Wait,
     /// It ends.
     End,
 }
@@ -205,21 +205,21 @@ impl<R: Run> Subscription<R> {
     }
 
     /// What the delivery does next, if a turn is worth it from `bytes_min` queued bytes on.
-    pub(crate) fn turn(&mut self, bytes_min: usize) -> Turn {
+    pub(crate) fn next_step(&mut self, bytes_min: usize) -> DeliveryStep {
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
         let is_drained = self.is_draining && self.queue.len() == 0;
         if is_drained && self.is_leaving {
             self.end();
         }
         if self.state == State::Gone || is_drained {
-            return Turn::End;
+            return DeliveryStep::End;
         }
         if !self.is_due(bytes_min) {
             self.wake_at = Some(bytes_min);
-            return Turn::Park;
+            return DeliveryStep::Wait;
         }
         self.wake_at = None;
-        Turn::Deliver
+        DeliveryStep::Deliver
     }
 
     /// Gives events to the delivery, which says later what became of them: at least one if there

@@ -148,7 +148,7 @@ impl Recipient {
     }
 
     fn take(&mut self, events_max: usize) -> Result<(), TestCaseError> {
-        if self.subscription.turn(1) != Turn::Deliver {
+        if self.subscription.next_step(1) != DeliveryStep::Deliver {
             return Ok(());
         }
         let mut taken = Vec::new();

@@ -4,9 +4,10 @@ use std::sync::{Arc, Weak};
 
 use floe::{Adapter, Communicator, Identity};
 
-use super::places::Places;
+use super::listeners::Listeners;
+use super::observe::status;
 use super::registry::{Adapters, Registry};
-use super::{servants, status};
+use super::servants;
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
 use crate::error::{HubError, StoreError};
 use crate::settings::{AdminSettings, HubSettings, StoreSettings};
@@ -17,7 +18,7 @@ use crate::store::{Disk, Memory, Store, StoredTopic};
 /// Dropping it ends it at once, and what is queued is lost; [`Hub::shutdown`] delivers it first.
 /// Either way its objects, its port and its store are free afterwards.
 pub struct Hub {
-    places: Places,
+    listeners: Listeners,
     registry: Arc<Registry>,
 }
 
@@ -36,22 +37,25 @@ impl Hub {
             return Err(HubError::NoInstanceName);
         }
         // Before the store, which a hub that cannot listen is not to leave behind.
-        let places = Places::open(communicator, &settings).await?;
+        let listeners = Listeners::open(communicator, &settings).await?;
         let (store, stored) = match open_store(&settings.store) {
             Ok(opened) => opened,
             Err(error) => {
-                places.destroy().await;
+                listeners.destroy().await;
                 return Err(error.into());
             }
         };
         let registry = Registry::open(settings, store, stored, communicator);
         // Dropped if what follows fails.
-        let hub = Self { places, registry };
-        let Places {
+        let hub = Self {
+            listeners,
+            registry,
+        };
+        let Listeners {
             main,
             publish,
             admin,
-        } = &hub.places;
+        } = &hub.listeners;
         hub.registry.set_adapters(Adapters {
             main: main.clone(),
             publish: publish.clone(),
@@ -66,27 +70,27 @@ impl Hub {
             adapter.activate();
         }
         main.activate();
-        hub.places.register().await?;
+        hub.listeners.register().await?;
         Ok(hub)
     }
 
     /// Where it really listens, as text: several endpoints are separated by colons.
     pub fn endpoints(&self) -> String {
-        let endpoints = self.places.main.endpoints();
+        let endpoints = self.listeners.main.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         texts.join(":")
     }
 
     /// Where publisher objects are, as text, if elsewhere than the rest.
     pub fn publish_endpoints(&self) -> Option<String> {
-        let endpoints = self.places.publish.as_ref()?.endpoints();
+        let endpoints = self.listeners.publish.as_ref()?.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         Some(texts.join(":"))
     }
 
     /// The proxy of its administrative object, as text, if it has one; its facet `Metrics` gives metrics.
     pub fn admin(&self) -> Option<String> {
-        let (adapter, settings) = self.places.admin.as_ref().zip(self.admin_settings())?;
+        let (adapter, settings) = self.listeners.admin.as_ref().zip(self.admin_settings())?;
         let identity = Identity::with_category("admin", &settings.instance_name);
         Some(adapter.proxy(identity).to_string())
     }
@@ -117,7 +121,7 @@ impl Hub {
     pub fn topic_manager(&self) -> String {
         let instance = &self.registry.settings().instance_name;
         let identity = Identity::with_category("TopicManager", instance);
-        self.places.main.proxy(identity).to_string()
+        self.listeners.main.proxy(identity).to_string()
     }
 
     /// Takes no more events, delivers what is queued within the drain timeout, and ends. What could
@@ -128,13 +132,13 @@ impl Hub {
     /// knows of the hub and does not answer.
     /// Cancelled, it ends at once.
     pub async fn shutdown(self) {
-        self.places.unregister().await;
+        self.listeners.unregister().await;
         // First no more events, so that none is acknowledged and then lost.
         let limit = self.registry.live_settings().drain_timeout;
-        let closed = tokio::time::timeout(limit, self.places.destroy()).await;
+        let closed = tokio::time::timeout(limit, self.listeners.destroy()).await;
         self.registry.drain().await;
         if closed.is_err() {
-            self.places.destroy().await;
+            self.listeners.destroy().await;
         }
     }
 }
@@ -180,11 +184,11 @@ impl std::fmt::Debug for HubView {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        let Places {
+        let Listeners {
             main,
             publish,
             admin,
-        } = &self.places;
+        } = &self.listeners;
         servants::unregister(main, &self.registry);
         if let Some(adapter) = publish {
             servants::unregister_publishers(adapter, &self.registry);
@@ -192,7 +196,7 @@ impl Drop for Hub {
         if let (Some(adapter), Some(settings)) = (admin, self.admin_settings()) {
             adapter.remove_all_facets(&Identity::with_category("admin", &settings.instance_name));
         }
-        self.places.all().for_each(Adapter::deactivate);
+        self.listeners.all().for_each(Adapter::deactivate);
         self.registry.end();
     }
 }

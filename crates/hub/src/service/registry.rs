@@ -23,10 +23,9 @@ use tokio_util::task::TaskTracker;
 use directory::Directory;
 pub(crate) use directory::Object;
 
-use super::delivery::Courier;
 use super::one_line::OneLine;
 use super::past_topics::{Counts, PastTopics};
-use super::subscriber::Subscriber;
+use super::subscriber::{ReadyQueue, Subscriber};
 use super::topic::Topic;
 use crate::core::{
     ObjectName, Qos, is_too_long, publisher_name, receiver_name, subscriber_publisher_name,
@@ -56,8 +55,8 @@ pub(crate) struct Registry {
     deliveries: TaskTracker,
     /// Those of links within the hub, which end before the others: these deliver what links bring.
     links_within: TaskTracker,
-    /// Delivers where that needs no thought.
-    courier: Arc<Courier>,
+    /// Subscribers that have events for the delivery scheduler.
+    ready: Arc<ReadyQueue>,
     /// Ends deliveries at once, whatever they are doing.
     abort: CancellationToken,
 }
@@ -99,10 +98,10 @@ impl Registry {
             }),
             deliveries: TaskTracker::new(),
             links_within: TaskTracker::new(),
-            courier: Arc::default(),
+            ready: Arc::default(),
             abort: CancellationToken::new(),
         });
-        registry.start_courier();
+        registry.start_scheduler();
         for topic in stored {
             let shown = registry.show_topic(topic.name);
             for recipient in topic.recipients {
@@ -137,7 +136,7 @@ impl Registry {
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);
         *live = settings.clone();
         drop(live);
-        self.courier.set_pace((&*settings).into());
+        self.ready.set_pace((&*settings).into());
         for topic in self.topics() {
             for subscriber in topic.all_subscribers() {
                 subscriber.reconfigure(&settings);
@@ -411,7 +410,7 @@ impl Registry {
             qos_text,
             qos,
             &self.live_settings(),
-            &self.courier,
+            &self.ready,
         ));
         let name = subscriber_publisher_name(name, subscriber.identity());
         // It is taken only if the store was written by a hub that did not check this.

@@ -1,8 +1,12 @@
 //! One subscriber or link: the pure subscription, its proxy, and the bell of its delivery.
 //!
+//! - `subscriber/ready.rs`: subscribers that have events for the delivery scheduler
 //! - `subscriber/settling.rs`: what became of events
 
+mod ready;
 mod settling;
+
+pub(super) use ready::{ReadyQueue, SchedulerPace};
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -10,12 +14,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::{Events, Identity, Proxy, TypedProxy};
+use floe::{Events, Forwarding, Identity, Proxy, TypedProxy};
 
-use super::delivery::{Answers, Courier};
-use super::door::{Door, Standing};
+use super::backpressure::{Backpressure, Waiter};
 use super::link::Link;
-use crate::core::{Delivery, Qos, Snapshot, State, Subscription, Turn};
+use crate::core::{Delivery, DeliveryStep, InFlight, Qos, Snapshot, State, Subscription};
 use crate::settings::HubSettings;
 
 /// A subscriber of a topic, or a link to another one, shared by publishers and its delivery task.
@@ -32,32 +35,32 @@ pub(crate) struct Subscriber {
     /// across a wait.
     shared: Mutex<Shared>,
     /// Where publishers stand that wait for room.
-    door: Door,
+    backpressure: Backpressure,
     /// Who delivers while the delivery task has nothing to decide.
-    courier: Arc<Courier>,
+    ready: Arc<ReadyQueue>,
 }
 
 pub(super) struct Shared {
     pub(super) subscription: Subscription<Events>,
     /// What left at once; there as soon as something may.
-    answers: Option<Box<Answers>>,
+    in_flight: Option<Box<InFlight<Forwarding>>>,
     /// The delivery task while it waits: woken when the subscription says so, or an answer.
     delivery: Option<Waker>,
 }
 
 impl Shared {
     /// What left at once.
-    pub(super) fn answers(&mut self) -> &mut Answers {
-        self.answers.get_or_insert_default()
+    pub(super) fn in_flight(&mut self) -> &mut InFlight<Forwarding> {
+        self.in_flight.get_or_insert_default()
     }
 
-    /// Whether the courier may send.
+    /// Whether the scheduler may send.
     fn is_open(&self) -> bool {
-        let answers = self.answers.as_ref();
-        answers.is_some_and(|answers| answers.is_open())
+        let in_flight = self.in_flight.as_ref();
+        in_flight.is_some_and(|in_flight| in_flight.is_open())
     }
 
-    /// Whether the courier may send, and there are as many events as leave at a time, or as half of the queue.
+    /// Whether the scheduler may send, and there are as many events as leave at a time, or as half of the queue.
     fn is_pressed(&self, sent_max: usize) -> bool {
         self.is_open() && self.subscription.is_pressed(sent_max)
     }
@@ -84,7 +87,7 @@ impl Subscriber {
         qos_text: BTreeMap<String, String>,
         qos: Qos,
         settings: &HubSettings,
-        courier: &Arc<Courier>,
+        ready: &Arc<ReadyQueue>,
     ) -> Self {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
@@ -103,11 +106,11 @@ impl Subscriber {
             qos,
             shared: Mutex::new(Shared {
                 subscription,
-                answers: None,
+                in_flight: None,
                 delivery: None,
             }),
-            door: Door::default(),
-            courier: courier.clone(),
+            backpressure: Backpressure::default(),
+            ready: ready.clone(),
         }
     }
 
@@ -116,11 +119,11 @@ impl Subscriber {
         topic: &Arc<str>,
         link: Link,
         settings: &HubSettings,
-        courier: &Arc<Courier>,
+        ready: &Arc<ReadyQueue>,
     ) -> Self {
         let receiver = link.receiver().ice_twoway();
         let qos = Qos::of_link();
-        let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings, courier);
+        let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings, ready);
         Self {
             link: Some(Box::new(link)),
             ..subscriber
@@ -135,7 +138,7 @@ impl Subscriber {
             (false, ())
         });
         // Whoever waits for room looks again: there may be more, or it is not waited for any longer.
-        self.door.ring();
+        self.backpressure.notify();
     }
 
     /// The name of its topic.
@@ -157,11 +160,6 @@ impl Subscriber {
     /// Whether it is a link to a topic of the same hub.
     pub(crate) fn is_link_within(&self) -> bool {
         self.link().is_some_and(|link| link.name_here().is_some())
-    }
-
-    /// Who delivers while the delivery task has nothing to decide.
-    pub(super) fn courier(&self) -> &Courier {
-        &self.courier
     }
 
     /// The object that gets the events.
@@ -203,7 +201,7 @@ impl Subscriber {
         now: Instant,
     ) -> Option<Events> {
         // Over a link with a cost only parts pass: seldom enough to go the long way.
-        if self.link().is_none() && self.door.is_free() {
+        if self.link().is_none() && self.backpressure.is_free() {
             return self.offer(events, now);
         }
         if self.wait_behind(&events) {
@@ -237,20 +235,20 @@ impl Subscriber {
     /// Those who wait come in the order in which they began to. Cancelled, some may be queued, and the others are lost
     /// and counted as soon as nobody can wait any more.
     pub(crate) async fn publish_waiting(self: &Arc<Self>, events: Events) {
-        let standing = self.door.stand();
-        let _first = standing.be_first().await;
+        let waiter = self.backpressure.join();
+        let _first = waiter.acquire().await;
         match self.link() {
-            None => self.queue_waiting(&standing, events).await,
+            None => self.queue_waiting(&waiter, events).await,
             Some(link) => {
                 for events in link.cost().passing(&events) {
-                    self.queue_waiting(&standing, events).await;
+                    self.queue_waiting(&waiter, events).await;
                 }
             }
         }
     }
 
     /// Only who is the first at the door comes here.
-    async fn queue_waiting(self: &Arc<Self>, first: &Standing<'_>, events: Events) {
+    async fn queue_waiting(self: &Arc<Self>, first: &Waiter<'_>, events: Events) {
         let mut rest = Some(events);
         while let Some(events) = rest {
             let now = Instant::now();
@@ -269,13 +267,13 @@ impl Subscriber {
     /// Ends the subscription: what is queued is lost.
     pub(crate) fn remove(&self) {
         self.change(|subscription| (subscription.remove(), ()));
-        self.door.ring();
+        self.backpressure.notify();
     }
 
     /// Takes no more events; what is queued is still delivered.
     pub(crate) fn drain(&self) {
         self.change(|subscription| (subscription.drain(), ()));
-        self.door.ring();
+        self.backpressure.notify();
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -300,10 +298,10 @@ impl Subscriber {
     /// The same as a poll. There is one delivery, so that the waker of the last poll is woken.
     pub(super) fn poll_bytes(&self, context: &mut Context<'_>, bytes_min: usize) -> Poll<bool> {
         let mut shared = self.lock();
-        match shared.subscription.turn(bytes_min) {
-            Turn::Deliver => Poll::Ready(true),
-            Turn::End => Poll::Ready(false),
-            Turn::Park => {
+        match shared.subscription.next_step(bytes_min) {
+            DeliveryStep::Deliver => Poll::Ready(true),
+            DeliveryStep::End => Poll::Ready(false),
+            DeliveryStep::Wait => {
                 shared.note_delivery(context.waker());
                 Poll::Pending
             }
@@ -354,8 +352,8 @@ impl Subscriber {
     /// There is room: the publisher that waits for it, if there is one, looks again.
     pub(super) fn call_in(&self) {
         // Who stands there without having seen the room that there was before will see this one.
-        if !self.door.is_free() {
-            self.door.ring();
+        if !self.backpressure.is_free() {
+            self.backpressure.notify();
         }
     }
 
@@ -374,7 +372,7 @@ impl Subscriber {
         changed
     }
 
-    /// The same where events come, which the courier may deliver.
+    /// The same where events come, which the scheduler may deliver.
     fn change_queue<T>(
         self: &Arc<Self>,
         change: impl FnOnce(&mut Subscription<Events>) -> (bool, T),
@@ -382,8 +380,8 @@ impl Subscriber {
         let mut shared = self.lock();
         let (must_wake, changed) = change(&mut shared.subscription);
         let notice = shared.subscription.poll_notice();
-        let is_delivered = must_wake && shared.is_open() && self.courier.call(self);
-        let is_pressed = self.courier.is_resting() && shared.is_pressed(self.sent_max());
+        let is_delivered = must_wake && shared.is_open() && self.ready.push(self);
+        let is_pressed = self.ready.is_resting() && shared.is_pressed(self.sent_max());
         let delivery = shared
             .delivery
             .take_if(|_| must_wake && !is_delivered || is_pressed);
@@ -395,7 +393,7 @@ impl Subscriber {
         changed
     }
 
-    /// Wakes the delivery task if the courier may send, and events shall not wait for that.
+    /// Wakes the delivery task if the scheduler may send, and events shall not wait for that.
     pub(super) fn wake_delivery_if_pressed(&self) {
         let mut shared = self.lock();
         let is_pressed = shared.is_pressed(self.sent_max());
@@ -423,7 +421,7 @@ impl Subscriber {
 #[cfg(test)]
 impl Subscriber {
     /// A twoway subscriber with an address at which nobody listens.
-    pub(super) fn to_nobody(courier: &Arc<Courier>) -> Arc<Self> {
+    pub(super) fn to_nobody(ready: &Arc<ReadyQueue>) -> Arc<Self> {
         let proxy = floe::Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
         let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway);
         Arc::new(Self::new(
@@ -432,7 +430,7 @@ impl Subscriber {
             BTreeMap::new(),
             qos.expect("nothing is asked for"),
             &HubSettings::default(),
-            courier,
+            ready,
         ))
     }
 }

@@ -1,6 +1,5 @@
 //! What a user of the hub can do, with Floe on both sides.
 
-mod courier;
 mod delivery;
 mod failures;
 mod info;
@@ -11,6 +10,7 @@ mod policies;
 mod reconnecting;
 mod registered;
 mod restart;
+mod scheduler;
 mod shutdown;
 mod subscriptions;
 mod threads;

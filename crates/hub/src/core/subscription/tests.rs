@@ -74,7 +74,7 @@ fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
 
 fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32> {
     let mut taken = Vec::new();
-    if subscription.turn(1) == Turn::Deliver {
+    if subscription.next_step(1) == DeliveryStep::Deliver {
         subscription.take(events_max, usize::MAX, &mut taken);
     }
     numbers(&taken)
@@ -153,10 +153,10 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let limits = limits(OverflowPolicy::Disconnect);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
-    assert_eq!(subscription.turn(100), Turn::Park);
+    assert_eq!(subscription.next_step(100), DeliveryStep::Wait);
     let run = events(1..6);
     assert!(subscription.handle_events(run, now), "woken to end");
-    assert_eq!(subscription.turn(100), Turn::End);
+    assert_eq!(subscription.next_step(100), DeliveryStep::End);
     let notice = Some(OverflowNotice::Disconnected);
     assert_eq!(subscription.poll_notice(), notice);
     let snapshot = subscription.snapshot();
@@ -173,13 +173,13 @@ fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
     let limits = limits(OverflowPolicy::DropOldest);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
-    assert_eq!(subscription.turn(100), Turn::Park);
+    assert_eq!(subscription.next_step(100), DeliveryStep::Wait);
     assert!(subscription.remove(), "woken to send");
     assert!(!subscription.handle_events(event(1), now));
-    assert_eq!(subscription.turn(100), Turn::Deliver);
+    assert_eq!(subscription.next_step(100), DeliveryStep::Deliver);
     assert_eq!(take(&mut subscription, 10), [0]);
     subscription.handle_delivered(1);
-    assert_eq!(subscription.turn(100), Turn::End);
+    assert_eq!(subscription.next_step(100), DeliveryStep::End);
     let snapshot = subscription.snapshot();
     assert_eq!(snapshot.state, State::Gone);
     let accounts = snapshot.accounts;
@@ -196,7 +196,7 @@ fn what_waits_behind_a_batch_under_way_is_lost_with_the_subscription() {
     assert_eq!(take(&mut subscription, 10), [0]);
     subscription.handle_events(event(1), now);
     subscription.remove();
-    assert_eq!(subscription.turn(1), Turn::End);
+    assert_eq!(subscription.next_step(1), DeliveryStep::End);
     subscription.handle_delivered(1);
     let accounts = subscription.snapshot().accounts;
     assert_eq!((accounts.delivered, accounts.lost.removed), (1, 1));
@@ -207,9 +207,9 @@ fn the_first_failure_ends_a_subscription_with_the_next_event() {
     let now = Instant::now();
     let mut subscription = failed(RetryCount::Limited(0), Failure::Soft, now);
     assert_eq!(subscription.snapshot().state, State::Failed);
-    assert_eq!(subscription.turn(1), Turn::Park);
+    assert_eq!(subscription.next_step(1), DeliveryStep::Wait);
     assert!(subscription.handle_events(event(2), now));
-    assert_eq!(subscription.turn(1), Turn::End);
+    assert_eq!(subscription.next_step(1), DeliveryStep::End);
     let accounts = subscription.snapshot().accounts;
     assert_eq!((accounts.lost.failed, accounts.lost.removed), (1, 2));
     assert!(!subscription.handle_events(event(3), now));
@@ -326,12 +326,12 @@ fn draining_delivers_what_waits_and_takes_nothing_new() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(event(0), now);
-    assert_eq!(subscription.turn(1_000), Turn::Park);
+    assert_eq!(subscription.next_step(1_000), DeliveryStep::Wait);
     assert!(subscription.drain());
     subscription.handle_events(event(1), now);
-    assert_eq!(subscription.turn(1_000), Turn::Deliver);
+    assert_eq!(subscription.next_step(1_000), DeliveryStep::Deliver);
     assert_eq!(take(&mut subscription, 10), [0]);
-    assert_eq!(subscription.turn(1_000), Turn::End);
+    assert_eq!(subscription.next_step(1_000), DeliveryStep::End);
     assert_eq!(subscription.snapshot().accounts.lost.removed, 1);
 }
 
@@ -343,7 +343,7 @@ fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
         !subscription.handle_events(event(0), now),
         "it is not parked"
     );
-    assert_eq!(subscription.turn(25), Turn::Park);
+    assert_eq!(subscription.next_step(25), DeliveryStep::Wait);
     assert!(!subscription.handle_events(event(1), now), "20 of 25 bytes");
     assert!(subscription.handle_events(event(2), now));
     assert!(
@@ -356,11 +356,15 @@ fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
 fn a_queue_that_is_half_full_is_worth_a_delivery_however_short_it_is() {
     let now = Instant::now();
     let mut subscription = long_subscription();
-    assert_eq!(subscription.turn(1_000), Turn::Park);
+    assert_eq!(subscription.next_step(1_000), DeliveryStep::Wait);
     assert!(!subscription.handle_events(events(0..4), now));
-    assert_eq!(subscription.turn(1_000), Turn::Park, "just half of it");
+    assert_eq!(
+        subscription.next_step(1_000),
+        DeliveryStep::Wait,
+        "just half of it"
+    );
     assert!(subscription.handle_events(event(4), now));
-    assert_eq!(subscription.turn(1_000), Turn::Deliver);
+    assert_eq!(subscription.next_step(1_000), DeliveryStep::Deliver);
 }
 
 /// One in which 8 events may wait.
@@ -403,7 +407,7 @@ fn what_was_accepted_stays_if_the_newest_are_dropped() {
 /// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
 fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>, Vec<u32>)> {
     let mut all = Vec::new();
-    while subscription.turn(1) == Turn::Deliver {
+    while subscription.next_step(1) == DeliveryStep::Deliver {
         let mut taken = Vec::new();
         let gap = subscription.take(usize::MAX, usize::MAX, &mut taken);
         all.push((gap, numbers(&taken)));

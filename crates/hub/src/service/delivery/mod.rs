@@ -1,30 +1,26 @@
-//! How events leave: a task for each subscriber, which takes what is queued and sends it; where that needs no thought,
-//! one task for all.
+//! How events leave: a task for each subscriber, and one scheduler for all whose events need no wait.
 //!
-//! - `oneway.rs`: at once, all that is queued in one write
-//! - `batch.rs`: collected for a while
-//! - `twoway.rs`: a few at a time, each answered
+//! - `oneway.rs`: immediately, all that is queued in one write
+//! - `batched.rs`: collected for a while
+//! - `twoway.rs`: a few at a time, each answered; what the scheduler does not do
 //! - `link.rs`: to another topic, all that is queued in one call
-//! - `unanswered.rs`: what is not answered yet
-//! - `answers.rs`: the answers to it, settled where they are read
-//! - `courier.rs`: the same as `twoway.rs` for many subscribers at a time, where nothing is in the way
-//! - `rounds.rs`: when that one rests, so that events leave together
-//! - `pause.rs`: rests of less than a millisecond
-//! - `vigil.rs`: when the thread stays awake for the events to come
+//! - `scheduler.rs`: the sender of twoway events that need no wait
+//! - `replies.rs`: their replies, which settle them where they are read
+//! - `slow_path.rs`: twoway events that connect, wait for room, or are sent again
+//! - `timer.rs`: rests of less than a millisecond
+//! - `busy_poll.rs`: a thread that stays awake for the next events
 
-mod answers;
-mod batch;
-mod courier;
+mod batched;
+mod busy_poll;
 mod link;
 mod oneway;
-mod pause;
-mod rounds;
+mod replies;
+mod scheduler;
+mod slow_path;
+mod timer;
 mod twoway;
-mod unanswered;
-mod vigil;
 
-pub(super) use answers::Answers;
-pub(super) use courier::Courier;
+pub(super) use scheduler::serve;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -40,7 +36,7 @@ pub(super) fn run<'a>(
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     match subscriber.qos().delivery {
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
-        Delivery::Batch => Box::pin(batch::run(subscriber, registry)),
+        Delivery::Batch => Box::pin(batched::run(subscriber, registry)),
         Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
         Delivery::Link => Box::pin(link::run(subscriber, registry)),
     }

@@ -2,12 +2,12 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use floe::{Event, InvokeError, Outcome, TypedProxy};
 
-use super::answers::Load;
-use super::unanswered::Unanswered;
+use super::slow_path::SlowPath;
+use crate::core::{Load, Room};
 use crate::service::subscriber::Subscriber;
 
 /// Delivers until the subscription ends; answers that are outstanding then are waited for.
@@ -15,9 +15,8 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
     let mut delivering = Delivering {
         subscriber,
         outstanding_max,
-        unanswered: Unanswered::new(subscriber),
+        slow_path: SlowPath::new(subscriber),
         has_ended: false,
-        has_courier: subscriber.courier().is_of_this_runtime(),
     };
     let (mut runs, mut events) = (Vec::new(), Vec::new());
     while let Some(next) = poll_fn(|context| delivering.poll_next(context)).await {
@@ -34,67 +33,46 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
     }
 }
 
-/// Bytes of events that are unanswered, but for the last of them: those that have left the queue are not among what
-/// it may hold.
-const UNANSWERED_BYTES_MAX: usize = 8 * 1024 * 1024;
-
 struct Delivering<'a> {
     subscriber: &'a Arc<Subscriber>,
     outstanding_max: usize,
-    unanswered: Unanswered<'a>,
+    slow_path: SlowPath<'a>,
     /// Whether there will be no more events.
     has_ended: bool,
-    /// Whether there is a courier that may send in its place.
-    has_courier: bool,
 }
 
 /// What is to be sent next.
 enum Next {
-    /// What the courier took and could not send.
+    /// What the scheduler took and could not send.
     Returned(Vec<Event>),
     /// What is queued, so much of it.
     Queued(Room),
-}
-
-/// How much may be sent now: something.
-pub(super) struct Room {
-    pub(super) events: usize,
-    pub(super) bytes: usize,
-}
-
-impl Room {
-    /// The room beside what is not answered, if there is any.
-    pub(super) fn beside(unanswered: Load, outstanding_max: usize) -> Option<Self> {
-        let events = outstanding_max.saturating_sub(unanswered.count);
-        let bytes = UNANSWERED_BYTES_MAX.saturating_sub(unanswered.bytes);
-        (events > 0 && bytes > 0).then_some(Self { events, bytes })
-    }
 }
 
 impl Delivering<'_> {
     /// Waits until there are events and room for them; `None` if there will be no more, and all are
     /// answered.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Next>> {
-        let unanswered = self.unanswered.poll(context);
+        let unanswered = ready!(self.slow_path.poll(context));
         if !self.has_ended
             && let Some(room) = self.room_or_await(unanswered)
         {
-            let returned = self.subscriber.lock().answers().take_returned();
+            let returned = self.subscriber.lock().in_flight().take_returned();
             if !returned.is_empty() {
                 return Poll::Ready(Some(Next::Returned(returned)));
             }
             match self.subscriber.poll_bytes(context, 1) {
                 Poll::Ready(true) => return Poll::Ready(Some(Next::Queued(room))),
                 Poll::Ready(false) => self.has_ended = true,
-                Poll::Pending => self.open_to_courier(),
+                Poll::Pending => self.open_to_scheduler(),
             }
         }
         if !self.has_ended {
             return Poll::Pending;
         }
         // Before the look, so that no answer is missed in between.
-        self.subscriber.lock().answers().await_each();
-        match self.unanswered.load().count {
+        self.subscriber.lock().in_flight().await_each();
+        match self.slow_path.load().count {
             0 => Poll::Ready(None),
             _ => Poll::Pending,
         }
@@ -104,38 +82,37 @@ impl Delivering<'_> {
     /// wakes.
     fn room_or_await(&self, unanswered: Load) -> Option<Room> {
         self.room_beside(unanswered).or_else(|| {
-            self.subscriber.lock().answers().await_each();
+            self.subscriber.lock().in_flight().await_each();
             // An answer may have come in between.
-            self.room_beside(self.unanswered.load())
+            self.room_beside(self.slow_path.load())
         })
     }
 
     fn room_beside(&self, unanswered: Load) -> Option<Room> {
         // What was under way when the connection broke is answered first: events sent meanwhile could overtake it.
         let is_lost = || unanswered.count > 0 && self.is_broken();
-        let may_send = !self.unanswered.is_resending() && !is_lost();
+        let may_send = !self.slow_path.is_resending() && !is_lost();
         Room::beside(unanswered, self.outstanding_max).filter(|_| may_send)
     }
 
     /// Whether what is under way has lost its connection, also if somebody else has made another one.
     fn is_broken(&self) -> bool {
-        !self.subscriber.proxy().is_connected() || self.subscriber.lock().answers().is_astray()
+        !self.subscriber.proxy().is_connected() || self.subscriber.lock().in_flight().is_astray()
     }
 
-    /// Leaves the sending to the courier while there is nothing else to do.
-    fn open_to_courier(&self) {
-        let is_simple = self.has_courier
-            && !self.unanswered.has_long()
+    /// Leaves the sending to the scheduler while there is nothing else to do.
+    fn open_to_scheduler(&self) {
+        let is_simple = !self.slow_path.has_slow()
             && self.subscriber.qos().lost_facet.is_none()
             && self.subscriber.proxy().is_connected();
         if is_simple {
-            self.subscriber.lock().answers().open();
+            self.subscriber.lock().in_flight().open();
         }
     }
 
     /// Sends events in their order, and leaves none.
     async fn start(&mut self, events: &mut Vec<Event>) {
-        if self.unanswered.send(events) {
+        if self.slow_path.send(events) {
             return;
         }
         if self.is_broken() {
@@ -149,19 +126,19 @@ impl Delivering<'_> {
                 self.subscriber.settle(1, failed);
             }
         }
-        if !self.unanswered.send(events) {
-            self.unanswered.send_later(events);
+        if !self.slow_path.send(events) {
+            self.slow_path.send_later(events);
         }
     }
 
     fn poll_broken(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.unanswered.poll(context);
-        if !self.unanswered.has_answers_due() {
+        ready!(self.slow_path.poll(context));
+        if !self.slow_path.has_answers_due() {
             return Poll::Ready(());
         }
-        self.subscriber.lock().answers().await_each();
+        self.subscriber.lock().in_flight().await_each();
         // One may have come in between.
-        match self.unanswered.has_answers_due() {
+        match self.slow_path.has_answers_due() {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
@@ -169,12 +146,12 @@ impl Delivering<'_> {
 
     async fn connect(&mut self) -> Result<(), InvokeError> {
         let proxy = self.subscriber.proxy();
-        if self.unanswered.load().count > 0 || proxy.is_connected() {
+        if self.slow_path.load().count > 0 || proxy.is_connected() {
             return Ok(());
         }
         // Boxed: it is long, and seldom needed.
         let connection = Box::pin(proxy.ice_connection()).await?;
-        self.unanswered.set_here(connection.is_none());
+        self.slow_path.set_here(connection.is_none());
         Ok(())
     }
 }

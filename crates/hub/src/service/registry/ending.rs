@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::runtime::Handle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -51,20 +51,25 @@ impl Registry {
         };
     }
 
-    /// Delivers where that needs no thought, until all deliveries end at once; only if there is no other thread that
-    /// would do a part of it.
-    pub(super) fn start_courier(&self) {
+    /// Runs the delivery scheduler until all deliveries end at once; another one follows one that panicked.
+    pub(super) fn start_scheduler(&self) {
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
-        if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-            let (courier, abort) = (self.courier.clone(), self.abort.clone());
-            courier.settle_in(runtime.id());
-            courier.set_pace((&self.settings).into());
-            runtime.spawn(async move {
-                unless_cancelled(&abort, pin!(courier.work())).await;
-            });
-        }
+        let (ready, abort) = (self.ready.clone(), self.abort.clone());
+        ready.set_pace((&self.settings).into());
+        runtime.spawn(async move {
+            loop {
+                let (ready, ends) = (ready.clone(), abort.clone());
+                let serving = tokio::spawn(async move {
+                    unless_cancelled(&ends, pin!(delivery::serve(&ready))).await;
+                });
+                let has_panicked = serving.await.is_err_and(|error| error.is_panic());
+                if !has_panicked || !unless_cancelled(&abort, pin!(sleep(PANIC_PAUSE))).await {
+                    return;
+                }
+            }
+        });
     }
 
     /// Delivers to a subscriber until its subscription ends, or all do.

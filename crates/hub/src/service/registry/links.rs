@@ -68,7 +68,7 @@ impl Registry {
     ) {
         let link = Link::new(link, self, |reference| communicator.proxy_from(reference));
         let settings = self.live_settings();
-        let link = Subscriber::new_link(topic.shared_name(), link, &settings, &self.courier);
+        let link = Subscriber::new_link(topic.shared_name(), link, &settings, &self.ready);
         self.show_recipient(topic, Arc::new(link));
     }
 }

@@ -9,8 +9,8 @@ use crate::contracts::floe::{
     HubAdmin, HubAdminTopicInfoError, HubAdminTopicStatusError, HubStatus, TopicInfo, TopicStatus,
     TopicTotals,
 };
+use crate::service::observe::status;
 use crate::service::registry::Registry;
-use crate::service::status;
 
 pub(super) struct HubAdminServant {
     registry: Arc<Registry>,

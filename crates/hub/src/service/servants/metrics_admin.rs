@@ -12,7 +12,7 @@ use crate::contracts::ice_mx::{
 };
 use crate::core::Row;
 use crate::service::count::number;
-use crate::service::metrics::{Look, Metrics};
+use crate::service::observe::metrics::{Look, Metrics};
 
 pub(super) struct MetricsAdminServant {
     metrics: Metrics,

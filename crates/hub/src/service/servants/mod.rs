@@ -21,7 +21,7 @@ use std::sync::Arc;
 use floe::contracts::ice_storm::FinderDispatcher;
 use floe::{Adapter, AdapterError, Identity};
 
-use super::metrics::Metrics;
+use super::observe::metrics::Metrics;
 use super::registry::Registry;
 use crate::contracts::floe::HubAdminDispatcher;
 use crate::contracts::ice_mx::MetricsAdminDispatcher;

@@ -33,7 +33,7 @@ impl Subscriber {
             let is_leaving = subscription.is_leaving();
             (false, (before, subscription.state(), is_leaving))
         });
-        self.door.ring();
+        self.backpressure.notify();
         let is_for_want = is_for_want_of_descriptors(&error);
         let (name, error) = (self.log_name(), OneLine(error));
         match after {
@@ -66,37 +66,36 @@ impl Subscriber {
     pub(in crate::service) fn settle_panicked(&self) {
         let mut shared = self.lock();
         let count = shared.subscription.snapshot().outstanding;
-        let answers = shared.answers.as_mut();
-        let abandoned = answers.map(|answers| answers.abandon(count));
+        let in_flight = shared.in_flight.as_mut();
+        let abandoned = in_flight.map(|in_flight| in_flight.abandon(count));
         shared
             .subscription
             .handle_failed(count, Failure::Ours, Instant::now());
         drop(shared);
         // Without the lock, for that of the connection is taken.
         drop(abandoned);
-        self.door.ring();
+        self.backpressure.notify();
         report(format_args!(
             "lost {count} events for {}, whose delivery panicked: it begins anew, with what waits in the queue",
             self.log_name()
         ));
     }
 
-    /// What the courier took and neither sent nor gave back is lost, for it has panicked. That says nothing of the
-    /// subscriber.
+    /// The scheduler has panicked while it served this subscriber: what it took, and neither sent nor gave back, is lost.
+    /// That says nothing of the subscriber.
     pub(in crate::service) fn settle_taken(&self) {
         let mut shared = self.lock();
-        if !shared.answers().is_open() {
-            // It was not its turn, or all was given back.
+        let outstanding = shared.subscription.snapshot().outstanding;
+        let count = shared.in_flight().forget_taken(outstanding);
+        if count == 0 {
             return;
         }
-        let outstanding = shared.subscription.snapshot().outstanding;
-        let count = shared.answers().forget_taken(outstanding);
         shared
             .subscription
             .handle_failed(count, Failure::Ours, Instant::now());
         drop(shared);
         report(format_args!(
-            "lost {count} events for {}, for the delivery of many subscribers panicked: each has its own from now on",
+            "lost {count} events for {}, for the delivery scheduler panicked: it begins anew",
             self.log_name()
         ));
     }

@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use floe::{Identity, InvocationMode, Proxy};
 
-use super::registry::Registry;
-use super::subscriber::Subscriber;
-use super::topic::Topic;
 use crate::core::{Map, Row, State, Thing, receiver_name};
+use crate::service::registry::Registry;
+use crate::service::subscriber::Subscriber;
+use crate::service::topic::Topic;
 use crate::settings::{AdminSettings, MetricsMap, MetricsView};
 
 /// The views of a hub.
-pub(super) struct Metrics {
+pub(in crate::service) struct Metrics {
     registry: Arc<Registry>,
     service_name: Arc<str>,
     views: Mutex<BTreeMap<String, View>>,
@@ -33,18 +33,18 @@ struct Maps {
 }
 
 /// What was measured, by map.
-pub(super) struct Look {
+pub(in crate::service) struct Look {
     /// `published` and `forwarded` count.
-    pub(super) topics: Option<Vec<Row>>,
+    pub(in crate::service) topics: Option<Vec<Row>>,
     /// `delivered` counts; `queued` and `outstanding` are amounts.
-    pub(super) subscribers: Option<Vec<Row>>,
+    pub(in crate::service) subscribers: Option<Vec<Row>>,
 }
 
 /// There is no such view.
-pub(super) struct NoSuchView;
+pub(in crate::service) struct NoSuchView;
 
 impl Metrics {
-    pub(super) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
+    pub(in crate::service) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
         let view = |(name, settings): (&String, &MetricsView)| {
             let view = View {
                 settings: settings.clone(),
@@ -61,7 +61,7 @@ impl Metrics {
     }
 
     /// The names of views that measure, and of those that do not.
-    pub(super) fn names(&self) -> (Vec<String>, Vec<String>) {
+    pub(in crate::service) fn names(&self) -> (Vec<String>, Vec<String>) {
         let views = self.lock();
         let names_of = |is_enabled: bool| {
             let named = views
@@ -73,7 +73,7 @@ impl Metrics {
     }
 
     /// Lets a view measure from now on.
-    pub(super) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
+    pub(in crate::service) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
         let topics = self.topics();
         let mut views = self.lock();
         let view = views.get_mut(name).ok_or(NoSuchView)?;
@@ -84,14 +84,14 @@ impl Metrics {
     }
 
     /// Lets a view measure no more, and forget.
-    pub(super) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
+    pub(in crate::service) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
         let mut views = self.lock();
         views.get_mut(name).ok_or(NoSuchView)?.maps = None;
         Ok(())
     }
 
     /// What a view has measured; nothing if it is disabled.
-    pub(super) fn look(&self, name: &str) -> Result<Look, NoSuchView> {
+    pub(in crate::service) fn look(&self, name: &str) -> Result<Look, NoSuchView> {
         let topics = self.topics();
         let mut views = self.lock();
         let view = views.get_mut(name).ok_or(NoSuchView)?;

@@ -4,9 +4,9 @@ use super::*;
 
 const REST_MAX: Duration = Duration::from_millis(1);
 
-/// Rounds in a time that goes on as it is told to.
+/// Schedule in a time that goes on as it is told to.
 struct Course {
-    rounds: Rounds,
+    schedule: Schedule,
     now: Instant,
     /// How many subscribers a round serves, how long it takes in microseconds, and how many of them have several events
     /// after a rest.
@@ -18,7 +18,7 @@ struct Course {
 impl Course {
     fn new(served: usize, took: u64) -> Self {
         Self {
-            rounds: Rounds::default(),
+            schedule: Schedule::default(),
             now: Instant::now(),
             served,
             took,
@@ -29,18 +29,18 @@ impl Course {
     /// A round whose events come so long after the last one, in microseconds; how long it rests.
     fn round(&mut self, gap: u64) -> Option<u128> {
         self.now += Duration::from_micros(gap);
-        let rest = self.rounds.rest(self.now, REST_MAX);
+        let rest = self.schedule.rest(self.now, REST_MAX);
         if let Some(rest) = rest {
-            self.rounds.note_rest();
+            self.schedule.note_rest();
             self.now += rest;
         }
         let gained = rest.map_or(0, |_| self.gained);
         let mut left = self.served;
         while left > 0 {
-            let count = self.rounds.serve(left, 64, self.now);
+            let count = self.schedule.serve(left, 64, self.now);
             left -= count;
             self.now += Duration::from_micros(self.took) * count as u32 / self.served as u32;
-            self.rounds.note_served(gained.min(count), || self.now);
+            self.schedule.note_served(gained.min(count), || self.now);
         }
         rest.map(|rest| rest.as_micros())
     }
@@ -100,24 +100,24 @@ fn events_of_which_one_follows_the_other_rest_less_and_less() {
 
 #[test]
 fn who_calls_during_a_round_belongs_to_the_next() {
-    let mut rounds = Rounds::default();
+    let mut schedule = Schedule::default();
     let now = Instant::now();
-    assert_eq!(rounds.serve(100, 64, now), 64);
-    rounds.note_served(0, || panic!("it goes on"));
-    assert_eq!(rounds.rest(now, REST_MAX), None);
-    assert_eq!(rounds.serve(36 + 64, 64, now), 36);
-    rounds.note_served(0, || now);
-    assert_eq!(rounds.serve(64, 64, now), 64);
+    assert_eq!(schedule.serve(100, 64, now), 64);
+    schedule.note_served(0, || panic!("it goes on"));
+    assert_eq!(schedule.rest(now, REST_MAX), None);
+    assert_eq!(schedule.serve(36 + 64, 64, now), 36);
+    schedule.note_served(0, || now);
+    assert_eq!(schedule.serve(64, 64, now), 64);
 }
 
 #[test]
 fn who_wants_no_rests_has_none() {
-    let mut rounds = Rounds::default();
+    let mut schedule = Schedule::default();
     let now = Instant::now();
     for _ in 0..50 {
-        assert_eq!(rounds.rest(now, Duration::ZERO), None);
-        assert_eq!(rounds.serve(10, 64, now), 10);
-        rounds.note_served(10, || now + Duration::from_micros(1));
+        assert_eq!(schedule.rest(now, Duration::ZERO), None);
+        assert_eq!(schedule.serve(10, 64, now), 10);
+        schedule.note_served(10, || now + Duration::from_micros(1));
     }
 }
 
@@ -126,7 +126,7 @@ fn events_are_awaited_while_they_press_and_do_not_rest() {
     let awaited = |course: &mut Course, gap| {
         let awaited = (0..8).map(|_| {
             course.round(gap);
-            course.rounds.are_awaited(REST_MAX)
+            course.schedule.are_awaited(REST_MAX)
         });
         awaited.collect::<Vec<_>>()
     };
@@ -136,13 +136,13 @@ fn events_are_awaited_while_they_press_and_do_not_rest() {
     assert_eq!(awaited(&mut Course::new(1, 10), 101), [false; 8]);
     let mut of_many = Course::new(10, 50);
     assert_eq!(awaited(&mut of_many, 20), [false; 8]);
-    assert!(of_many.rounds.are_awaited(Duration::ZERO));
+    assert!(of_many.schedule.are_awaited(Duration::ZERO));
     // They come when a rest of 40 us is over.
     let mut of_two = Course::new(2, 5);
     assert_eq!(of_two.rounds(8, 60), [None; 8]);
-    assert!(of_two.rounds.are_awaited(REST_MAX));
+    assert!(of_two.schedule.are_awaited(REST_MAX));
     // A rest in vain has others follow that are none.
     of_many.gained = 0;
     assert_eq!(of_many.rounds(1, 20).iter().flatten().count(), 1);
-    assert!(of_many.rounds.are_awaited(REST_MAX));
+    assert!(of_many.schedule.are_awaited(REST_MAX));
 }

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
 
-use floe::{AnswerSink, EventsBuilder, OperationMode};
+use floe::{AnswerSink, EventsBuilder, OperationMode, SystemException};
 
 use super::*;
 
@@ -33,10 +33,10 @@ fn events_in(mode: OperationMode, count: usize) -> Vec<Event> {
 fn events_without_a_connection_wait_for_each_other_unless_they_need_none() {
     let subscriber = Subscriber::to_nobody(&Arc::default());
     for is_here in [false, true] {
-        let mut unanswered = Unanswered::new(&subscriber);
-        unanswered.set_here(is_here);
-        unanswered.send_later(&mut events(2));
-        assert_eq!(unanswered.is_resending(), !is_here);
+        let mut slow_path = SlowPath::new(&subscriber);
+        slow_path.set_here(is_here);
+        slow_path.send_later(&mut events(2));
+        assert_eq!(slow_path.is_resending(), !is_here);
     }
 }
 
@@ -65,16 +65,16 @@ fn answers_to_what_was_under_way_when_its_delivery_panicked_settle_nothing() {
         (3, 0)
     );
     assert!(subscriber.is_online());
-    assert_eq!(subscriber.lock().answers().take_numbers(1), 3);
+    assert_eq!(subscriber.lock().in_flight().take_numbers(1), 3);
 }
 
 #[test]
 fn what_waits_for_room_is_overtaken_by_nothing() {
     let subscriber = Subscriber::to_nobody(&Arc::default());
-    let mut unanswered = Unanswered::new(&subscriber);
+    let mut slow_path = SlowPath::new(&subscriber);
     let polled = [(); 2].map(|()| Arc::<AtomicUsize>::default());
     for (number, (polled, event)) in (0..).zip(polled.iter().cloned().zip(events(2))) {
-        unanswered.long.push_back(Long {
+        slow_path.slow.push_back(SlowDelivery {
             number,
             event,
             is_bound: true,
@@ -87,40 +87,40 @@ fn what_waits_for_room_is_overtaken_by_nothing() {
             })),
         });
     }
-    let poll = |unanswered: &mut Unanswered<'_>| {
-        assert!(!unanswered.poll_long(&mut Context::from_waker(Waker::noop())));
+    let poll = |slow_path: &mut SlowPath<'_>| {
+        assert!(!slow_path.poll_slow(&mut Context::from_waker(Waker::noop())));
         let counts = polled.each_ref().map(|count| count.load(Ordering::Relaxed));
-        (counts, unanswered.place().is_some())
+        (counts, slow_path.position().is_some())
     };
-    assert_eq!(poll(&mut unanswered), ([1, 0], false));
-    unanswered.long[0].has_left.store(true, Ordering::Relaxed);
-    assert_eq!(poll(&mut unanswered), ([2, 1], false));
-    unanswered.long[1].has_left.store(true, Ordering::Relaxed);
-    assert_eq!(poll(&mut unanswered), ([3, 2], true));
+    assert_eq!(poll(&mut slow_path), ([1, 0], false));
+    slow_path.slow[0].has_left.store(true, Ordering::Relaxed);
+    assert_eq!(poll(&mut slow_path), ([2, 1], false));
+    slow_path.slow[1].has_left.store(true, Ordering::Relaxed);
+    assert_eq!(poll(&mut slow_path), ([3, 2], true));
 }
 
 #[tokio::test]
 async fn what_comes_again_to_nobody_fails_together() {
     let subscriber = Subscriber::to_nobody(&Arc::default());
-    let mut unanswered = Unanswered::new(&subscriber);
+    let mut slow_path = SlowPath::new(&subscriber);
     for event in events(3) {
         subscriber.publish(event.into(), Instant::now());
     }
     let mut taken = Vec::new();
     assert_eq!(subscriber.take(3, usize::MAX, &mut taken).await, 3);
-    subscriber.lock().answers().take_numbers(3);
+    subscriber.lock().in_flight().take_numbers(3);
     let lost = || InvokeError::NotDispatched(LocalError::Shutdown);
     let failed = (0..).zip(events(3));
-    unanswered.see_to(
+    slow_path.see_to(
         failed
             .map(|(number, event)| (number, event, lost()))
             .collect(),
     );
     // Only the first finds out that nobody listens.
-    let rest = unanswered.long.range_mut(1..);
-    rest.for_each(|long| long.answer = Box::pin(poll_fn(|_| panic!("it is not tried"))));
-    poll_fn(|context| match unanswered.poll(context).count {
-        0 => Poll::Ready(()),
+    let rest = slow_path.slow.range_mut(1..);
+    rest.for_each(|slow| slow.answer = Box::pin(poll_fn(|_| panic!("it is not tried"))));
+    poll_fn(|context| match slow_path.poll(context) {
+        Poll::Ready(Load { count: 0, .. }) => Poll::Ready(()),
         _ => Poll::Pending,
     })
     .await;
@@ -129,42 +129,42 @@ async fn what_comes_again_to_nobody_fails_together() {
         (snapshot.accounts.lost.failed, snapshot.outstanding),
         (3, 0)
     );
-    assert!(!unanswered.is_resending());
+    assert!(!slow_path.is_resending());
 }
 
 #[test]
 fn what_comes_again_leaves_before_what_came_after_it() {
     let subscriber = Subscriber::to_nobody(&Arc::default());
-    let mut unanswered = Unanswered::new(&subscriber);
+    let mut slow_path = SlowPath::new(&subscriber);
     // Two left at once; the others had no room.
-    subscriber.lock().answers().take_numbers(2);
-    unanswered.send_later(&mut events(2));
+    subscriber.lock().in_flight().take_numbers(2);
+    slow_path.send_later(&mut events(2));
     let lost = || InvokeError::NotDispatched(LocalError::Shutdown);
     let failed = [1, 0].into_iter().zip(events(2));
-    unanswered.see_to(
+    slow_path.see_to(
         failed
             .map(|(number, event)| (number, event, lost()))
             .collect(),
     );
-    let numbers: Vec<_> = unanswered.long.iter().map(|long| long.number).collect();
+    let numbers: Vec<_> = slow_path.slow.iter().map(|slow| slow.number).collect();
     assert_eq!(numbers, [0, 1, 2, 3]);
-    assert!(unanswered.is_resending());
+    assert!(slow_path.is_resending());
 }
 
 #[tokio::test]
 async fn what_is_under_way_where_each_takes_its_own_connection_outlives_one_that_fails_again() {
     let subscriber = Subscriber::to_nobody(&Arc::default());
-    let mut unanswered = Unanswered::new(&subscriber);
-    unanswered.set_here(true);
+    let mut slow_path = SlowPath::new(&subscriber);
+    slow_path.set_here(true);
     let mut sent = events_in(OperationMode::Idempotent, 4);
     for event in sent.clone() {
         subscriber.publish(event.into(), Instant::now());
     }
     subscriber.take(4, usize::MAX, &mut Vec::new()).await;
     let mut late = sent.split_off(3);
-    unanswered.send_later(&mut sent);
+    slow_path.send_later(&mut sent);
     let gates = [(); 3].map(|()| Arc::<AtomicBool>::default());
-    let gated = |number: usize, answer: fn() -> Answer| {
+    let gated = |number: usize, answer: fn() -> SlowAnswer| {
         let gate = gates[number].clone();
         Box::pin(poll_fn(move |_| match gate.load(Ordering::Relaxed) {
             true => Poll::Ready(answer()),
@@ -175,17 +175,20 @@ async fn what_is_under_way_where_each_takes_its_own_connection_outlives_one_that
         let error = SystemException::UnknownException("not yet".to_owned());
         Err(InvokeError::System(error))
     };
-    unanswered.long[0].answer = Box::pin(poll_fn(move |_| Poll::Ready(fails())));
-    unanswered.long[1].answer = gated(1, || Ok(None));
-    unanswered.long[2].answer = gated(2, || Ok(None));
+    slow_path.slow[0].answer = Box::pin(poll_fn(move |_| Poll::Ready(fails())));
+    slow_path.slow[1].answer = gated(1, || Ok(None));
+    slow_path.slow[2].answer = gated(2, || Ok(None));
     let context = &mut Context::from_waker(Waker::noop());
-    assert!(unanswered.poll_long(context), "the first comes again");
-    unanswered.long[0].answer = gated(0, fails);
-    unanswered.send_later(&mut late);
-    unanswered.long[3].answer = Box::pin(poll_fn(|_| panic!("it is not tried")));
+    assert!(slow_path.poll_slow(context), "the first comes again");
+    slow_path.slow[0].answer = gated(0, fails);
+    slow_path.send_later(&mut late);
+    slow_path.slow[3].answer = Box::pin(poll_fn(|_| panic!("it is not tried")));
     let mut poll = |open: usize| {
         gates[open].store(true, Ordering::Relaxed);
-        let left = unanswered.poll(context).count;
+        let Poll::Ready(left) = slow_path.poll(context) else {
+            panic!("nobody else sends");
+        };
+        let left = left.count;
         let accounts = subscriber.snapshot().accounts;
         (left, accounts.delivered, accounts.lost.failed)
     };
@@ -197,5 +200,5 @@ async fn what_is_under_way_where_each_takes_its_own_connection_outlives_one_that
     // With the first fails what would have left behind it.
     assert_eq!(poll(0), (1, 1, 2));
     assert_eq!(poll(1), (0, 2, 2));
-    assert!(!unanswered.is_resending());
+    assert!(!slow_path.is_resending());
 }

@@ -1,30 +1,29 @@
 //! Events that were sent to a twoway subscriber, until they are answered.
 //!
-//! What left at once is settled by whoever reads its answer (`answers.rs`); here is what the delivery sees to:
-//! what goes the long way, and what takes too long.
+//! What left at once is settled by whoever reads its answer (`replies.rs`); here is what the delivery sees to:
+//! what goes the long way, and what takes too slow.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use floe::{
-    Event, EventParts, InvokeError, LocalError, Outcome, Proxy, SystemException, TypedProxy,
-};
+use floe::{Event, InvokeError, LocalError, Outcome, Proxy, TypedProxy};
 use tokio::time::{Sleep, sleep_until};
 
-use super::answers::{Failed, Load, Place};
+use super::replies::{Failed, SendPosition};
+use crate::core::{Load, Resend, may_resend};
 use crate::service::subscriber::Subscriber;
 
 /// What was sent and is not answered yet.
-pub(super) struct Unanswered<'a> {
+pub(super) struct SlowPath<'a> {
     /// It knows what left at once.
     subscriber: &'a Arc<Subscriber>,
     /// In the order of their numbers, and polled in it, so that requests leave in this order.
-    long: VecDeque<Long<'a>>,
+    slow: VecDeque<SlowDelivery<'a>>,
     /// Whether something of it was under way when its connection broke, or had none: then each waits for the answer to
     /// the one before, for they could take different connections.
     is_resending: bool,
@@ -39,7 +38,7 @@ pub(super) struct Unanswered<'a> {
 }
 
 /// An event that may have to connect, to wait for room, or to be tried again; it keeps its own time.
-struct Long<'a> {
+struct SlowDelivery<'a> {
     /// Its place among all that is sent.
     number: u64,
     event: Event,
@@ -51,16 +50,16 @@ struct Long<'a> {
     has_begun: bool,
     /// Whether it is in the output of its connection.
     has_left: Arc<AtomicBool>,
-    answer: Pin<Box<dyn Future<Output = Answer> + Send + 'a>>,
+    answer: Pin<Box<dyn Future<Output = SlowAnswer> + Send + 'a>>,
 }
 
-type Answer = Result<Option<Outcome>, InvokeError>;
+type SlowAnswer = Result<Option<Outcome>, InvokeError>;
 
-impl<'a> Unanswered<'a> {
+impl<'a> SlowPath<'a> {
     pub(super) fn new(subscriber: &'a Arc<Subscriber>) -> Self {
         Self {
             subscriber,
-            long: VecDeque::new(),
+            slow: VecDeque::new(),
             is_resending: false,
             is_here: false,
             bound: None,
@@ -71,13 +70,13 @@ impl<'a> Unanswered<'a> {
 
     /// How much is not answered.
     pub(super) fn load(&self) -> Load {
-        self.with_long(self.subscriber.load())
+        self.with_slow(self.subscriber.load())
     }
 
-    fn with_long(&self, answers: Load) -> Load {
+    fn with_slow(&self, load: Load) -> Load {
         Load {
-            count: answers.count + self.long.len(),
-            bytes: answers.bytes + self.long.iter().map(|long| long.event.len()).sum::<usize>(),
+            count: load.count + self.slow.len(),
+            bytes: load.bytes + self.slow.iter().map(|slow| slow.event.len()).sum::<usize>(),
         }
     }
 
@@ -88,23 +87,22 @@ impl<'a> Unanswered<'a> {
             return true;
         }
         let since = Instant::now();
-        self.place()
-            .and_then(|place| self.subscriber.send_at_once(&place, events, since))
-            .is_some()
+        self.position()
+            .is_some_and(|position| self.subscriber.forward_at_once(&position, events, since))
     }
 
     /// Where events that leave now have their place; `None` if they would overtake others.
-    fn place(&self) -> Option<Place> {
+    fn position(&self) -> Option<SendPosition> {
         let mut shared = self.subscriber.lock();
-        let answers = shared.answers();
+        let in_flight = shared.in_flight();
         // What failed was sent before, and may be sent again.
-        let may_send = !self.is_resending && !self.has_line() && answers.is_in_order();
-        may_send.then(|| answers.next())
+        let may_send = !self.is_resending && !self.has_line() && in_flight.is_in_order();
+        may_send.then(|| in_flight.position())
     }
 
     /// Whether something went the long way and is not answered.
-    pub(super) fn has_long(&self) -> bool {
-        !self.long.is_empty()
+    pub(super) fn has_slow(&self) -> bool {
+        !self.slow.is_empty()
     }
 
     /// Whether something is sent again, which other events could overtake.
@@ -122,8 +120,11 @@ impl<'a> Unanswered<'a> {
         let subscriber = self.subscriber;
         let (failed, first) = {
             let mut shared = subscriber.lock();
-            let answers = shared.answers();
-            (answers.take_failed(), answers.take_numbers(events.len()))
+            let in_flight = shared.in_flight();
+            (
+                in_flight.take_failed(),
+                in_flight.take_numbers(events.len()),
+            )
         };
         self.see_to(failed);
         let proxy = match self.is_resending {
@@ -134,9 +135,9 @@ impl<'a> Unanswered<'a> {
         // time that they have.
         self.is_resending |= proxy.is_none() && !self.is_scattered();
         let events = (first..).zip(events.drain(..));
-        self.long.extend(events.map(|(number, event)| match &proxy {
-            Some(bound) => Long::bound(bound, number, event),
-            None => Long::new(subscriber, number, event),
+        self.slow.extend(events.map(|(number, event)| match &proxy {
+            Some(bound) => SlowDelivery::bound(bound, number, event),
+            None => SlowDelivery::new(subscriber, number, event),
         }));
     }
 
@@ -165,17 +166,17 @@ impl<'a> Unanswered<'a> {
 
     /// Whether something is bound to a connection, and has not come back.
     fn has_bound(&self) -> bool {
-        self.long.iter().any(|long| long.is_bound)
+        self.slow.iter().any(|slow| slow.is_bound)
     }
 
     /// Whether something waits for room in its connection.
     fn has_line(&self) -> bool {
-        self.long.iter().any(Long::is_in_line)
+        self.slow.iter().any(SlowDelivery::is_in_line)
     }
 
     /// Settles what has failed, or was answered after going the long way; how much is not answered then, or a little
     /// more.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Load {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Load> {
         // First, for it may end what others wait for.
         self.poll_timer(context);
         loop {
@@ -183,10 +184,10 @@ impl<'a> Unanswered<'a> {
                 events,
                 is_astray,
                 left,
-            } = self.subscriber.poll_failed(context, self.has_long());
+            } = ready!(self.subscriber.poll_failed(context, self.has_slow()));
             self.see_to(events);
-            if !self.long.is_empty() {
-                if self.poll_long(context) {
+            if !self.slow.is_empty() {
+                if self.poll_slow(context) {
                     // What left before it may have failed by now, or will.
                     continue;
                 }
@@ -195,36 +196,36 @@ impl<'a> Unanswered<'a> {
                     self.resend(context);
                 }
             }
-            if self.long.is_empty() {
+            if self.slow.is_empty() {
                 // It would keep a connection that has ended.
                 self.bound = None;
             }
-            return self.with_long(left);
+            return Poll::Ready(self.with_slow(left));
         }
     }
 
     /// Polls all but what waits for its turn to leave or to come again, and of what waits for room the first; whether
     /// something has lost the connection that it was bound to, or comes again.
-    fn poll_long(&mut self, context: &mut Context<'_>) -> bool {
+    fn poll_slow(&mut self, context: &mut Context<'_>) -> bool {
         let (subscriber, is_resending) = (self.subscriber, self.is_resending);
-        let first = self.long.front().map(|long| long.number);
+        let first = self.slow.front().map(|slow| slow.number);
         let mut failed = Vec::new();
         // Room is found by whoever looks first.
         let mut has_line = false;
-        self.long.retain_mut(|long| {
+        self.slow.retain_mut(|slow| {
             // The first is seen to by `resend`; others may be under way where each takes a connection of its own.
-            let has_turn = long.has_begun && Some(long.number) != first;
-            let must_wait = is_resending && !long.is_bound && !has_turn;
-            if must_wait || has_line && long.is_in_line() {
+            let has_turn = slow.has_begun && Some(slow.number) != first;
+            let must_wait = is_resending && !slow.is_bound && !has_turn;
+            if must_wait || has_line && slow.is_in_line() {
                 return true;
             }
-            match long.poll(context) {
+            match slow.poll(context) {
                 Poll::Pending => {
-                    has_line |= long.is_in_line();
+                    has_line |= slow.is_in_line();
                     return true;
                 }
-                Poll::Ready(Err(error)) if long.is_bound || long.comes_again_after(&error) => {
-                    failed.push((long.number, long.event.clone(), error));
+                Poll::Ready(Err(error)) if slow.is_bound || slow.comes_again_after(&error) => {
+                    failed.push((slow.number, slow.event.clone(), error));
                 }
                 Poll::Ready(answer) => subscriber.settle(1, answer),
             }
@@ -239,38 +240,38 @@ impl<'a> Unanswered<'a> {
     /// with it that would have followed: each of them could take as long to find out that nobody answers. What is under
     /// way may arrive, and is waited for.
     fn resend(&mut self, context: &mut Context<'_>) {
-        while let Some(first) = self.long.front_mut()
+        while let Some(first) = self.slow.front_mut()
             && let Poll::Ready(answer) = first.poll(context)
         {
             if let Err(error) = &answer
                 && first.comes_again_after(error)
             {
-                *first = Long::again(self.subscriber, first.number, first.event.clone());
+                *first = SlowDelivery::again(self.subscriber, first.number, first.event.clone());
                 continue;
             }
-            self.long.pop_front();
+            self.slow.pop_front();
             let error = answer.as_ref().err().cloned();
             self.subscriber.settle(1, answer);
             if let Some(error) = error
                 && !self.subscriber.is_online()
             {
-                let count = self.long.len();
-                self.long.retain(|long| long.has_begun);
-                let count = count - self.long.len();
+                let count = self.slow.len();
+                self.slow.retain(|slow| slow.has_begun);
+                let count = count - self.slow.len();
                 self.subscriber.settle::<()>(count, Err(error));
             }
         }
-        self.is_resending = !self.long.is_empty();
+        self.is_resending = !self.slow.is_empty();
     }
 
     /// Sends again what has failed, before what came after it, or settles it.
-    fn see_to(&mut self, failed: Vec<(u64, Event, InvokeError)>) {
+    fn see_to(&mut self, failed: Vec<Resend>) {
         for (number, event, error) in failed {
-            if may_come_again(&error, &event) {
+            if may_resend(&error, &event) {
                 self.is_resending = true;
-                let place = self.long.partition_point(|long| long.number < number);
-                self.long
-                    .insert(place, Long::again(self.subscriber, number, event));
+                let place = self.slow.partition_point(|slow| slow.number < number);
+                self.slow
+                    .insert(place, SlowDelivery::again(self.subscriber, number, event));
             } else {
                 self.subscriber.settle::<()>(1, Err(error));
             }
@@ -291,10 +292,14 @@ impl<'a> Unanswered<'a> {
                 operation: "(event)".to_owned(),
                 after: limit,
             };
-            let failed: Answer = Err(InvokeError::PerhapsDispatched(timeout));
+            let failed: SlowAnswer = Err(InvokeError::PerhapsDispatched(timeout));
             self.subscriber.settle(1, failed);
         }
-        let since = self.subscriber.lock().answers().begin_timer(has_ended);
+        let since = self
+            .subscriber
+            .lock()
+            .in_flight()
+            .begin_timer(has_ended, Instant::now());
         let Some(deadline) = since.and_then(|since| since.checked_add(limit)) else {
             return;
         };
@@ -305,37 +310,13 @@ impl<'a> Unanswered<'a> {
     }
 }
 
-impl Drop for Unanswered<'_> {
+impl Drop for SlowPath<'_> {
     fn drop(&mut self) {
-        self.subscriber.lock().answers().close();
-        self.subscriber.give_up(Duration::ZERO);
+        self.subscriber.abandon();
     }
 }
 
-/// Whether an event may be sent again: it surely did not arrive, or it does no harm to arrive twice; and it did not end for
-/// want of time, of which it has as much again. A servant that failed may do better, as one that lost its connection.
-///
-/// Source: observed, IceStorm 3.7.8, to which the subscriber's object, facet and operation are there or not.
-fn may_come_again(error: &InvokeError, event: &Event) -> bool {
-    match error {
-        error if error.is_timeout() => false,
-        InvokeError::NotDispatched(_) => true,
-        InvokeError::PerhapsDispatched(_) => is_idempotent(event),
-        InvokeError::System(
-            SystemException::ObjectNotExist(_)
-            | SystemException::FacetNotExist(_)
-            | SystemException::OperationNotExist(_),
-        ) => false,
-        InvokeError::System(_) => is_idempotent(event),
-        _ => false,
-    }
-}
-
-fn is_idempotent(event: &Event) -> bool {
-    EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.mode.is_idempotent())
-}
-
-impl<'a> Long<'a> {
+impl<'a> SlowDelivery<'a> {
     /// By whatever connection there is then.
     fn new(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
         Self::over(Cow::Borrowed(subscriber.proxy()), number, event)
@@ -371,7 +352,7 @@ impl<'a> Long<'a> {
         }
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Answer> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<SlowAnswer> {
         self.has_begun = true;
         self.answer.as_mut().poll(context)
     }
@@ -379,7 +360,7 @@ impl<'a> Long<'a> {
     /// Whether it was answered with a failure, and may do better.
     fn comes_again_after(&self, error: &InvokeError) -> bool {
         let is_answer = matches!(error, InvokeError::System(_));
-        self.is_first && is_answer && may_come_again(error, &self.event)
+        self.is_first && is_answer && may_resend(error, &self.event)
     }
 
     /// Whether it waits for room in its connection, where what was sent later could find it first.

@@ -2,19 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-/// Rounds of deliveries, each to all subscribers that have events when it begins.
+/// Schedule of deliveries, each to all subscribers that have events when it begins.
 ///
 /// To wake a subscriber costs far more than to send it one event more. While events keep coming as soon as a round is
 /// over, the next one therefore rests for some times as long as the last one took: publishers have that time, and
 /// what they publish in it leaves in one write for each subscriber, who acknowledges it in one. Who has published
 /// nothing for a while, and a few events that come together, wait for nothing.
-pub(super) struct Rounds {
+pub(crate) struct Schedule {
     under_way: Option<Round>,
     /// When the last one ended, and what it took, until a round is about to follow it.
     last: Option<(Instant, Duration)>,
     /// Whether the next one has rested.
     has_rested: bool,
-    /// Rounds that had events at once after the one before, one after the other.
+    /// Schedule that had events at once after the one before, one after the other.
     pressing_count: u32,
     /// So many are needed for a rest.
     rest_count: u32,
@@ -31,7 +31,7 @@ struct Round {
     gained: usize,
 }
 
-impl Default for Rounds {
+impl Default for Schedule {
     fn default() -> Self {
         Self {
             under_way: None,
@@ -44,10 +44,10 @@ impl Default for Rounds {
     }
 }
 
-impl Rounds {
+impl Schedule {
     /// Events that come within this time after a round are pressing: it is longer than a publisher takes that waits for
     /// each answer, on a machine that is slow to wake it.
-    pub(super) const PRESSING_TIME: Duration = Duration::from_micros(100);
+    pub(crate) const PRESSING_TIME: Duration = Duration::from_micros(100);
     /// So many rounds have events at once before there is a rest: a few events are not yet a stream.
     const PRESSING_MIN: u32 = 4;
     /// The same after rests in which hardly any more events came: these only follow each other, as those of subscribers do that
@@ -61,7 +61,7 @@ impl Rounds {
     const SERVED_MIN: usize = 2;
 
     /// How long the next round rests, now that there are events for it; at most so long. Asked once for each round.
-    pub(super) fn rest(&mut self, now: Instant, rest_max: Duration) -> Option<Duration> {
+    pub(crate) fn rest(&mut self, now: Instant, rest_max: Duration) -> Option<Duration> {
         let (ended, took) = self.last.take()?;
         let since = now.saturating_duration_since(ended);
         if since > Self::PRESSING_TIME {
@@ -76,19 +76,19 @@ impl Rounds {
 
     /// Whether the next events are expected at once, and would not rest. A rest lasts until a fixed time after the last
     /// round, so that to be awake before it gains nothing; a short one is over when they come.
-    pub(super) fn are_awaited(&self, rest_max: Duration) -> bool {
+    pub(crate) fn are_awaited(&self, rest_max: Duration) -> bool {
         let may_rest = self.pressing_count.saturating_add(1) >= self.rest_count;
         let would_rest = |(_, took)| may_rest && rest_after(took, rest_max) >= Self::PRESSING_TIME;
         self.pressing_count >= Self::PRESSING_MIN && !self.last.is_some_and(would_rest)
     }
 
     /// It rests.
-    pub(super) fn note_rest(&mut self) {
+    pub(crate) fn note_rest(&mut self) {
         self.has_rested = true;
     }
 
     /// How many of those who have called are served now, of which there are some; at most so many.
-    pub(super) fn serve(&mut self, callers: usize, max: usize, now: Instant) -> usize {
+    pub(crate) fn serve(&mut self, callers: usize, max: usize, now: Instant) -> usize {
         let round = self.under_way.get_or_insert(Round {
             began: now,
             served: callers,
@@ -101,7 +101,7 @@ impl Rounds {
     }
 
     /// They are served, and so many of them had several events. At the end of a round `now` is asked for, and given.
-    pub(super) fn note_served(
+    pub(crate) fn note_served(
         &mut self,
         gained: usize,
         now: impl FnOnce() -> Instant,
@@ -135,7 +135,7 @@ impl Rounds {
 
 /// How long the next round is to begin after one that took so long.
 fn rest_after(took: Duration, rest_max: Duration) -> Duration {
-    took.saturating_mul(Rounds::REST_RATIO).min(rest_max)
+    took.saturating_mul(Schedule::REST_RATIO).min(rest_max)
 }
 
 #[cfg(test)]

@@ -4,19 +4,19 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
-use linux::Timer;
+use linux::TimerFd;
 
 /// A timer of the system. Where there is none, there are no pauses.
-pub(super) struct Pause {
+pub(super) struct Timer {
     #[cfg(target_os = "linux")]
-    timer: Option<Timer>,
+    timer: Option<TimerFd>,
 }
 
 #[cfg(target_os = "linux")]
-impl Pause {
+impl Timer {
     /// No pause yet. It belongs to the runtime in which this is called.
     pub(super) fn new() -> Self {
-        let timer = Timer::new();
+        let timer = TimerFd::new();
         if let Err(error) = &timer {
             tracing::debug!("deliveries do not rest, for the system gives no timer: {error}");
         }
@@ -30,7 +30,7 @@ impl Pause {
 
     /// A pause begins; false if there is none.
     pub(super) fn begin(&mut self, length: Duration) -> bool {
-        let begun = |timer: &Timer| timer.begin(length).is_ok();
+        let begun = |timer: &TimerFd| timer.begin(length).is_ok();
         self.timer.as_ref().is_some_and(begun)
     }
 
@@ -44,7 +44,7 @@ impl Pause {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Pause {
+impl Timer {
     /// No pause, ever.
     pub(super) fn new() -> Self {
         Self {}
@@ -80,9 +80,9 @@ mod linux {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    pub(super) struct Timer(AsyncFd<OwnedFd>);
+    pub(super) struct TimerFd(AsyncFd<OwnedFd>);
 
-    impl Timer {
+    impl TimerFd {
         // What took the place of `with_interest` is unsafe, for types that do not own their descriptor. This one does.
         #[allow(deprecated)]
         pub(super) fn new() -> io::Result<Self> {
@@ -119,11 +119,11 @@ mod tests {
 
     #[tokio::test]
     async fn each_pause_lasts_as_long_as_it_shall_at_least() {
-        let mut pause = Pause::new();
+        let mut timer = Timer::new();
         for micros in [1, 300, 20, 2000, 100] {
             let (start, length) = (Instant::now(), Duration::from_micros(micros));
-            assert!(pause.begin(length));
-            poll_fn(|context| pause.poll(context)).await;
+            assert!(timer.begin(length));
+            poll_fn(|context| timer.poll(context)).await;
             assert!(start.elapsed() >= length, "{micros} us");
         }
     }

@@ -7,7 +7,7 @@ use crate::error::HubError;
 use crate::settings::HubSettings;
 
 /// The adapters of a hub. Dropped, they listen no more.
-pub(super) struct Places {
+pub(super) struct Listeners {
     /// All objects, or those that are nowhere else.
     pub(super) main: Adapter,
     /// Publisher objects, if they have one of their own.
@@ -16,24 +16,24 @@ pub(super) struct Places {
     pub(super) admin: Option<Adapter>,
 }
 
-impl Places {
+impl Listeners {
     /// Listens everywhere, or nowhere.
     pub(super) async fn open(
         communicator: &Communicator,
         settings: &HubSettings,
     ) -> Result<Self, HubError> {
         warn_of_names(settings, communicator.settings().locator.is_some());
-        let mut places = Self {
+        let mut listeners = Self {
             main: communicator
                 .adapter_with(&settings.listen, settings.main_adapter())
                 .await?,
             publish: None,
             admin: None,
         };
-        match places.open_others(communicator, settings).await {
-            Ok(()) => Ok(places),
+        match listeners.open_others(communicator, settings).await {
+            Ok(()) => Ok(listeners),
             Err(error) => {
-                places.destroy().await;
+                listeners.destroy().await;
                 Err(error)
             }
         }
@@ -101,7 +101,7 @@ impl Places {
     }
 }
 
-impl Drop for Places {
+impl Drop for Listeners {
     fn drop(&mut self) {
         let runtime = Handle::try_current();
         for adapter in self.all() {

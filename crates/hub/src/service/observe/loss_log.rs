@@ -8,21 +8,21 @@ use floe::{InvocationMode, InvokeError, TypedProxy};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
-use super::count::{losses, number};
-use super::one_line::OneLine;
-use super::subscriber::Subscriber;
 use crate::contracts::floe::LossListenerProxy;
 use crate::core::{OverflowNotice, OverflowPolicy, OverflowSummary};
+use crate::service::count::{losses, number};
+use crate::service::one_line::OneLine;
+use crate::service::subscriber::Subscriber;
 
 impl Subscriber {
     /// Subscriber and topic, for the log.
-    pub(super) fn log_name(&self) -> impl Display {
+    pub(in crate::service) fn log_name(&self) -> impl Display {
         let (identity, topic) = (OneLine(self.identity()), self.topic());
         format!("\"{identity}\" of topic {topic:?}")
     }
 
     /// Tells people what has become of its queue.
-    pub(super) fn tell(&self, notice: Option<OverflowNotice>) {
+    pub(in crate::service) fn tell(&self, notice: Option<OverflowNotice>) {
         let Some(notice) = notice else {
             return;
         };
@@ -51,7 +51,7 @@ impl Subscriber {
     }
 
     /// The same where events come, of which too much may happen to be told at once: the rest is told later.
-    pub(super) fn tell_and_follow(self: &Arc<Self>, notice: Option<OverflowNotice>) {
+    pub(in crate::service) fn tell_and_follow(self: &Arc<Self>, notice: Option<OverflowNotice>) {
         if notice.is_none() {
             return;
         }
@@ -78,7 +78,7 @@ impl Subscriber {
     }
 
     /// Tells people what has become of its queue of which they were not told as it happened; whether there was anything.
-    pub(super) fn tell_summary(&self) -> bool {
+    pub(in crate::service) fn tell_summary(&self) -> bool {
         let summary = self.lock().subscription.poll_summary(Instant::now());
         if let Some(summary) = summary {
             let name = self.log_name();
@@ -89,7 +89,7 @@ impl Subscriber {
 
     /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if the subscriber is
     /// gone, the events that follow tell it. What surely did not reach it stands in the next notice.
-    pub(super) async fn tell_lost(&self, count: u64) {
+    pub(in crate::service) async fn tell_lost(&self, count: u64) {
         let Some(facet) = &self.qos().lost_facet else {
             return;
         };

@@ -4,19 +4,19 @@ use std::time::Instant;
 
 use floe::AdapterCounts;
 
-use super::count::{losses, number};
-use super::past_topics::Counts;
-use super::registry::Registry;
-use super::subscriber::Subscriber;
-use super::topic::Topic;
 use crate::contracts::floe::{
     HubStatus, SubscriberInfo, SubscriberState, SubscriberStatus, TopicInfo, TopicStatus,
     TopicTotals,
 };
 use crate::core::{Snapshot, State};
+use crate::service::count::{losses, number};
+use crate::service::past_topics::Counts;
+use crate::service::registry::Registry;
+use crate::service::subscriber::Subscriber;
+use crate::service::topic::Topic;
 
 /// The hub and all its topics.
-pub(super) fn of_hub(registry: &Registry) -> HubStatus {
+pub(in crate::service) fn of_hub(registry: &Registry) -> HubStatus {
     let counts = adapter_counts(registry);
     let mut topics: Vec<_> = registry
         .topics()
@@ -36,7 +36,7 @@ pub(super) fn of_hub(registry: &Registry) -> HubStatus {
 }
 
 /// All topics together, those that were destroyed included.
-pub(super) fn of_all(registry: &Registry) -> TopicTotals {
+pub(in crate::service) fn of_all(registry: &Registry) -> TopicTotals {
     let (topics, mut all) = registry.topics_and_past();
     let mut subscribers = 0;
     for topic in &topics {
@@ -47,7 +47,7 @@ pub(super) fn of_all(registry: &Registry) -> TopicTotals {
 }
 
 /// A topic and its subscribers.
-pub(super) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
+pub(in crate::service) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
     let subscribers = topic.subscribers();
     TopicStatus {
         uptime: uptime(registry),
@@ -60,7 +60,7 @@ pub(super) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
 }
 
 /// The same as older clients know it.
-pub(super) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
+pub(in crate::service) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
     let accounts = topic.totals().accounts;
     let subscribers = topic.subscribers();
     TopicInfo {

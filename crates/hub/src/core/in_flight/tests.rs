@@ -1,0 +1,232 @@
+//! Windows driven by random answers: nothing is lost or doubled, and the order stays.
+
+use std::collections::BTreeSet;
+
+use floe::{EventsBuilder, LocalError, OperationMode};
+
+use super::*;
+
+fn event(mode: OperationMode) -> Event {
+    let mut builder = EventsBuilder::default();
+    let mode = if mode.is_idempotent() { 2 } else { 0 };
+    let write = |bytes: &mut Vec<u8>| {
+        bytes.extend(b"\x02op");
+        bytes.extend([mode, 0, 6, 0, 0, 0, 1, 1]);
+        Ok(())
+    };
+    builder.push_with(write).unwrap();
+    let mut events = Vec::new();
+    builder.finish().unwrap().append_to(&mut events);
+    events.remove(0)
+}
+
+fn lost() -> InvokeError {
+    InvokeError::NotDispatched(LocalError::Shutdown)
+}
+
+/// A generator of numbers that are random enough (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// A window, and what is known of every event that was sent.
+struct Course {
+    in_flight: InFlight<u64>,
+    random: Random,
+    now: Instant,
+    open: BTreeSet<u64>,
+    delivered: u64,
+    failed: Vec<u64>,
+    late: u64,
+}
+
+impl Course {
+    const WINDOW: usize = 10;
+
+    fn new(seed: u64) -> Self {
+        Self {
+            in_flight: InFlight::default(),
+            random: Random(seed),
+            now: Instant::now(),
+            open: BTreeSet::new(),
+            delivered: 0,
+            failed: Vec::new(),
+            late: 0,
+        }
+    }
+
+    /// Sends what the window allows; some answers come before the window has taken note.
+    fn send(&mut self) {
+        let Some(room) = Room::beside(self.in_flight.load(), Self::WINDOW) else {
+            return;
+        };
+        self.in_flight.open();
+        if !self.in_flight.begin_sending() {
+            return;
+        }
+        let first = self.in_flight.next();
+        let count = 1 + self.random.below(room.events as u64);
+        let mut events: Vec<_> = (0..count).map(|_| event(OperationMode::Normal)).collect();
+        assert!(!self.in_flight.close(), "the scheduler is sending");
+        if self.random.below(8) == 0 {
+            self.in_flight.give_back(&mut events);
+            assert!(self.in_flight.poll_sender_awaited() && self.in_flight.close());
+            assert_eq!(self.in_flight.take_returned().len() as u64, count);
+            return;
+        }
+        let early = self.random.below(count + 1);
+        let told = self.in_flight.handle_returned(first..first + early, drop);
+        assert_eq!(told, 0);
+        assert!(self.in_flight.end_sending());
+        self.open.extend(first..first + count);
+        let handles = first..first + count;
+        for (number, answer) in self.in_flight.note_sent(&mut events, handles, self.now) {
+            self.answer(number, answer);
+        }
+        assert!(events.is_empty() && self.in_flight.load().count <= Self::WINDOW);
+    }
+
+    fn answer(&mut self, number: u64, answer: Result<(), InvokeError>) {
+        let is_known = self.open.remove(&number);
+        let has_failed = answer.is_err();
+        let check = |handle: u64| assert_eq!(handle, number);
+        let delivered = self.in_flight.handle_answer(number, answer, check);
+        assert_eq!(delivered, u64::from(is_known && !has_failed));
+        self.delivered += delivered;
+    }
+
+    /// One of those in flight, or one that is not.
+    fn some_number(&mut self) -> u64 {
+        let at = self.random.below(Self::WINDOW as u64 + 1) as usize;
+        let known = self.open.iter().nth(at).copied();
+        known.unwrap_or(self.in_flight.next().saturating_sub(1))
+    }
+
+    fn step(&mut self) {
+        match self.random.below(8) {
+            0..=2 => self.send(),
+            3 | 4 => {
+                let number = self.some_number();
+                self.answer(number, Ok(()));
+            }
+            5 => {
+                let number = self.some_number();
+                self.answer(number, Err(lost()));
+            }
+            6 => {
+                assert!(self.in_flight.close());
+                let failed = self.in_flight.take_failed();
+                self.failed
+                    .extend(failed.into_iter().map(|(number, ..)| number));
+            }
+            _ => {
+                self.now += Duration::from_secs(1);
+                let late = self.in_flight.take_late(Duration::from_secs(3), self.now);
+                for number in &late {
+                    assert!(self.open.remove(number));
+                }
+                self.late += late.len() as u64;
+            }
+        }
+        let load = self.in_flight.load();
+        let failed = self.in_flight.failed.len();
+        assert_eq!(load.count, self.open.len() + failed);
+        assert_eq!(
+            load.bytes,
+            self.open.len() * event(OperationMode::Normal).len()
+        );
+        assert_eq!(
+            self.in_flight.oldest().copied(),
+            self.open.iter().next().copied()
+        );
+    }
+}
+
+#[test]
+fn every_event_is_delivered_failed_or_late_once() {
+    for seed in 1..200 {
+        let mut course = Course::new(seed * 0x9E37_79B9);
+        (0..500).for_each(|_| course.step());
+        course.in_flight.close();
+        let failed = course.in_flight.take_failed();
+        course
+            .failed
+            .extend(failed.into_iter().map(|(number, ..)| number));
+        let failed: BTreeSet<_> = course.failed.iter().collect();
+        assert_eq!(failed.len(), course.failed.len(), "seed {seed}: once each");
+        let ended = course.delivered + course.failed.len() as u64 + course.late;
+        let sent = course.in_flight.next();
+        assert_eq!(
+            ended + course.open.len() as u64,
+            sent,
+            "seed {seed}: all of them"
+        );
+        assert!(course.delivered > 0 && sent > 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_window_that_is_abandoned_while_the_scheduler_sends_takes_no_note_of_it() {
+    let mut in_flight = InFlight::default();
+    in_flight.open();
+    assert!(in_flight.begin_sending());
+    in_flight.abandon(2);
+    assert!(!in_flight.is_open() && !in_flight.close());
+    // The scheduler has not noticed yet; its events may be answered.
+    assert_eq!(in_flight.handle_returned(0..2, |(): ()| ()), 0);
+    assert!(!in_flight.end_sending());
+    assert!(in_flight.close());
+    assert_eq!((in_flight.next(), in_flight.load()), (2, Load::default()));
+    in_flight.open();
+    assert!(in_flight.begin_sending());
+    in_flight.abandon(1);
+    in_flight.give_back(&mut vec![event(OperationMode::Normal)]);
+    assert!(in_flight.take_returned().is_empty());
+}
+
+#[test]
+fn a_scheduler_that_panics_loses_what_it_took_and_no_more() {
+    let mut in_flight = InFlight::default();
+    let mut sent = vec![event(OperationMode::Normal)];
+    in_flight.note_sent(&mut sent, std::iter::once(()), Instant::now());
+    in_flight.open();
+    assert!(in_flight.begin_sending());
+    assert_eq!(in_flight.forget_taken(4), 3);
+    assert_eq!(in_flight.forget_taken(1), 0);
+    assert_eq!(in_flight.next(), 4);
+    assert_eq!(in_flight.handle_returned(0..4, drop), 1);
+}
+
+#[test]
+fn only_events_that_did_not_arrive_or_may_arrive_twice_are_sent_again() {
+    let [normal, idempotent] = [OperationMode::Normal, OperationMode::Idempotent].map(event);
+    let perhaps = InvokeError::PerhapsDispatched(LocalError::Shutdown);
+    let timeout = InvokeError::NotDispatched(LocalError::Timeout {
+        operation: "op".to_owned(),
+        after: Duration::from_secs(1),
+    });
+    let gone = InvokeError::System(SystemException::ObjectNotExist(Default::default()));
+    let failed = InvokeError::System(SystemException::UnknownException(String::new()));
+    let cases = [
+        (lost(), true, true),
+        (perhaps, false, true),
+        (timeout, false, false),
+        (gone, false, false),
+        (failed, false, true),
+    ];
+    for (error, resends_normal, resends_idempotent) in cases {
+        assert_eq!(may_resend(&error, &normal), resends_normal, "{error}");
+        assert_eq!(
+            may_resend(&error, &idempotent),
+            resends_idempotent,
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Subscribers that have events for the delivery scheduler.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use super::Subscriber;
+use crate::settings::HubSettings;
+
+/// The queue between publishers, which add subscribers, and the one scheduler that serves them.
+#[derive(Default)]
+pub(in crate::service) struct ReadyQueue {
+    /// Guards the subscribers to be served; held for a moment. It may be taken while that of a subscriber is held, and never
+    /// the other way round.
+    ready: Mutex<Ready>,
+    /// Whether the scheduler rests. A subscriber whose events are not to wait so long wakes its delivery task.
+    is_resting: AtomicBool,
+}
+
+#[derive(Default)]
+struct Ready {
+    /// In the order in which events came for them. A subscriber is seldom there twice, for it is added again only after it
+    /// was served.
+    subscribers: VecDeque<Arc<Subscriber>>,
+    /// The scheduler, while it waits.
+    waker: Option<Waker>,
+    is_served: bool,
+    pace: SchedulerPace,
+}
+
+/// What the scheduler does while events keep coming.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::service) struct SchedulerPace {
+    /// The longest rest between two rounds.
+    pub(in crate::service) rest_max: Duration,
+    /// How long the thread stays awake after a round.
+    pub(in crate::service) polling: Duration,
+}
+
+impl From<&HubSettings> for SchedulerPace {
+    fn from(settings: &HubSettings) -> Self {
+        Self {
+            rest_max: settings.rest_max,
+            polling: settings.polling,
+        }
+    }
+}
+
+impl ReadyQueue {
+    /// Sets the pace from now on.
+    pub(in crate::service) fn set_pace(&self, pace: SchedulerPace) {
+        self.lock().pace = pace;
+    }
+
+    /// Whether the scheduler rests.
+    pub(in crate::service) fn is_resting(&self) -> bool {
+        self.is_resting.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::service) fn set_resting(&self, is_resting: bool) {
+        self.is_resting.store(is_resting, Ordering::Relaxed);
+    }
+
+    /// Adds a subscriber that has events; false if no scheduler would serve it.
+    pub(in crate::service) fn push(&self, subscriber: &Arc<Subscriber>) -> bool {
+        let mut ready = self.lock();
+        if !ready.is_served {
+            return false;
+        }
+        ready.subscribers.push_back(subscriber.clone());
+        let waker = ready.waker.take();
+        drop(ready);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        true
+    }
+
+    /// A scheduler begins to serve.
+    pub(in crate::service) fn begin(&self) {
+        self.lock().is_served = true;
+    }
+
+    /// The scheduler has ended; gives those that it has not served.
+    pub(in crate::service) fn end(&self) -> VecDeque<Arc<Subscriber>> {
+        self.set_resting(false);
+        let mut ready = self.lock();
+        ready.is_served = false;
+        ready.waker = None;
+        std::mem::take(&mut ready.subscribers)
+    }
+
+    /// How many subscribers there are, and the pace; the scheduler is woken by the next one if there is none.
+    pub(in crate::service) fn poll_len(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Option<(usize, SchedulerPace)> {
+        let mut ready = self.lock();
+        if ready.subscribers.is_empty() {
+            ready.waker = Some(context.waker().clone());
+            return None;
+        }
+        Some((ready.subscribers.len(), ready.pace))
+    }
+
+    /// Takes the first `count` subscribers. The scheduler is woken for the others, now or when they come.
+    pub(in crate::service) fn take(
+        &self,
+        count: usize,
+        taken: &mut VecDeque<Arc<Subscriber>>,
+        context: &mut Context<'_>,
+    ) {
+        let mut ready = self.lock();
+        taken.extend(ready.subscribers.drain(..count));
+        match ready.subscribers.is_empty() {
+            true => ready.waker = Some(context.waker().clone()),
+            false => context.waker().wake_by_ref(),
+        }
+    }
+
+    /// All subscribers that are to be served.
+    pub(in crate::service) fn all(&self) -> Vec<Arc<Subscriber>> {
+        self.lock().subscribers.iter().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
