@@ -58,7 +58,7 @@ pub struct HubSettings {
     pub flush_bytes: usize,
     /// The longest rest between two rounds of deliveries to twoway subscribers, while events of any topic come within
     /// 100 microseconds after each round: those that come meanwhile leave together, and far more come through. Zero for
-    /// none. Default 1 ms. There are no rests in a runtime of several threads, nor where the system is not Linux.
+    /// none. Default 1 ms. There are rests on Linux only.
     pub rest_max: Duration,
     /// How long the hub asks for more events before it sleeps, while they come within 100 microseconds after each round of
     /// deliveries to twoway subscribers, and no rest follows; at most 100 microseconds, which are the default, and zero for
