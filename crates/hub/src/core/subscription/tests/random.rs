@@ -17,7 +17,7 @@ enum Step {
         byte_lens: Vec<usize>,
     },
     OfferAgain,
-    DeliveryStep {
+    Next {
         bytes_min: usize,
     },
     Take {
@@ -54,7 +54,7 @@ fn step() -> impl Strategy<Value = Step> {
         30 => byte_lens().prop_map(|byte_lens| Step::Events { byte_lens }),
         10 => byte_lens().prop_map(|byte_lens| Step::Offer { byte_lens }),
         10 => Just(Step::OfferAgain),
-        15 => (1..80_usize).prop_map(|bytes_min| Step::DeliveryStep { bytes_min }),
+        15 => (1..80_usize).prop_map(|bytes_min| Step::Next { bytes_min }),
         20 => (1..6_usize, 1..150_usize, any::<bool>())
             .prop_map(|(events_max, bytes_max, is_told)| Step::Take { events_max, bytes_max, is_told }),
         15 => (0..4_u64).prop_map(|share| Step::Delivered { share }),
@@ -127,7 +127,7 @@ impl Seen {
                     return self.offer(&byte_lens, Subscription::offer_again);
                 }
             }
-            Step::DeliveryStep { bytes_min } => {
+            Step::Next { bytes_min } => {
                 let is_parked = subscription.next_step(bytes_min) == DeliveryStep::Wait;
                 self.parked_until = is_parked.then_some(bytes_min);
             }
