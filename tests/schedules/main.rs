@@ -16,15 +16,15 @@ mod blocking {
     dead_code,
     reason = "the runtime's own file, of which schedules try the part where threads meet"
 )]
-#[path = "../../crates/runtime/src/connection/output.rs"]
-mod output;
+#[path = "../../crates/runtime/src/connection/turns.rs"]
+mod reading_turns;
 /// The runtime's own.
 #[allow(
     dead_code,
     reason = "the runtime's own file, of which schedules try the part where threads meet"
 )]
-#[path = "../../crates/runtime/src/connection/turns.rs"]
-mod reading_turns;
+#[path = "../../crates/runtime/src/connection/send_queue.rs"]
+mod send_queue;
 /// The runtime's own.
 #[path = "../../crates/runtime/src/blocking/sleeper.rs"]
 mod sleeper;

@@ -4,7 +4,7 @@
 use bytes::Buf;
 use shuttle::rand::{Rng, thread_rng};
 
-use crate::output::{Batch, Output};
+use crate::send_queue::{Batch, SendQueue};
 use crate::sync::{Arc, Mutex, thread};
 use crate::try_orders;
 
@@ -18,7 +18,7 @@ struct Connection {
 
 #[derive(Default)]
 struct Shared {
-    output: Output,
+    output: SendQueue,
     is_closed: bool,
     /// Where each message stands: start, sender, number.
     appended: Vec<(u64, u8, u8)>,
@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    /// Source: `write` in `crates/runtime/src/connection/writing.rs`.
+    /// Source: `write` in `crates/runtime/src/connection/write.rs`.
     fn write(&self, mut batch: Batch) {
         loop {
             let chunk = batch.rest().chunk();

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use floe_wire::EncodingVersion;
-use floe_wire::connection::{AttemptEnd, Connection as Machine, Event, Input, NotActive, Role};
+use floe_wire::connection::{
+    AttemptEnd, Connection as Machine, Event, Input, NotActive, RequestIds, Role,
+};
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
     BatchWriter, Context, HeaderCache, IncomingReply, IncomingRequest, OperationMode,
@@ -15,7 +17,7 @@ use floe_wire::message::{
 use floe_wire::reference::Identity;
 
 use crate::book::{Call, Kind};
-use crate::output::{Batch, Output};
+use crate::send_queue::{Batch, SendQueue};
 use crate::vigil::Vigil;
 
 /// What a request in flight is known by.
@@ -37,7 +39,7 @@ pub(crate) enum Arrived {
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) machine: Machine<Token>,
-    pub(crate) output: Output,
+    pub(crate) output: SendQueue,
     /// What a full network did not take.
     pub(crate) writing: Option<Batch>,
     pub(crate) input: BytesMut,
@@ -70,7 +72,7 @@ pub(crate) enum Refusal {
 impl End {
     /// The end of a connection that was just made.
     pub(crate) fn new(side: usize, now: Duration) -> Self {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         let role = [Role::Client, Role::Server][side];
         Self {
             machine: Machine::new(role, output.bytes()),
@@ -92,7 +94,7 @@ impl End {
 
     /// Appends the request of a call; its id if it has one.
     ///
-    /// Source: `try_append` in `crates/runtime/src/connection/sending.rs`.
+    /// Source: `try_append` in `crates/runtime/src/connection/send.rs`.
     pub(crate) fn append(
         &mut self,
         number: usize,
@@ -103,21 +105,25 @@ impl End {
             return Err(Refusal::Full);
         }
         let start = self.output.end();
-        let id = self
-            .machine
-            .next_id()
-            .map_err(|NotActive| Refusal::NotActive)?;
+        if !self.machine.is_active() {
+            return Err(Refusal::NotActive);
+        }
         match call.kind {
             Kind::Twoway => {
+                let id = self
+                    .machine
+                    .reserve_id()
+                    .map_err(|NotActive| Refusal::NotActive)?;
                 self.write_request(number, call, id);
-                self.machine.expect_reply(
-                    id,
-                    Token {
-                        call: number,
-                        start,
-                    },
-                );
-                return Ok(Some(id));
+                let token = |_| Token {
+                    call: number,
+                    start,
+                };
+                let ids = RequestIds::Reserved(id);
+                let appended = self
+                    .machine
+                    .append_requests(ids, |_, _| Ok::<_, ()>(()), token);
+                return appended.map(Some).map_err(|_| Refusal::NotActive);
             }
             Kind::Oneway => self.write_request(number, call, RequestId::ONEWAY),
             Kind::Batch(count) => self.write_batch(number, call, count),

@@ -25,12 +25,12 @@
 mod book;
 mod calling;
 mod end;
-/// The runtime's own.
-#[path = "../../crates/runtime/src/connection/output.rs"]
-mod output;
 mod pipe;
 mod plan;
 mod random;
+/// The runtime's own.
+#[path = "../../crates/runtime/src/connection/send_queue.rs"]
+mod send_queue;
 mod trouble;
 mod vigil;
 mod world;

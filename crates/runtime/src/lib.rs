@@ -65,6 +65,7 @@ pub use adapter::{
     OperationError, RegistrationError, ServantLocator,
 };
 pub use communicator::Communicator;
+pub use connection::ReplySink;
 pub use connection::handle::{Connection, ConnectionInfo};
 pub use dispatch::{
     Current, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests, Response, TakenEvents,
@@ -74,7 +75,9 @@ pub use error::{AdapterError, InvokeError, LocalError};
 pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit::ImplicitContext;
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
-pub use proxy::{AnswerSink, Forwarding, Forwardings, OperationInfo, Proxy, TypedProxy, Way};
+pub use proxy::{
+    Call, ConnectionToken, OperationInfo, PendingEvent, PendingEvents, Proxy, TypedProxy,
+};
 pub use settings::{EndpointSelection, Settings};
 pub use signals::Signals;
 #[cfg(feature = "tls")]

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use floe::blocking::Wait;
 use floe::{
     Adapter, Compression, Current, Dispatcher, Identity, InvokeError, Settings, SystemException,
     Tls, TlsIdentity, TlsSettings, TypedProxy,

@@ -223,7 +223,8 @@ fn ends_generics(tokens: &[Token]) -> bool {
         open == 0
     });
     let before = start.and_then(|start| start.checked_sub(1));
-    before.is_some_and(|before| tokens[before].is("impl"))
+    let is_impl = before.is_some_and(|before| tokens[before].is("impl"));
+    is_impl && tokens.last().is_some_and(|last| last.is(">"))
 }
 
 /// Whether a group is the body of an item or of a `match`, or holds statements: such a block is never on one line.

@@ -306,7 +306,7 @@ pub mod everything {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -404,7 +404,7 @@ pub mod everything {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -412,7 +412,7 @@ pub mod everything {
         /// Slice operation `nothing` of `::Everything::Tool`.
         pub fn nothing<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
@@ -434,11 +434,11 @@ pub mod everything {
             anything: ::std::option::Option<&'call ::floe::Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
             objects: &'call [::std::option::Option<::floe::Proxy>],
-        ) -> impl ::std::future::Future<Output = Result<(
+        ) -> ::floe::Call<'call, (
             Item,
             Vec,
             ::std::option::Option<ToolProxy>,
-        ), ToolEverythingError>> + use<'call> {
+        ), ToolEverythingError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
             ::floe::codegen::call(
                 &self.0,
@@ -473,11 +473,11 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> impl ::std::future::Future<Output = Result<(
+        ) -> ::floe::Call<'call, (
             i64,
             i32,
             i32,
-        ), ::floe::InvokeError>> + use<'call> {
+        ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
             ::floe::codegen::call(
                 &self.0,
@@ -495,7 +495,7 @@ pub mod everything {
         /// Slice operation `compact` of `::Everything::Tool`.
         pub fn compact<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<String, ToolCompactError>> + use<'call> {
+        ) -> ::floe::Call<'call, String, ToolCompactError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -504,7 +504,7 @@ pub mod everything {
         #[deprecated(note = "use name")]
         pub fn into<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
@@ -512,7 +512,7 @@ pub mod everything {
         /// Slice operation `clone` of `::Everything::Tool`.
         pub fn renamed<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
@@ -520,7 +520,7 @@ pub mod everything {
         /// Slice operation `len` of `::Everything::Tool`.
         pub fn len<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<i32, ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -759,7 +759,7 @@ pub mod everything {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -769,7 +769,7 @@ pub mod everything {
             &'call self,
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> impl ::std::future::Future<Output = Result<(), OtherFromFileError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), OtherFromFileError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
             ::floe::codegen::call(
                 &self.0,
@@ -841,7 +841,7 @@ pub mod everything {
         /// The name.
         pub fn name<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -849,7 +849,7 @@ pub mod everything {
         /// Slice operation `nothing` of `::Everything::Tool`.
         pub fn nothing<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
@@ -871,11 +871,11 @@ pub mod everything {
             anything: ::std::option::Option<&'call ::floe::Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
             objects: &'call [::std::option::Option<::floe::Proxy>],
-        ) -> impl ::std::future::Future<Output = Result<(
+        ) -> ::floe::Call<'call, (
             Item,
             Vec,
             ::std::option::Option<ToolProxy>,
-        ), ToolEverythingError>> + use<'call> {
+        ), ToolEverythingError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
             ::floe::codegen::call(
                 &self.0,
@@ -910,11 +910,11 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> impl ::std::future::Future<Output = Result<(
+        ) -> ::floe::Call<'call, (
             i64,
             i32,
             i32,
-        ), ::floe::InvokeError>> + use<'call> {
+        ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
             ::floe::codegen::call(
                 &self.0,
@@ -932,7 +932,7 @@ pub mod everything {
         /// Slice operation `compact` of `::Everything::Tool`.
         pub fn compact<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<String, ToolCompactError>> + use<'call> {
+        ) -> ::floe::Call<'call, String, ToolCompactError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -941,7 +941,7 @@ pub mod everything {
         #[deprecated(note = "use name")]
         pub fn into<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
@@ -949,7 +949,7 @@ pub mod everything {
         /// Slice operation `clone` of `::Everything::Tool`.
         pub fn renamed<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
@@ -957,7 +957,7 @@ pub mod everything {
         /// Slice operation `len` of `::Everything::Tool`.
         pub fn len<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<i32, ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -967,7 +967,7 @@ pub mod everything {
             &'call self,
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> impl ::std::future::Future<Output = Result<(), OtherFromFileError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), OtherFromFileError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
             ::floe::codegen::call(
                 &self.0,
@@ -980,7 +980,7 @@ pub mod everything {
         /// Slice operation `last` of `::Everything::Later`.
         pub fn last<'call>(
             &'call self,
-        ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("last", false);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
@@ -1184,7 +1184,7 @@ pub mod everything {
             &'call self,
             keeper: &'call self::r#type::Keeper,
             pair: &'call self::inner::Pair,
-        ) -> impl ::std::future::Future<Output = Result<self::r#type::Keeper, ::floe::InvokeError>> + use<'call> {
+        ) -> ::floe::Call<'call, self::r#type::Keeper, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("keep", true);
             ::floe::codegen::call(&self.0, &OPERATION, (keeper, pair), ::floe::codegen::one)
         }
@@ -1286,7 +1286,7 @@ pub mod everything {
             /// The name.
             pub fn name<'call>(
                 &'call self,
-            ) -> impl ::std::future::Future<Output = Result<String, ::floe::InvokeError>> + use<'call> {
+            ) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
                 const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
                 ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
             }
@@ -1295,7 +1295,7 @@ pub mod everything {
             pub fn work<'call>(
                 &'call self,
                 volume: super::Volume,
-            ) -> impl ::std::future::Future<Output = Result<Pair, WorkerWorkError>> + use<'call> {
+            ) -> ::floe::Call<'call, Pair, WorkerWorkError, impl ::floe::codegen::EncodeParameters<'call>> {
                 const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("work", true);
                 ::floe::codegen::call(&self.0, &OPERATION, (volume,), ::floe::codegen::one)
             }

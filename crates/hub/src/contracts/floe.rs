@@ -198,7 +198,7 @@ impl HubAdminProxy {
     pub fn topic_info<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<TopicInfo, HubAdminTopicInfoError>> + use<'call> {
+    ) -> ::floe::Call<'call, TopicInfo, HubAdminTopicInfoError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicInfo", true);
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
@@ -208,7 +208,7 @@ impl HubAdminProxy {
     /// - returns What is known of them now.
     pub fn status<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<HubStatus, ::floe::InvokeError>> + use<'call> {
+    ) -> ::floe::Call<'call, HubStatus, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("status", true);
         ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
@@ -219,7 +219,7 @@ impl HubAdminProxy {
     /// - returns The sums; the name is empty, the lag that of the event that waits longest.
     pub fn totals<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<TopicTotals, ::floe::InvokeError>> + use<'call> {
+    ) -> ::floe::Call<'call, TopicTotals, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("totals", true);
         ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
@@ -232,7 +232,7 @@ impl HubAdminProxy {
     pub fn topic_status<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<TopicStatus, HubAdminTopicStatusError>> + use<'call> {
+    ) -> ::floe::Call<'call, TopicStatus, HubAdminTopicStatusError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicStatus", true);
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
@@ -343,7 +343,7 @@ impl LossListenerProxy {
         topic: &'call str,
         count: i64,
         total: &'call Losses,
-    ) -> impl ::std::future::Future<Output = Result<(), ::floe::InvokeError>> + use<'call> {
+    ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("lost", false);
         ::floe::codegen::call(&self.0, &OPERATION, (topic, count, total), ::floe::codegen::nothing)
     }

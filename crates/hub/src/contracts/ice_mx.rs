@@ -165,12 +165,10 @@ impl MetricsAdminProxy {
     ///
     /// - returns `disabled_views`: Those that measure nothing now.
     /// - returns Those that measure.
-    pub fn get_metrics_view_names<'call>(
-        &'call self,
-    ) -> impl ::std::future::Future<Output = Result<(
+    pub fn get_metrics_view_names<'call>(&'call self,) -> ::floe::Call<'call, (
         ::floe::contracts::ice::StringSeq,
         ::floe::contracts::ice::StringSeq,
-    ), ::floe::InvokeError>> + use<'call> {
+    ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "getMetricsViewNames",
             true,
@@ -189,7 +187,7 @@ impl MetricsAdminProxy {
     pub fn enable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<(), MetricsAdminEnableMetricsViewError>> + use<'call> {
+    ) -> ::floe::Call<'call, (), MetricsAdminEnableMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "enableMetricsView",
             true,
@@ -204,7 +202,7 @@ impl MetricsAdminProxy {
     pub fn disable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<(), MetricsAdminDisableMetricsViewError>> + use<'call> {
+    ) -> ::floe::Call<'call, (), MetricsAdminDisableMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "disableMetricsView",
             true,
@@ -218,13 +216,10 @@ impl MetricsAdminProxy {
     /// - returns `timestamp`: The time of the process, in milliseconds since 1970.
     /// - returns The maps; none of a view that is disabled.
     /// - fails with `UnknownMetricsView`: If there is none of this name.
-    pub fn get_metrics_view<'call>(
-        &'call self,
-        view: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<(
+    pub fn get_metrics_view<'call>(&'call self, view: &'call str) -> ::floe::Call<'call, (
         MetricsView,
         i64,
-    ), MetricsAdminGetMetricsViewError>> + use<'call> {
+    ), MetricsAdminGetMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("getMetricsView", true);
         ::floe::codegen::call(&self.0, &OPERATION, (view,), |decoder| {
             decoder.know_classes(&CLASSES);
@@ -245,7 +240,7 @@ impl MetricsAdminProxy {
         &'call self,
         view: &'call str,
         map: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>> + use<'call> {
+    ) -> ::floe::Call<'call, MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "getMapMetricsFailures",
             true,
@@ -265,7 +260,7 @@ impl MetricsAdminProxy {
         view: &'call str,
         map: &'call str,
         id: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>> + use<'call> {
+    ) -> ::floe::Call<'call, MetricsFailures, MetricsAdminGetMetricsFailuresError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "getMetricsFailures",
             true,

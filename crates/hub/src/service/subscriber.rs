@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::{Events, Forwarding, Identity, Proxy, TypedProxy};
+use floe::{Events, Identity, PendingEvent, Proxy, TypedProxy};
 
 use super::backpressure::{Backpressure, Waiter};
 use super::link::Link;
@@ -43,14 +43,14 @@ pub(crate) struct Subscriber {
 pub(super) struct Shared {
     pub(super) subscription: Subscription<Events>,
     /// What left at once; there as soon as something may.
-    in_flight: Option<Box<InFlight<Forwarding>>>,
+    in_flight: Option<Box<InFlight<PendingEvent>>>,
     /// The delivery task while it waits: woken when the subscription says so, or an answer.
     delivery: Option<Waker>,
 }
 
 impl Shared {
     /// What left at once.
-    pub(super) fn in_flight(&mut self) -> &mut InFlight<Forwarding> {
+    pub(super) fn in_flight(&mut self) -> &mut InFlight<PendingEvent> {
         self.in_flight.get_or_insert_default()
     }
 

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use floe::{
-    AnswerSink, Communicator, Encoder, EncodingVersion, Event, EventsBuilder, Forwarding,
-    InvokeError, OperationMode, Outcome, Proxy, Settings,
+    Communicator, Encoder, EncodingVersion, Event, EventsBuilder, InvokeError, OperationMode,
+    Outcome, PendingEvent, Proxy, ReplySink, Settings,
 };
 use floe_hub::HubSettings;
 use floe_hub::contracts::floe::TopicInfo;
@@ -89,7 +89,7 @@ impl Slow {
     }
 }
 
-impl AnswerSink for Slow {
+impl ReplySink for Slow {
     fn returned(&self, _: Range<u64>) {}
 
     fn answered(&self, _: u64, _: Result<Option<Outcome>, InvokeError>) {}
@@ -134,7 +134,7 @@ struct Stage {
     slow: Arc<Slow>,
     go_on: Sender<()>,
     /// What the others were sent, and do not answer.
-    sent: Vec<Forwarding>,
+    sent: Vec<PendingEvent>,
     others_inbox: Inbox,
 }
 

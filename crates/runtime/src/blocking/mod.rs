@@ -51,5 +51,5 @@ pub(crate) use look::wait_for_reply;
 pub(crate) use look::{is_waiting, wait_depth, wait_until};
 pub(crate) use sleeper::Sleeper;
 #[cfg(unix)]
-pub(crate) use wait::let_calls_be_asked;
-pub(crate) use wait::{is_asked, may_wait_at_once};
+pub(crate) use wait::mark_prepared;
+pub(crate) use wait::may_wait_here;

@@ -11,7 +11,6 @@ use tokio::runtime::Handle;
 use super::background;
 use super::look::{Due, Look, wait_depth};
 use super::sleeper::Sleeper;
-use crate::proxy::is_call;
 
 /// Waits for a future on the calling thread: `greeter.greet("Ada").wait()`.
 ///
@@ -25,18 +24,7 @@ pub trait Wait: Future + Sized {
     #[inline(always)]
     fn wait(self) -> Self::Output {
         // Pinned here, for it is long to move.
-        let mut future = pin!(self);
-        if is_call::<Self>() {
-            IS_ASKED.set(true);
-            let mut context = Context::from_waker(Waker::noop());
-            let polled = future.as_mut().poll(&mut context);
-            // Whatever was polled: the next call is not asked.
-            IS_ASKED.set(false);
-            if let Poll::Ready(output) = polled {
-                return output;
-            }
-        }
-        wait(future)
+        wait(pin!(self))
     }
 }
 
@@ -50,31 +38,17 @@ fn wait<F: Future>(future: Pin<&mut F>) -> F::Output {
     })
 }
 
-thread_local! {
-    /// Whether the call that is polled next is only asked whether it can be done at once, before anything is made
-    /// ready for a wait.
-    static IS_ASKED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether a call that is being polled is only asked whether it can be done at once: if it cannot, it does nothing,
-/// for it is polled again. Said to the call that asks first.
-#[inline(always)]
-pub(crate) fn is_asked() -> bool {
-    IS_ASKED.replace(false)
-}
-
-/// Whether a call that is asked may wait on this thread without any preparation: it is within no other wait, and the
-/// thread is known to be none that runs tasks.
+/// Whether a call may wait on this thread without any preparation: it is within no other wait, and the thread is
+/// known to run no tasks.
 #[inline]
-pub(crate) fn may_wait_at_once() -> bool {
-    MAY_ASK.get() && wait_depth() == 0
+pub(crate) fn may_wait_here() -> bool {
+    IS_PREPARED.get() && wait_depth() == 0
 }
 
-/// Lets the calls of this thread be asked, which uses the timers and sockets of a runtime already, and runs none of its
-/// tasks.
+/// Notes that this thread uses the timers and sockets of a runtime already, and runs none of its tasks.
 #[cfg(unix)]
-pub(crate) fn let_calls_be_asked() {
-    MAY_ASK.set(true);
+pub(crate) fn mark_prepared() {
+    IS_PREPARED.set(true);
 }
 
 /// Waits where it may be within another wait, or the first one of its thread.
@@ -89,8 +63,8 @@ fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>) -> T {
 thread_local! {
     /// Whether this thread uses the timers and sockets of the background; that one itself does not.
     static HAS_ENTERED: Cell<bool> = const { Cell::new(false) };
-    /// Whether calls of this thread may be asked.
-    static MAY_ASK: Cell<bool> = const { Cell::new(false) };
+    /// Whether a call may wait on this thread without any preparation.
+    static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Lets futures of this thread use timers and sockets of the background, unless the thread belongs
@@ -99,7 +73,7 @@ thread_local! {
 fn enter_runtime() {
     if !HAS_ENTERED.get() && Handle::try_current().is_err() {
         HAS_ENTERED.set(true);
-        MAY_ASK.set(true);
+        IS_PREPARED.set(true);
         std::mem::forget(background::handle().enter());
         OWN.with(|own| {
             own.get_or_init(Spot::new);

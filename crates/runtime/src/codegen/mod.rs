@@ -22,12 +22,13 @@ mod servant;
 mod structure;
 
 pub use crate::dispatch::{Answer, dispatch};
+pub use crate::proxy::EncodeParameters;
 pub use dispatcher::put_one;
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
-    NilableParameter, Optional, OptionalProxy, Parameters, call, idempotent, nothing, one,
-    operation,
+    NilableParameter, Optional, OptionalProxy, Parameters, call, call_with, idempotent, nothing,
+    one, operation,
 };
 pub use structure::{min_wire_len, packed_member_len};
 

@@ -1,12 +1,10 @@
 //! Typed proxies: their traits, and how their methods call.
 
-use std::future::Future;
-
 use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged};
 use floe_wire::message::OperationMode;
 
 use crate::adapter::OperationError;
-use crate::proxy::{OperationInfo, Proxy};
+use crate::proxy::{Call, EncodeParameters, OperationInfo, Proxy};
 
 /// An operation; `returns_data` says whether there is a return value or an out-parameter.
 pub const fn operation(name: &'static str, returns_data: bool) -> OperationInfo {
@@ -28,19 +26,28 @@ pub const fn idempotent(name: &'static str, returns_data: bool) -> OperationInfo
 
 /// Calls an operation with these parameters; `decode` reads the results.
 #[inline]
-pub fn call<'call, P, R, E, D>(
+pub fn call<'call, R, E: OperationError>(
     proxy: &'call Proxy,
     operation: &'static OperationInfo,
-    parameters: P,
-    decode: D,
-) -> impl Future<Output = Result<R, E>> + use<'call, P, R, E, D>
+    parameters: impl Parameters + Send + Sync + 'call,
+    decode: fn(&mut Decoder<'_>) -> Result<R, DecodeError>,
+) -> Call<'call, R, E, impl EncodeParameters<'call>> {
+    let encode = move |encoder: &mut Encoder<'_>| parameters.encode(encoder);
+    Call::new(proxy, operation, encode, decode)
+}
+
+/// Calls an operation; `encode` writes the parameters, and `decode` reads the results.
+#[inline]
+pub fn call_with<'call, R, E: OperationError, Encode>(
+    proxy: &'call Proxy,
+    operation: &'static OperationInfo,
+    encode: Encode,
+    decode: fn(&mut Decoder<'_>) -> Result<R, DecodeError>,
+) -> Call<'call, R, E, Encode>
 where
-    P: Parameters + 'call,
-    R: 'call,
-    E: OperationError + 'call,
-    D: FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError> + 'call,
+    Encode: Fn(&mut Encoder<'_>) + Send + Sync + 'call,
 {
-    proxy.call(operation, move |encoder| parameters.encode(encoder), decode)
+    Call::new(proxy, operation, encode, decode)
 }
 
 /// Reads no results.

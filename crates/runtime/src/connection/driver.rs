@@ -13,7 +13,7 @@ use super::reading::Reading;
 use super::turn::Turn;
 use crate::blocking::Sleeper;
 #[cfg(unix)]
-use crate::blocking::{let_calls_be_asked, wait_for_reply};
+use crate::blocking::{mark_prepared, wait_for_reply};
 use crate::communicator::Core;
 #[cfg(unix)]
 use crate::communicator::ThreadPermit;
@@ -218,7 +218,7 @@ fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit
     let run = move || {
         let _permit = permit;
         let _runtime = tasks.enter();
-        let_calls_be_asked();
+        mark_prepared();
         run_thread(reading, &socket);
     };
     let thread = std::thread::Builder::new().name("floe-connection".to_owned());

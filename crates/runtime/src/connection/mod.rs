@@ -1,58 +1,56 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
-//! - `outlet.rs`: what is appended by whom, and what is known of it
-//! - `writing.rs`, `output.rs`: bytes that wait to be written, and whose turn it is to write them
-//! - `sending.rs`: requests and other messages on their way there
-//! - `burst.rs`: many messages at once leave together
+//! - `send.rs`: batches of messages on their way to the send queue, and the reply to a request
+//! - `send_queue.rs`: bytes that wait to be written; `flush_policy.rs`: when they are; `write.rs`: the writing
+//! - `shared.rs`: the state that all who send or read share
 //! - `reading.rs`, `input.rs`, `read_buffers.rs`: what is read, and what becomes of it
 //! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
 //! - `received.rs`: replies as the threads get them that read them themselves
 //! - `here.rs`: which connections a thread keeps from being read
 //! - `pulse.rs`, `watch.rs`: heartbeats, and what ends a silent or unused connection
-//! - `slot.rs`, `settled.rs`: where a caller waits for its reply, and for the connection
-//! - `told.rs`: who gets an answer: such a caller, or somebody who is told where it is read
+//! - `pending_reply.rs`, `readiness.rs`: what a caller waits for: its reply, and the connection
+//! - `reply_sink.rs`: who gets a reply: such a caller, or a sink that is given replies where they are read
 //! - `dispatching.rs`, `servant_cache.rs`: requests of the peer, dispatched in place
 //! - `budget.rs`, `pending_dispatch.rs`: what dispatches may take, and those that wait
 //! - `replying.rs`, `reply_flush.rs`: replies, and when the replies to events leave
 //! - `buffer_pool.rs`: buffers that threads keep for the next connection that reads
-//! - `compressing.rs`: what compression has to know of the order of messages
+//! - `stream_compression.rs`: what compression has to know of the order of messages
 //! - `pool.rs`: outgoing connections, shared by proxies
 //! - `handle.rs`: what users see of a connection
 //!
-//! Whoever has something to send encodes it straight into the output buffer and, if nobody else is
-//! writing, writes it.
+//! A sender encodes its messages straight into the send queue and, if no one else is writing, writes them.
 
 mod budget;
 mod buffer_pool;
-pub(crate) mod burst;
-mod compressing;
 mod dispatching;
 mod driver;
+mod flush_policy;
 pub(crate) mod handle;
 mod here;
 mod input;
-mod outlet;
-mod output;
 pub(crate) mod pending_dispatch;
+mod pending_reply;
 pub(crate) mod pool;
 mod pulse;
 mod read_buffers;
+mod readiness;
 mod reading;
 #[cfg_attr(not(unix), allow(dead_code, reason = "only on Unix do callers read"))]
 mod received;
 mod reply_flush;
+mod reply_sink;
 pub(crate) mod replying;
-mod sending;
+mod send;
+mod send_queue;
 mod servant_cache;
-mod settled;
-mod slot;
-mod told;
+mod shared;
+mod stream_compression;
 #[cfg(unix)]
 mod turn;
 #[cfg(unix)]
 mod turns;
 mod watch;
-mod writing;
+mod write;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -66,24 +64,24 @@ use tokio::time::timeout;
 
 use crate::adapter::{AdapterCore, Admission};
 use crate::communicator::{Communicator, Core, Tasks};
-use crate::error::LocalError;
+use crate::error::{InvokeError, LocalError};
 use crate::liveness::Liveness;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
-use compressing::Compressing;
 pub(crate) use dispatching::REPLIES_MAX;
 use driver::Driver;
-use outlet::Shared;
-pub(crate) use outlet::{Extended, Outlet};
-use output::Output;
 use pulse::Pulse;
+use readiness::Readiness;
 use reading::Reading;
 pub(crate) use received::{Received, Short};
-pub(crate) use sending::{Appended, Reply};
-use settled::Settled;
-use told::Recipient;
-pub(crate) use told::Told;
+use reply_sink::Recipient;
+pub use reply_sink::ReplySink;
+pub(crate) use reply_sink::outcome_of_event;
+pub(crate) use send::{Reply, SendUntil};
+use send_queue::SendQueue;
+use shared::Shared;
+use stream_compression::StreamCompression;
 
 /// A connection, shared by all who use it.
 pub(crate) struct Connection {
@@ -92,7 +90,8 @@ pub(crate) struct Connection {
     driver: Driver,
     /// Whether senders are threads that block, and not tasks.
     is_blocking: bool,
-    outlet: Arc<Outlet>,
+    /// A panic while it is held leaves whole messages behind: see [`shared::Whole`].
+    shared: Mutex<Shared>,
     /// Woken when output has been written.
     room: Notify,
     /// How long waits for what comes next poll, in microseconds.
@@ -105,7 +104,7 @@ pub(crate) struct Connection {
     /// Its share of the limits on connections, until it is closed.
     admission: Mutex<Option<Admission>>,
     /// When requests may be sent, and when the connection is closed.
-    settled: Settled,
+    readiness: Readiness,
     settings: Arc<Settings>,
     tasks: Tasks,
     /// Forgets the connection when it ends; the endpoint is that of an outgoing one.
@@ -115,7 +114,7 @@ pub(crate) struct Connection {
     adapter: RwLock<Option<Weak<AdapterCore>>>,
     /// Changes with the adapter.
     adapter_version: AtomicU64,
-    compressing: Compressing,
+    compressing: StreamCompression,
 }
 
 /// What a connection is for.
@@ -139,6 +138,16 @@ impl Failure {
     /// of the output.
     fn narrow(&mut self, start: u64, taken: u64) {
         self.perhaps_dispatched &= start < taken;
+    }
+}
+
+impl From<Failure> for InvokeError {
+    fn from(failure: Failure) -> Self {
+        if failure.perhaps_dispatched {
+            Self::PerhapsDispatched(failure.error)
+        } else {
+            Self::NotDispatched(failure.error)
+        }
     }
 }
 
@@ -185,7 +194,7 @@ impl Connection {
                 (Role::Server, liveness)
             }
         };
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         let machine = Machine::new(role, output.bytes());
         let settings = communicator.settings();
         Self {
@@ -193,21 +202,21 @@ impl Connection {
             writer,
             driver,
             is_blocking: communicator.core().is_blocking(),
-            outlet: Arc::new(Outlet::new(machine, output, settings.output_limit)),
+            shared: Mutex::new(Shared::new(machine, output)),
             room: Notify::new(),
             polling_micros: AtomicU32::new(micros(settings.polling)),
             is_active: AtomicBool::new(role == Role::Server),
             pulse: Pulse::new(liveness),
             dispatches: budget::budget(settings),
             admission: Mutex::new(admission),
-            settled: Settled::new(role == Role::Server),
+            readiness: Readiness::new(role == Role::Server),
             settings: settings.clone(),
             tasks: communicator.core().tasks(),
             owner: Arc::downgrade(communicator.core()),
             endpoint: own_endpoint,
             adapter: RwLock::new(adapter),
             adapter_version: AtomicU64::new(0),
-            compressing: Compressing::default(),
+            compressing: StreamCompression::default(),
         }
     }
 
@@ -270,7 +279,7 @@ impl Connection {
 
     /// Waits until the peer has validated the connection, or it is closed.
     pub(crate) async fn validated(&self) -> Result<(), LocalError> {
-        self.settled.settled().await;
+        self.readiness.settled().await;
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
@@ -321,7 +330,7 @@ impl Connection {
     /// Waits until the connection is closed, however that came about.
     pub(crate) async fn closed(&self) {
         let is_closed = || self.lock().machine.is_closed();
-        self.settled.wait_for(is_closed).await;
+        self.readiness.wait_for(is_closed).await;
     }
 
     /// Logs what peers can provoke as often as they like.
@@ -357,7 +366,7 @@ impl Connection {
             perhaps_dispatched: true,
         };
         Recipient::fail(recipients, &failure, taken);
-        self.settled.settle();
+        self.readiness.mark_settled();
         self.room.notify_waiters();
         // Others may connect in its place.
         let admission = self.admission.lock();
@@ -421,14 +430,9 @@ impl Connection {
         self.dispatches.available_permits() < budget::budget_len(&self.settings) as usize
     }
 
-    /// Where its messages are appended.
-    pub(crate) fn outlet(&self) -> &Arc<Outlet> {
-        &self.outlet
-    }
-
     #[inline(always)]
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.outlet.lock()
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

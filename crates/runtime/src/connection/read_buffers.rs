@@ -6,7 +6,7 @@ use floe_wire::message::HeaderCache;
 
 use super::buffer_pool::{self, BufferPool};
 use super::dispatching::{DispatchBuffers, Dispatching};
-use super::told::Recipient;
+use super::reply_sink::Recipient;
 
 /// Buffers that a connection needs while there is something to read, and not while it waits for that.
 #[derive(Default)]

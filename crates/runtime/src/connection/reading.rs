@@ -16,12 +16,13 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::dispatching::{Dispatching, FastPath};
 use super::here::{Handled, handling};
 use super::input::Input;
+#[cfg(unix)]
+use super::pending_reply::PendingReply;
 use super::read_buffers::ReadBuffers;
 #[cfg(unix)]
 use super::received::Short;
 #[cfg(unix)]
-use super::slot::Slot;
-use super::told::Recipient;
+use super::reply_sink::Recipient;
 use super::{Connection, Shared};
 use crate::blocking::Wait;
 use crate::error::LocalError;
@@ -220,7 +221,7 @@ impl Reading {
     pub(super) fn take_short_reply(
         &mut self,
         count: usize,
-        slot: &Arc<Slot>,
+        slot: &Arc<PendingReply>,
         short: &mut Short,
     ) -> bool {
         let limit = self.connection.settings.message_size_max;
@@ -245,7 +246,7 @@ impl Reading {
 
     /// Takes the reply for this slot, if it is all that has been read.
     #[cfg(unix)]
-    pub(super) fn take_sole_reply(&mut self, slot: &Arc<Slot>) -> Option<IncomingReply> {
+    pub(super) fn take_sole_reply(&mut self, slot: &Arc<PendingReply>) -> Option<IncomingReply> {
         let limit = self.connection.settings.message_size_max;
         let input = self.input.bytes();
         let reply = self
@@ -392,7 +393,7 @@ impl Reading {
             None | Some(Event::Requests(_) | Event::Compressed(_)) => {}
             Some(Event::Validated) => {
                 self.connection.is_active.store(true, Ordering::Relaxed);
-                self.connection.settled.settle();
+                self.connection.readiness.mark_settled();
             }
             Some(Event::Closed(recipients)) => {
                 self.connection.refuse(recipients);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
-use super::output::Batch;
+use super::send_queue::Batch;
 use super::{Connection, Shared};
 use crate::dispatch::Response;
 

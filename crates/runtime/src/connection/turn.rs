@@ -20,9 +20,9 @@ use tokio::sync::Notify;
 
 use super::Connection;
 use super::driver::{Driver, is_transient, receive_polling};
+use super::pending_reply::PendingReply;
 use super::reading::Reading;
 use super::received::{ReadHere, Received, Short};
-use super::slot::Slot;
 use super::turns::{CallWatch, Turns};
 use crate::blocking::Sleeper;
 use crate::transport::plain::PlainSocket;
@@ -98,7 +98,7 @@ impl Held<'_> {
     #[inline]
     fn read_reply(
         &mut self,
-        slot: &Arc<Slot>,
+        slot: &Arc<PendingReply>,
         short: &mut Short,
         polling: Duration,
     ) -> Option<ReadHere> {
@@ -195,7 +195,11 @@ impl Connection {
     /// Reads on this thread until there is an answer in this slot, or in the place for a short one; `None`,
     /// and nothing has happened, if that is for others to do, or somebody does it already.
     #[inline]
-    pub(super) fn read_reply(&self, slot: &Arc<Slot>, short: &mut Short) -> Option<ReadHere> {
+    pub(super) fn read_reply(
+        &self,
+        slot: &Arc<PendingReply>,
+        short: &mut Short,
+    ) -> Option<ReadHere> {
         let Driver::Callers(turn) = &self.driver else {
             return None;
         };

@@ -70,7 +70,7 @@ impl ProcessProxy {
     /// Ends the process in order.
     pub fn shutdown<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("shutdown", false);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -83,7 +83,7 @@ impl ProcessProxy {
         &'call self,
         message: &'call str,
         fd: i32,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("writeMessage", false);
         crate::codegen::call(&self.0, &OPERATION, (message, fd), crate::codegen::nothing)
     }
@@ -237,7 +237,7 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<Output = Result<(), LocatorRegistrySetAdapterDirectProxyError>> + use<'call> {
+    ) -> crate::Call<'call, (), LocatorRegistrySetAdapterDirectProxyError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "setAdapterDirectProxy",
             true,
@@ -263,7 +263,7 @@ impl LocatorRegistryProxy {
         adapter_id: &'call str,
         replica_group_id: &'call str,
         proxy: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<Output = Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>> + use<'call> {
+    ) -> crate::Call<'call, (), LocatorRegistrySetReplicatedAdapterDirectProxyError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "setReplicatedAdapterDirectProxy",
             true,
@@ -285,7 +285,7 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call ProcessProxy>,
-    ) -> impl ::std::future::Future<Output = Result<(), LocatorRegistrySetServerProcessProxyError>> + use<'call> {
+    ) -> crate::Call<'call, (), LocatorRegistrySetServerProcessProxyError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "setServerProcessProxy",
             true,
@@ -447,7 +447,7 @@ impl LocatorProxy {
     pub fn find_object_by_id<'call>(
         &'call self,
         id: &'call crate::Identity,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, LocatorFindObjectByIdError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, LocatorFindObjectByIdError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findObjectById", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
@@ -460,7 +460,7 @@ impl LocatorProxy {
     pub fn find_adapter_by_id<'call>(
         &'call self,
         id: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, LocatorFindAdapterByIdError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findAdapterById", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
@@ -470,7 +470,7 @@ impl LocatorProxy {
     /// - returns The registry; null if there is none.
     pub fn get_registry<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<LocatorRegistryProxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<LocatorRegistryProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getRegistry", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -565,7 +565,7 @@ impl LocatorFinderProxy {
     /// - returns The locator.
     pub fn get_locator<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<LocatorProxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<LocatorProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getLocator", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -630,7 +630,7 @@ impl PropertiesAdminProxy {
     pub fn get_property<'call>(
         &'call self,
         key: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<String, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getProperty", true);
         crate::codegen::call(&self.0, &OPERATION, (key,), crate::codegen::one)
     }
@@ -642,7 +642,7 @@ impl PropertiesAdminProxy {
     pub fn get_properties_for_prefix<'call>(
         &'call self,
         prefix: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<PropertyDict, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, PropertyDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "getPropertiesForPrefix",
             true,
@@ -656,7 +656,7 @@ impl PropertiesAdminProxy {
     pub fn set_properties<'call>(
         &'call self,
         new_properties: &'call PropertyDict,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("setProperties", false);
         crate::codegen::call(&self.0, &OPERATION, (new_properties,), crate::codegen::nothing)
     }
@@ -799,7 +799,7 @@ impl RemoteLoggerProxy {
         &'call self,
         prefix: &'call str,
         log_messages: &'call [LogMessage],
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("init", false);
         crate::codegen::call(&self.0, &OPERATION, (prefix, log_messages), crate::codegen::nothing)
     }
@@ -810,7 +810,7 @@ impl RemoteLoggerProxy {
     pub fn log<'call>(
         &'call self,
         message: &'call LogMessage,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("log", false);
         crate::codegen::call(&self.0, &OPERATION, (message,), crate::codegen::nothing)
     }
@@ -920,7 +920,7 @@ impl LoggerAdminProxy {
         message_types: &'call [LogMessageType],
         trace_categories: &'call [String],
         message_max: i32,
-    ) -> impl ::std::future::Future<Output = Result<(), LoggerAdminAttachRemoteLoggerError>> + use<'call> {
+    ) -> crate::Call<'call, (), LoggerAdminAttachRemoteLoggerError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "attachRemoteLogger",
             true,
@@ -940,7 +940,7 @@ impl LoggerAdminProxy {
     pub fn detach_remote_logger<'call>(
         &'call self,
         prx: Option<&'call RemoteLoggerProxy>,
-    ) -> impl ::std::future::Future<Output = Result<bool, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, bool, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "detachRemoteLogger",
             true,
@@ -965,10 +965,10 @@ impl LoggerAdminProxy {
         message_types: &'call [LogMessageType],
         trace_categories: &'call [String],
         message_max: i32,
-    ) -> impl ::std::future::Future<Output = Result<(
+    ) -> crate::Call<'call, (
         LogMessageSeq,
         String,
-    ), crate::InvokeError>> + use<'call> {
+    ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getLog", true);
         crate::codegen::call(
             &self.0,
@@ -1104,10 +1104,10 @@ impl RouterProxy {
     /// - returns `has_routing_table`: Whether the router must be told of each object with `addProxies`. A peer that
     ///   returns nothing has a routing table.
     /// - returns A proxy with the endpoints for clients; null if they are those of the router.
-    pub fn get_client_proxy<'call>(&'call self,) -> impl ::std::future::Future<Output = Result<(
+    pub fn get_client_proxy<'call>(&'call self,) -> crate::Call<'call, (
         Option<crate::Proxy>,
         Option<bool>,
-    ), crate::InvokeError>> + use<'call> {
+    ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getClientProxy", true);
         crate::codegen::call(
             &self.0,
@@ -1122,7 +1122,7 @@ impl RouterProxy {
     /// - returns A proxy with the endpoints for servers, and the category of the client.
     pub fn get_server_proxy<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getServerProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1134,7 +1134,7 @@ impl RouterProxy {
     pub fn add_proxies<'call>(
         &'call self,
         proxies: &'call [Option<crate::Proxy>],
-    ) -> impl ::std::future::Future<Output = Result<ObjectProxySeq, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, ObjectProxySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("addProxies", true);
         crate::codegen::call(&self.0, &OPERATION, (proxies,), crate::codegen::one)
     }
@@ -1238,7 +1238,7 @@ impl RouterFinderProxy {
     /// - returns The router; null if there is none.
     pub fn get_router<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<RouterProxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<RouterProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getRouter", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }

@@ -133,7 +133,7 @@ impl TopicProxy {
     /// - returns The name.
     pub fn get_name<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<String, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -143,7 +143,7 @@ impl TopicProxy {
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -153,7 +153,7 @@ impl TopicProxy {
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
@@ -173,7 +173,7 @@ impl TopicProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, TopicSubscribeAndGetPublisherError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -192,7 +192,7 @@ impl TopicProxy {
     pub fn unsubscribe<'call>(
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
         crate::codegen::call(
             &self.0,
@@ -211,7 +211,7 @@ impl TopicProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + use<'call> {
+    ) -> crate::Call<'call, (), TopicLinkError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
@@ -228,7 +228,7 @@ impl TopicProxy {
     pub fn unlink<'call>(
         &'call self,
         link_to: Option<&'call TopicProxy>,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + use<'call> {
+    ) -> crate::Call<'call, (), TopicUnlinkError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
@@ -243,7 +243,7 @@ impl TopicProxy {
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<LinkInfoSeq, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -253,7 +253,7 @@ impl TopicProxy {
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -261,7 +261,7 @@ impl TopicProxy {
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -492,7 +492,7 @@ impl TopicManagerProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerCreateError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerCreateError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -505,7 +505,7 @@ impl TopicManagerProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerRetrieveError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -517,7 +517,7 @@ impl TopicManagerProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -527,7 +527,7 @@ impl TopicManagerProxy {
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<TopicDict, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -537,7 +537,7 @@ impl TopicManagerProxy {
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
@@ -675,7 +675,7 @@ impl FinderProxy {
     /// - returns The topic manager.
     pub fn get_topic_manager<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicManagerProxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicManagerProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getTopicManager", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -755,7 +755,7 @@ impl TopicLinkProxy {
     pub fn forward<'call>(
         &'call self,
         events: &'call [EventData],
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("forward", false);
         crate::codegen::call(&self.0, &OPERATION, (events,), crate::codegen::nothing)
     }
@@ -827,7 +827,7 @@ impl TopicInternalProxy {
     /// - returns The name.
     pub fn get_name<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<String, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -837,7 +837,7 @@ impl TopicInternalProxy {
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -847,7 +847,7 @@ impl TopicInternalProxy {
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
@@ -867,7 +867,7 @@ impl TopicInternalProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, TopicSubscribeAndGetPublisherError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -886,7 +886,7 @@ impl TopicInternalProxy {
     pub fn unsubscribe<'call>(
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
         crate::codegen::call(
             &self.0,
@@ -905,7 +905,7 @@ impl TopicInternalProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicLinkError>> + use<'call> {
+    ) -> crate::Call<'call, (), TopicLinkError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
@@ -922,7 +922,7 @@ impl TopicInternalProxy {
     pub fn unlink<'call>(
         &'call self,
         link_to: Option<&'call TopicProxy>,
-    ) -> impl ::std::future::Future<Output = Result<(), TopicUnlinkError>> + use<'call> {
+    ) -> crate::Call<'call, (), TopicUnlinkError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
@@ -937,7 +937,7 @@ impl TopicInternalProxy {
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<LinkInfoSeq, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -947,7 +947,7 @@ impl TopicInternalProxy {
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::IdentitySeq, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -955,7 +955,7 @@ impl TopicInternalProxy {
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<(), crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -965,7 +965,7 @@ impl TopicInternalProxy {
     /// - returns The receiving end.
     pub fn get_link_proxy<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicLinkProxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicLinkProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -977,7 +977,7 @@ impl TopicInternalProxy {
     pub fn reap<'call>(
         &'call self,
         id: &'call [crate::Identity],
-    ) -> impl ::std::future::Future<Output = Result<(), TopicInternalReapError>> + use<'call> {
+    ) -> crate::Call<'call, (), TopicInternalReapError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("reap", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::nothing)
     }
@@ -1136,7 +1136,7 @@ impl TopicManagerInternalProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerCreateError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerCreateError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -1149,7 +1149,7 @@ impl TopicManagerInternalProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, TopicManagerRetrieveError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerRetrieveError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -1161,7 +1161,7 @@ impl TopicManagerInternalProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> impl ::std::future::Future<Output = Result<Option<TopicProxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<TopicProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -1171,7 +1171,7 @@ impl TopicManagerInternalProxy {
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<TopicDict, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1181,7 +1181,7 @@ impl TopicManagerInternalProxy {
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<crate::contracts::ice::SliceChecksumDict, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
@@ -1194,7 +1194,7 @@ impl TopicManagerInternalProxy {
     /// - returns The object; null without replication. Its contract is not part of Floe.
     pub fn get_replica_node<'call>(
         &'call self,
-    ) -> impl ::std::future::Future<Output = Result<Option<crate::Proxy>, crate::InvokeError>> + use<'call> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getReplicaNode", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }

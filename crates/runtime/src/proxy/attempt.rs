@@ -1,33 +1,23 @@
 //! One invocation, with its deadline and its retry.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
 use super::Proxy;
 use super::route::Found;
+use super::time_limit::TimeLimit;
 use crate::adapter::AdapterCore;
-use crate::blocking::{is_waiting, wait_until};
-use crate::connection::{Failure, Reply, handle};
+use crate::connection::{Failure, SendUntil, handle};
 use crate::deadline;
 use crate::error::{InvokeError, LocalError};
 use crate::pipeline::retry::Retries;
-
-/// When something without an answer counts as sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
-    /// It is in the output of a connection.
-    Queued,
-    /// The transport has it.
-    Written,
-}
 
 /// What is known of an invocation before it is attempted.
 #[derive(Clone, Copy)]
@@ -102,28 +92,6 @@ impl Proxy {
         }
     }
 
-    /// Waits for the reply to a first attempt, for as long as the proxy does.
-    pub(super) async fn in_time(
-        &self,
-        operation: &'static str,
-        reply: Reply,
-    ) -> Result<IncomingReply, Box<First>> {
-        let Some(limit) = self.timeout() else {
-            return reply
-                .await
-                .map_err(|failure| Box::new(Some(*failure).into()));
-        };
-        let deadline = deadline::after(limit);
-        let answer = limited(deadline, reply).await;
-        let timed_out = || Err(Box::new(timed_out(operation, limit, true)));
-        answer.unwrap_or_else(timed_out).map_err(|failure| {
-            Box::new(First {
-                failure: Some(*failure),
-                deadline: Some(deadline),
-            })
-        })
-    }
-
     /// Writes a twoway request and waits for what its reply says, again if that is safe.
     pub(super) async fn exchange(
         &self,
@@ -174,7 +142,7 @@ impl Proxy {
     pub(super) async fn post(
         &self,
         terms: &Terms<'_>,
-        until: Until,
+        until: SendUntil,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), InvokeError> {
         let is_sent = AtomicBool::new(false);
@@ -185,7 +153,7 @@ impl Proxy {
     pub(super) async fn post_noting(
         &self,
         terms: &Terms<'_>,
-        until: Until,
+        until: SendUntil,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         is_sent: &AtomicBool,
     ) -> Result<(), InvokeError> {
@@ -273,14 +241,15 @@ async fn within<T>(
     let Some(deadline) = deadline else {
         return attempt.await;
     };
-    limited(deadline, attempt).await.unwrap_or_else(|| {
-        let limit = terms.limit.unwrap_or_default();
+    let limit = terms.limit.unwrap_or_default();
+    let bound = TimeLimit::until(deadline, limit).bound(attempt).await;
+    bound.unwrap_or_else(|| {
         let is_sent = is_sent.load(Ordering::Relaxed);
         Err(timed_out(terms.operation, limit, is_sent))
     })
 }
 
-fn timed_out(operation: &str, limit: Duration, perhaps_dispatched: bool) -> Failure {
+pub(super) fn timed_out(operation: &str, limit: Duration, perhaps_dispatched: bool) -> Failure {
     let error = LocalError::Timeout {
         operation: operation.to_owned(),
         after: limit,
@@ -291,37 +260,9 @@ fn timed_out(operation: &str, limit: Duration, perhaps_dispatched: bool) -> Fail
     }
 }
 
-/// Waits until the deadline at most. A thread that waits keeps the time itself.
-async fn limited<F: Future>(deadline: Instant, attempt: F) -> Option<F::Output> {
-    let is_direct = poll_fn(|context| Poll::Ready(is_waiting(context.waker()))).await;
-    if !is_direct {
-        return timeout_at(deadline, attempt).await.ok();
-    }
-    let mut attempt = pin!(attempt);
-    poll_fn(|context| match attempt.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending if Instant::now() >= deadline => Poll::Ready(None),
-        Poll::Pending => {
-            wait_until(deadline.into_std());
-            Poll::Pending
-        }
-    })
-    .await
-}
-
 fn not_sent(error: LocalError) -> Failure {
     Failure {
         error,
         perhaps_dispatched: false,
-    }
-}
-
-impl From<Failure> for InvokeError {
-    fn from(failure: Failure) -> Self {
-        if failure.perhaps_dispatched {
-            Self::PerhapsDispatched(failure.error)
-        } else {
-            Self::NotDispatched(failure.error)
-        }
     }
 }

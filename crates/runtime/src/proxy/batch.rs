@@ -9,12 +9,11 @@ use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
 use floe_wire::reference::Reference;
 
-use super::at_once::AtOnce;
-use super::attempt::Until;
+use super::fast_path::FastPath;
 use super::invoke::check_datagram;
 use super::{Inner, OperationInfo, Proxy};
 use crate::communicator::Communicator;
-use crate::connection::Connection;
+use crate::connection::{Connection, SendUntil};
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
 use crate::transport::udp::DATAGRAM_LEN_MAX;
@@ -129,38 +128,30 @@ impl Proxy {
         self.be_remembered();
     }
 
-    /// Collects a request to a generated operation if that makes the batch longer and does nothing else;
-    /// false, and nothing is done, if it does not.
-    #[inline]
-    pub(super) fn extend_batch(
-        &self,
-        operation: &'static OperationInfo,
-        encode: &impl Fn(&mut Encoder<'_>),
-    ) -> bool {
-        self.head_of(operation).is_some_and(|head| {
-            let mut batch = self.lock_batch();
-            let len_max = self.inner.batch_size_max;
-            batch.given_back.is_empty() && batch.writer.extend_prepared(head, len_max, encode)
-        })
-    }
-
     /// Collects a request to a generated operation, unless something must leave before; a batch that
     /// is full must be sent, see [`Proxy::collect`].
-    pub(super) fn collect_at_once(
+    #[inline]
+    pub(super) fn try_collect(
         &self,
         operation: &'static OperationInfo,
         encode: &impl Fn(&mut Encoder<'_>),
-    ) -> Result<AtOnce, InvokeError> {
+    ) -> Result<FastPath, InvokeError> {
+        let len_max = self.inner.batch_size_max;
+        let mut batch = self.lock_batch();
+        if !batch.given_back.is_empty() {
+            return Ok(FastPath::No(None));
+        }
+        if let Some(head) = self.head_of(operation)
+            && batch.writer.extend_prepared(head, len_max, encode)
+        {
+            return Ok(FastPath::Done);
+        }
         let context = self.sent_context();
         let head = self.header(operation.name, operation.mode, &context);
-        let (encoding, len_max) = (self.sending_encoding(), self.inner.batch_size_max);
+        let encoding = self.sending_encoding();
         let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
-        let batch = self.lock_batch();
-        if !batch.given_back.is_empty() {
-            return Ok(AtOnce::Not(None));
-        }
         let full = self.push(batch, |batch| batch.writer.push_head(&head, len_max, write))?;
-        Ok(full.map_or(AtOnce::Done, AtOnce::Full))
+        Ok(full.map_or(FastPath::Done, FastPath::Full))
     }
 
     /// Collects a request. If the batch would get too long, what was collected before leaves first;
@@ -328,7 +319,7 @@ impl Proxy {
         let mut terms = self.terms("(batch)", false);
         terms.is_retried = false;
         match self
-            .post_noting(&terms, Until::Written, write, is_there)
+            .post_noting(&terms, SendUntil::Written, write, is_there)
             .await
         {
             Err(InvokeError::NotDispatched(source)) => {

@@ -8,9 +8,8 @@ use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId
 use floe_wire::reference::InvocationMode;
 
 use super::Proxy;
-use super::attempt::{First, Terms, Until};
-use super::forwarding::answer_to_event;
-use crate::connection::Failure;
+use super::attempt::{First, Terms};
+use crate::connection::{Failure, SendUntil, outcome_of_event};
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
 use crate::pipeline::Invocation;
@@ -71,7 +70,7 @@ impl Proxy {
                     self.target().write_event(buffer, id, event.as_bytes())
                 };
                 let terms = self.terms(event.operation(), false);
-                answer_to_event(self.await_reply(&terms, write, has_left).await?)
+                outcome_of_event(self.await_reply(&terms, write, has_left).await?)
             }
             InvocationMode::Oneway | InvocationMode::Datagram => {
                 self.forward_all(&[event.clone().into()]).await?;
@@ -99,7 +98,7 @@ impl Proxy {
                     each()
                         .try_for_each(|event| target.write_event(buffer, RequestId::ONEWAY, event))
                 };
-                self.post(&self.terms("(events)", false), Until::Written, write)
+                self.post(&self.terms("(events)", false), SendUntil::Written, write)
                     .await
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
@@ -172,7 +171,7 @@ impl Proxy {
     ) -> Result<(), InvokeError> {
         match self.reference().mode {
             InvocationMode::Twoway | InvocationMode::Oneway => {
-                self.post(terms, Until::Queued, |buffer| {
+                self.post(terms, SendUntil::Queued, |buffer| {
                     header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
                 })
                 .await
@@ -202,7 +201,7 @@ impl Proxy {
             buffer.bytes_mut().extend_from_slice(message.bytes());
             Ok(())
         };
-        self.post(&self.terms(operation, false), Until::Written, write)
+        self.post(&self.terms(operation, false), SendUntil::Written, write)
             .await
     }
 

@@ -1,34 +1,33 @@
 //! Proxies: local handles of remote objects.
 //!
-//! - `call.rs`: typed invocations, as generated proxies make them
-//! - `invoke.rs`: untyped ones
-//! - `batch.rs`: requests that are collected and sent together
-//! - `compress.rs`: what becomes of a message before it leaves
-//! - `calling.rs`: the future of a typed call
-//! - `at_once.rs`: requests that leave without any wait
-//! - `lanes.rs`: where the oneways of a thread went last
-//! - `heads.rs`: how requests begin, encoded once
+//! - `call.rs`: typed calls, as generated proxies make them
+//! - `fast_path.rs`: invocations that need no wait before their message is appended
+//! - `invoke.rs`: untyped invocations
 //! - `attempt.rs`: one invocation, with its deadline and its retry
-//! - `route.rs`: which connection it takes
-//! - `locating.rs`: where its object is, if a locator must say it
+//! - `batch.rs`: requests that are collected and sent together
+//! - `forward.rs`: events whose replies a sink gets
 //! - `collocated.rs`: calls that skip the wire
+//! - `header_cache.rs`: how requests begin, encoded once
+//! - `compression.rs`: compression of messages before they leave
+//! - `route.rs`: which connection an invocation takes
+//! - `locator.rs`: where an object is, if a locator must say it
+//! - `time_limit.rs`: the time that an invocation has
 //! - `options.rs`: what a proxy holds that never travels
 //! - `typed.rs`: what all typed proxies have in common
 
-mod at_once;
 mod attempt;
 pub(crate) mod batch;
 mod call;
-mod calling;
 mod collocated;
-mod compress;
-mod forwarding;
-mod heads;
+mod compression;
+mod fast_path;
+mod forward;
+mod header_cache;
 mod invoke;
-mod lanes;
-mod locating;
+mod locator;
 mod options;
 mod route;
+mod time_limit;
 mod typed;
 
 use std::fmt;
@@ -41,16 +40,14 @@ use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
 use floe_wire::message::{Context, Target};
 use floe_wire::reference::Reference;
 
-pub use call::OperationInfo;
-pub(crate) use calling::is_call;
-pub use forwarding::{AnswerSink, Forwarding, Forwardings, Way};
+pub use call::{Call, EncodeParameters, OperationInfo};
+pub use forward::{ConnectionToken, PendingEvent, PendingEvents};
 pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;
 use crate::connection::Connection;
-use at_once::ShortWay;
 use batch::Batch;
-use heads::Heads;
+use header_cache::HeaderCache;
 use options::Options;
 use route::Used;
 
@@ -69,11 +66,9 @@ pub(crate) struct Inner {
     /// What stands in each request; made when it is needed.
     target: OnceLock<Target>,
     /// What stands in front of their parameters.
-    heads: Heads,
+    header_cache: HeaderCache,
     communicator: Option<Communicator>,
     options: Options,
-    /// How its requests leave if nothing is in their way.
-    short_way: ShortWay,
     /// The longest batch that it sends, in bytes.
     batch_size_max: usize,
     /// The connection used last. The pool owns it.
@@ -98,15 +93,13 @@ impl Proxy {
         communicator: Option<Communicator>,
         options: Options,
     ) -> Self {
-        let short_way = ShortWay::of(&reference, &options);
         let batch_size_max = batch::size_max(&reference, communicator.as_ref());
         let inner = Inner {
             reference,
             target: OnceLock::new(),
-            heads: Heads::default(),
+            header_cache: HeaderCache::default(),
             communicator,
             options,
-            short_way,
             batch_size_max,
             used: Mutex::default(),
             is_remote: AtomicBool::new(false),

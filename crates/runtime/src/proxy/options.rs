@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use floe_wire::message::Context;
 
-use super::compress::Compress;
+use super::compression::Compress;
 use crate::communicator::Communicator;
 use crate::connection::Connection;
 use crate::pipeline::Interceptors;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use floe_wire::compression::Compression;
-use floe_wire::encoding::EncodingVersion;
+use floe_wire::encoding::{Encoder, EncodingVersion};
 use floe_wire::message::{Context, OperationMode, SystemException};
 use floe_wire::reference::{Identity, InvocationMode, Reference};
 
@@ -230,11 +230,11 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// Whether the object has this type.
     fn ice_is_a(&self, type_id: &str) -> impl Future<Output = Result<bool, InvokeError>> + Send {
         const IS_A: OperationInfo = builtin("ice_isA", true);
-        self.as_proxy().call(
-            &IS_A,
-            move |encoder| encoder.string(type_id),
-            |decoder| decoder.get(),
-        )
+        async move {
+            let encode = |encoder: &mut Encoder<'_>| encoder.string(type_id);
+            let call = self.as_proxy().call(&IS_A, encode, |decoder| decoder.get());
+            call.await
+        }
     }
 
     /// The most derived type of the object.

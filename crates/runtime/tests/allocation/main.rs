@@ -7,7 +7,7 @@ use std::alloc::System;
 use std::time::Duration;
 
 use floe::InvocationMode;
-use floe::blocking::{self, Wait};
+use floe::blocking;
 use floe::contracts::ice::{Process, ProcessDispatcher, ProcessProxy};
 use floe::{Communicator, Current, InvokeError, TypedProxy};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};

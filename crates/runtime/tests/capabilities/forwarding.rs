@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use floe::{
-    AnswerSink, Communicator, Event, EventsBuilder, Forwarding, InvokeError, OperationMode,
-    Outcome, Proxy, Way,
+    Communicator, ConnectionToken, Event, EventsBuilder, InvokeError, OperationMode, Outcome,
+    PendingEvent, Proxy, ReplySink,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -52,7 +52,7 @@ impl Notes {
     }
 }
 
-impl AnswerSink for Notes {
+impl ReplySink for Notes {
     fn returned(&self, numbers: Range<u64>) {
         numbers.for_each(|number| self.note(number, Told::Nothing));
     }
@@ -112,7 +112,7 @@ impl Peer {
     }
 
     /// Sends so many events, that with the number `first` first.
-    fn forward(&self, first: u64, count: usize) -> Vec<Forwarding> {
+    fn forward(&self, first: u64, count: usize) -> Vec<PendingEvent> {
         let sent = self
             .proxy
             .forward_at_once(&events(count), &self.sink, first, None);
@@ -177,8 +177,8 @@ fn all_nothing(numbers: Range<u64>) -> Vec<(u64, Told)> {
     numbers.map(|number| (number, Told::Nothing)).collect()
 }
 
-fn end_all(forwardings: Vec<Forwarding>) {
-    forwardings.into_iter().for_each(Forwarding::end);
+fn end_all(forwardings: Vec<PendingEvent>) {
+    forwardings.into_iter().for_each(PendingEvent::end);
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn events_share_a_connection_with_calls_and_with_events_of_others() {
     assert_eq!(peer.sink.wait_for(2).await, all_nothing(0..2));
     assert_eq!(other.wait_for(2).await, all_nothing(2..4));
     end_all(sent);
-    others.for_each(Forwarding::end);
+    others.for_each(PendingEvent::end);
 }
 
 #[tokio::test]
@@ -287,15 +287,15 @@ async fn events_that_are_given_up_are_not_told() {
 async fn events_behind_others_leave_by_the_same_way_or_not_at_all() {
     let peer = Peer::connect().await;
     let mut sent = peer.forward(0, 1);
-    let way = sent[0].way().expect("it is under way");
-    let forward = |first, way: Option<&Way>| {
+    let way = sent[0].token().expect("it is under way");
+    let forward = |first, way: Option<&ConnectionToken>| {
         peer.proxy
             .forward_at_once(&events(1), &peer.sink, first, way)
     };
     sent.extend(forward(1, Some(&way)).expect("it is its connection"));
     let elsewhere = Peer::connect().await;
     let others = elsewhere.forward(0, 1);
-    assert!(forward(2, others[0].way().as_ref()).is_none());
+    assert!(forward(2, others[0].token().as_ref()).is_none());
     sent.extend(forward(2, None).expect("it has a connection"));
     assert!(way.is_open());
     let Peer { stream, sink, .. } = peer;
@@ -342,7 +342,7 @@ struct InTurn {
     told: Arc<Notify>,
 }
 
-impl AnswerSink for InTurn {
+impl ReplySink for InTurn {
     fn returned(&self, _numbers: Range<u64>) {}
 
     fn answered(&self, _number: u64, _answer: Result<Option<Outcome>, InvokeError>) {}
@@ -383,14 +383,19 @@ async fn those_whose_connection_breaks_are_told_in_the_order_in_which_they_sent(
 /// Notes of each answer whether its way is open then.
 #[derive(Default)]
 struct Looks {
-    way: Mutex<Option<Way>>,
+    way: Mutex<Option<ConnectionToken>>,
     seen: Mutex<Vec<bool>>,
     more: Notify,
 }
 
 impl Looks {
     fn look(&self) {
-        let is_open = self.way.lock().unwrap().as_ref().map(Way::is_open);
+        let is_open = self
+            .way
+            .lock()
+            .unwrap()
+            .as_ref()
+            .map(ConnectionToken::is_open);
         self.seen
             .lock()
             .unwrap()
@@ -399,7 +404,7 @@ impl Looks {
     }
 }
 
-impl AnswerSink for Looks {
+impl ReplySink for Looks {
     fn returned(&self, numbers: Range<u64>) {
         numbers.for_each(|_| self.look());
     }
@@ -419,7 +424,7 @@ async fn what_comes_with_the_end_of_a_connection_finds_its_way_closed() {
     let looks = Arc::<Looks>::default();
     let sent = peer.proxy.forward_at_once(&events(2), &looks, 0, None);
     let sent: Vec<_> = sent.expect("it has a connection with room").collect();
-    *looks.way.lock().unwrap() = sent[0].way();
+    *looks.way.lock().unwrap() = sent[0].token();
     let ids = peer.ids(2).await;
     peer.write(&[nothing(ids[0]), header(4, 14)]).await;
     while looks.seen.lock().unwrap().len() < 2 {

@@ -15,7 +15,10 @@ use tokio::net::TcpListener;
 use crate::echo::{TYPE_IDS, soon};
 
 /// What a generated proxy has for an operation that takes a number, or what else `encode` writes.
-async fn note(proxy: &Proxy, encode: impl Fn(&mut Encoder<'_>)) -> Result<(), InvokeError> {
+async fn note(
+    proxy: &Proxy,
+    encode: impl Fn(&mut Encoder<'_>) + Send + Sync,
+) -> Result<(), InvokeError> {
     proxy.call(&NOTE, encode, |_| Ok(())).await
 }
 

@@ -24,18 +24,6 @@ pub(super) struct InFlight<T> {
 const ROW_MAX: usize = 4096;
 
 impl<T> InFlight<T> {
-    /// An id that no request in flight has.
-    #[inline]
-    pub(super) fn next_id(&mut self) -> RequestId {
-        // After 2^31 requests the oldest ids come round again; one may still be in flight.
-        loop {
-            self.last_id = self.last_id.checked_add(1).unwrap_or(1);
-            if self.len() == 0 || !self.contains(self.last_id) {
-                return RequestId(self.last_id);
-            }
-        }
-    }
-
     /// The first of so many ids that follow each other, and that no request in flight has; `None` if these are more
     /// than [`ROW_MAX`].
     #[inline]
@@ -229,14 +217,18 @@ mod tests {
 
     use super::{InFlight, ROW_MAX, RequestId};
 
+    fn next_id<T>(in_flight: &mut InFlight<T>) -> RequestId {
+        in_flight.next_ids(1).expect("one is not too many")
+    }
+
     #[test]
     fn ids_start_again_at_one_and_leave_out_those_in_flight() {
         let mut in_flight = InFlight::default();
-        let first = in_flight.next_id();
+        let first = next_id(&mut in_flight);
         in_flight.insert(first, "oldest");
         in_flight.last_id = i32::MAX - 1;
-        assert_eq!(in_flight.next_id(), RequestId(i32::MAX));
-        assert_eq!(in_flight.next_id(), RequestId(2));
+        assert_eq!(next_id(&mut in_flight), RequestId(i32::MAX));
+        assert_eq!(next_id(&mut in_flight), RequestId(2));
     }
 
     #[test]
@@ -259,7 +251,7 @@ mod tests {
     #[test]
     fn a_token_that_is_not_meant_stays() {
         let mut in_flight = InFlight::default();
-        let ids: Vec<_> = (0..ROW_MAX + 2).map(|_| in_flight.next_id()).collect();
+        let ids: Vec<_> = (0..ROW_MAX + 2).map(|_| next_id(&mut in_flight)).collect();
         for id in &ids {
             in_flight.insert(*id, id.0);
         }
@@ -275,7 +267,7 @@ mod tests {
     #[test]
     fn tokens_come_back_by_their_ids_in_whatever_order_and_the_rest_in_theirs() {
         let mut in_flight = InFlight::default();
-        let ids: Vec<_> = (0..4).map(|_| in_flight.next_id()).collect();
+        let ids: Vec<_> = (0..4).map(|_| next_id(&mut in_flight)).collect();
         for (id, token) in ids.iter().zip(["a", "b", "c", "d"]) {
             in_flight.insert(*id, token);
         }
@@ -304,7 +296,7 @@ mod tests {
                 // Some are never answered; at first there are more of them all the time, and then fewer.
                 let is_sent = choice % 100 < if step < 20_000 { 55 } else { 45 };
                 if is_sent || expected.is_empty() {
-                    let id = in_flight.next_id();
+                    let id = next_id(&mut in_flight);
                     in_flight.insert(id, step);
                     assert_eq!(expected.insert(id.0, step), None, "it is free");
                 } else {
@@ -330,7 +322,7 @@ mod tests {
     fn one_that_is_never_answered_makes_no_long_row() {
         let mut in_flight = InFlight::default();
         let mut send = |token| {
-            let id = in_flight.next_id();
+            let id = next_id(&mut in_flight);
             in_flight.insert(id, token);
             if token > 1 {
                 assert_eq!(in_flight.remove(id), Some(token));

@@ -94,6 +94,26 @@ enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotActive;
 
+/// Which ids the requests of a batch get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestIds {
+    /// The next ones, for so many requests.
+    Next(usize),
+    /// One request gets the id that [`Connection::reserve_id`] gave.
+    Reserved(RequestId),
+}
+
+/// Why a batch of requests was not appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotAppended<E> {
+    /// The connection takes no requests: it is not validated yet, or it closes.
+    NotActive,
+    /// More than 4096 requests.
+    TooMany,
+    /// A request could not be written.
+    Unwritten(E),
+}
+
 impl<T> Connection<T> {
     /// A new connection. A server's first bytes are appended to `output`.
     pub fn new(role: Role, output: &mut Vec<u8>) -> Self {
@@ -153,32 +173,49 @@ impl<T> Connection<T> {
         self.dispatch_count
     }
 
-    /// The id of the next twoway request. The caller appends the message to the output and then
-    /// registers the id with [`Connection::expect_reply`]; an id that is not registered is skipped.
+    /// Appends a batch of one or more twoway requests, which leave together.
+    ///
+    /// `write` is called for each request in turn, with its id and its place in the batch, and appends the message to
+    /// the output. After the last one `token` gives the token of each. Returns the id of the first request; the others
+    /// follow it. If an error is returned, no request is in flight, and the driver takes back what was written.
+    ///
+    /// # Errors
+    /// [`NotAppended`].
+    #[inline]
+    pub fn append_requests<E>(
+        &mut self,
+        ids: RequestIds,
+        mut write: impl FnMut(RequestId, usize) -> Result<(), E>,
+        mut token: impl FnMut(usize) -> T,
+    ) -> Result<RequestId, NotAppended<E>> {
+        if !self.is_active() {
+            return Err(NotAppended::NotActive);
+        }
+        let (first, count) = match ids {
+            RequestIds::Next(count) => {
+                let first = self.in_flight.next_ids(count);
+                (first.ok_or(NotAppended::TooMany)?, count)
+            }
+            RequestIds::Reserved(id) => (id, 1),
+        };
+        let id = |at: usize| RequestId(first.0 + at as i32);
+        for at in 0..count {
+            write(id(at), at).map_err(NotAppended::Unwritten)?;
+        }
+        for at in 0..count {
+            self.in_flight.insert(id(at), token(at));
+        }
+        Ok(first)
+    }
+
+    /// An id for a request that is written before its turn in the output has come. It is given back to
+    /// [`Connection::append_requests`], or skipped.
     ///
     /// # Errors
     /// [`NotActive`].
-    pub fn next_id(&mut self) -> Result<RequestId, NotActive> {
-        if self.is_active() {
-            Ok(self.in_flight.next_id())
-        } else {
-            Err(NotActive)
-        }
-    }
-
-    /// The first of `count` ids that follow each other, for requests as those of [`Connection::next_id`]; `None` if no
-    /// request may be sent, or for more than 4096 at a time.
-    #[inline]
-    pub fn next_ids(&mut self, count: usize) -> Option<RequestId> {
-        match self.is_active() {
-            true => self.in_flight.next_ids(count),
-            false => None,
-        }
-    }
-
-    /// Registers a request that has been appended to the output.
-    pub fn expect_reply(&mut self, id: RequestId, token: T) {
-        self.in_flight.insert(id, token);
+    pub fn reserve_id(&mut self) -> Result<RequestId, NotActive> {
+        let id = self.is_active().then(|| self.in_flight.next_ids(1));
+        id.flatten().ok_or(NotActive)
     }
 
     /// Gives up a request: its reply, should it come, is ignored.

@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 
-use super::{Connection, Event, Input, Replies, Role};
+use super::{Connection, Event, Input, NotAppended, Replies, RequestIds, Role};
 use crate::encoding::EncodingVersion;
 use crate::message::{
     BatchWriter, CLOSE_CONNECTION, Context, HeaderCache, MESSAGE_SIZE_MAX_DEFAULT, Message,
@@ -72,9 +72,9 @@ fn reply_to(id: RequestId) -> Vec<u8> {
 }
 
 fn start(connection: &mut Connection<&'static str>, token: &'static str) -> RequestId {
-    let id = connection.next_id().expect("it is active");
-    connection.expect_reply(id, token);
-    id
+    let appended =
+        connection.append_requests(RequestIds::Next(1), |_, _| Ok::<_, ()>(()), |_| token);
+    appended.expect("it is active")
 }
 
 fn validated_client() -> Connection<&'static str> {
@@ -100,7 +100,7 @@ fn a_server_validates_at_once() {
 #[test]
 fn a_client_sends_nothing_before_it_is_validated() {
     let mut client = Connection::<()>::new(Role::Client, &mut Vec::new());
-    assert!(client.next_id().is_err());
+    assert!(client.reserve_id().is_err());
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn close_waits_for_the_replies_of_both_directions() {
     assert!(matches!(theirs, Ok((Some(Event::Requests(_)), _))));
 
     connection.close(&mut output);
-    assert!(connection.next_id().is_err());
+    assert!(connection.reserve_id().is_err());
     assert!(output.is_empty());
     handle(&mut connection, &reply_to(id), &mut output).unwrap();
     assert!(output.is_empty(), "a dispatch is still running");
@@ -431,4 +431,40 @@ fn both_sides_that_close_with_requests_in_flight_answer_each_other() {
     );
     let late = handle(&mut client, &request(RequestId(9)), &mut output);
     assert!(matches!(late, Ok((None, _))), "{late:?}");
+}
+
+#[test]
+fn a_batch_of_requests_is_in_flight_whole_or_not_at_all() {
+    let mut client = validated_client();
+    let mut written = Vec::new();
+    let appended = client.append_requests(
+        RequestIds::Next(3),
+        |id, at| {
+            written.push((id.0, at));
+            Ok::<_, ()>(())
+        },
+        |at| ["a", "b", "c"][at],
+    );
+    assert_eq!(appended, Ok(RequestId(1)));
+    assert_eq!(
+        (written, client.in_flight()),
+        (vec![(1, 0), (2, 1), (3, 2)], 3)
+    );
+
+    let fail_second = |_, at| if at == 1 { Err("no encoding") } else { Ok(()) };
+    let appended = client.append_requests(RequestIds::Next(2), fail_second, |_| "never");
+    assert_eq!(appended, Err(NotAppended::Unwritten("no encoding")));
+    assert_eq!(client.in_flight(), 3);
+
+    let reserved = client.reserve_id().expect("it is active");
+    let later = start(&mut client, "later");
+    let ids = RequestIds::Reserved(reserved);
+    let appended = client.append_requests(ids, |_, _| Ok::<_, ()>(()), |_| "reserved");
+    assert_eq!(appended, Ok(reserved));
+    assert!(reserved.0 < later.0);
+    assert_eq!(client.in_flight(), 5);
+
+    client.close(&mut Vec::new());
+    let appended = client.append_requests(RequestIds::Next(1), |_, _| Ok::<_, ()>(()), |_| "x");
+    assert_eq!(appended, Err(NotAppended::NotActive));
 }

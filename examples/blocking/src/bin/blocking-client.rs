@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use blocking::demo::{GreeterGreetError, GreeterProxy};
-use floe::blocking::{Communicator, Wait};
+use floe::blocking::Communicator;
 
 fn main() -> ExitCode {
     match run() {

@@ -1,4 +1,4 @@
-//! The proxy of an interface: an async method for every operation, inherited ones included.
+//! The proxy of an interface: a method for every operation, inherited ones included, which returns a call.
 
 use floe_slice::model::{DefinitionId, Operation};
 use proc_macro2::TokenStream;
@@ -43,7 +43,7 @@ pub(super) fn proxy(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
 }
 
 fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> TokenStream {
-    let (root, result) = (scope.root(), scope.prelude("Result"));
+    let root = scope.root();
     let docs = operation_docs(scope.model.definition(declaring), operation);
     let (method, name) = (operation_ident(operation), &operation.name);
     let kind = match operation.is_idempotent {
@@ -63,7 +63,7 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
         }
         None => {
             let encode = values.encode_borrowed(scope, is_sliced(scope, declaring, operation));
-            quote!(self.0.call(&OPERATION, move #encode, #decode))
+            quote!(#root::codegen::call_with(&self.0, &OPERATION, move #encode, #decode))
         }
     };
     quote! {
@@ -71,7 +71,7 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
         pub fn #method<'call>(
             &'call self,
             #(#inputs: #types),*
-        ) -> impl ::std::future::Future<Output = #result<#results, #error>> + use<'call> {
+        ) -> #root::Call<'call, #results, #error, impl #root::codegen::EncodeParameters<'call>> {
             const OPERATION: #root::OperationInfo = #root::codegen::#kind(#name, #returns_data);
             #call
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use floe::{AnswerSink, Event, Forwarding, InvokeError, Outcome, Way};
+use floe::{ConnectionToken, Event, InvokeError, Outcome, PendingEvent, ReplySink};
 
 use crate::core::{InFlight, Load, Resend};
 use crate::service::subscriber::{Shared, Subscriber};
@@ -16,7 +16,7 @@ pub(super) struct SendPosition {
     /// The number of the first of them.
     first: u64,
     /// The connection over which earlier events left, while these are not answered.
-    behind: Option<Way>,
+    behind: Option<ConnectionToken>,
 }
 
 /// Events that failed, and how much is in flight besides.
@@ -28,23 +28,23 @@ pub(super) struct Failed {
     pub(super) left: Load,
 }
 
-impl InFlight<Forwarding> {
+impl InFlight<PendingEvent> {
     /// Where the next events stand.
     pub(super) fn position(&self) -> SendPosition {
         SendPosition {
             first: self.next(),
-            behind: self.way(),
+            behind: self.token(),
         }
     }
 
     /// Whether what is in flight has lost its connection, and was not told yet.
     pub(super) fn is_astray(&self) -> bool {
-        self.way().is_some_and(|way| !way.is_open())
+        self.token().is_some_and(|token| !token.is_open())
     }
 
     /// The connection over which all that is not answered left: another one is taken only after its end was told.
-    fn way(&self) -> Option<Way> {
-        self.oldest()?.way()
+    fn token(&self) -> Option<ConnectionToken> {
+        self.oldest()?.token()
     }
 }
 
@@ -136,10 +136,12 @@ impl Subscriber {
     }
 }
 
-impl AnswerSink for Subscriber {
+impl ReplySink for Subscriber {
     fn returned(&self, numbers: Range<u64>) {
         let mut shared = self.lock();
-        let delivered = shared.in_flight().handle_returned(numbers, Forwarding::end);
+        let delivered = shared
+            .in_flight()
+            .handle_returned(numbers, PendingEvent::end);
         if delivered > 0 {
             shared.subscription.handle_delivered(delivered);
             wake_if_awaited(shared);
@@ -164,7 +166,7 @@ impl AnswerSink for Subscriber {
 impl Shared {
     fn handle_answer(&mut self, number: u64, answer: Result<(), InvokeError>) {
         let in_flight = self.in_flight();
-        let delivered = in_flight.handle_answer(number, answer, Forwarding::end);
+        let delivered = in_flight.handle_answer(number, answer, PendingEvent::end);
         if delivered > 0 {
             self.subscription.handle_delivered(delivered);
         }

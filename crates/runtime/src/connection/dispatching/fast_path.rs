@@ -10,7 +10,7 @@ use floe_wire::message::{HeaderCache, RequestBatch, SingleRequest};
 
 use super::Dispatching;
 use crate::connection::input::Input;
-use crate::connection::output::is_long;
+use crate::connection::send_queue::is_long;
 use crate::dispatch::Parts;
 
 /// What became of a request on the fast path.

@@ -1,6 +1,6 @@
 //! The blocking face: the thread that calls sends and receives by itself.
 
-use floe::blocking::{Communicator, Wait};
+use floe::blocking::Communicator;
 use floe::{Bytes, PackedBytes};
 
 use super::contract::floe_calls::{CallsDispatcher, CallsProxy};

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
 
-use floe::{AnswerSink, EventsBuilder, OperationMode, SystemException};
+use floe::{EventsBuilder, OperationMode, ReplySink, SystemException};
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Whether a connection has become usable or has ended, for those who wait for that.
+//! Whether a connection has become usable or has ended, for callers that wait for either.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,12 +8,12 @@ use tokio::sync::Notify;
 ///
 /// A channel of tokio's would do, and take half a kilobyte of each connection.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct Readiness {
     is_settled: AtomicBool,
     changed: Notify,
 }
 
-impl Settled {
+impl Readiness {
     pub(super) fn new(is_settled: bool) -> Self {
         Self {
             is_settled: AtomicBool::new(is_settled),
@@ -21,8 +21,8 @@ impl Settled {
         }
     }
 
-    /// Something has changed: wakes all who wait.
-    pub(super) fn settle(&self) {
+    /// Notes that the connection has become usable or has ended, and wakes all callers that wait.
+    pub(super) fn mark_settled(&self) {
         self.is_settled.store(true, Ordering::Release);
         self.changed.notify_waiters();
     }

@@ -9,16 +9,16 @@ use floe_wire::message::PreparedHead;
 
 use super::{OperationInfo, Proxy};
 
-/// A head for each operation, in the order in which they were first invoked.
+/// The headers of a proxy's operations, in the order in which these were first invoked.
 #[derive(Default)]
-pub(super) struct Heads {
-    first: OnceLock<Box<Known>>,
+pub(super) struct HeaderCache {
+    first: OnceLock<Box<CachedHeader>>,
 }
 
-struct Known {
+struct CachedHeader {
     operation: &'static OperationInfo,
     head: PreparedHead,
-    others: Heads,
+    others: HeaderCache,
 }
 
 /// Operations of which a proxy remembers how their requests begin. Few proxies invoke more, and those
@@ -32,23 +32,23 @@ impl Proxy {
         if self.has_implicit_context() {
             return None;
         }
-        match self.inner.heads.first.get() {
+        match self.inner.header_cache.first.get() {
             Some(known) if std::ptr::eq(known.operation, operation) => Some(&known.head),
             _ => self.find_head(operation),
         }
     }
 
     fn find_head(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
-        let mut heads = &self.inner.heads;
+        let mut cache = &self.inner.header_cache;
         for _ in 0..OPERATIONS_MAX {
-            let known = match heads.first.get() {
+            let known = match cache.first.get() {
                 Some(known) => known,
-                None => self.remember(heads, operation)?,
+                None => self.remember(cache, operation)?,
             };
             if std::ptr::eq(known.operation, operation) {
                 return Some(&known.head);
             }
-            heads = &known.others;
+            cache = &known.others;
         }
         None
     }
@@ -57,16 +57,16 @@ impl Proxy {
     #[cold]
     fn remember<'a>(
         &self,
-        heads: &'a Heads,
+        cache: &'a HeaderCache,
         operation: &'static OperationInfo,
-    ) -> Option<&'a Known> {
+    ) -> Option<&'a CachedHeader> {
         let header = self.header(operation.name, operation.mode, self.context());
         let head = header.prepare(self.sending_encoding()).ok()?;
-        let known = heads.first.get_or_init(|| {
-            Box::new(Known {
+        let known = cache.first.get_or_init(|| {
+            Box::new(CachedHeader {
                 operation,
                 head,
-                others: Heads::default(),
+                others: HeaderCache::default(),
             })
         });
         Some(known)

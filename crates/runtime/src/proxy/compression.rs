@@ -1,15 +1,12 @@
-//! What becomes of a message before it leaves.
-
-use std::sync::Arc;
+//! Compression of messages before they leave.
 
 use floe_wire::compression::{Compression, Compressor, offered};
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
 use super::Proxy;
-use super::attempt::Until;
 use super::route::Found;
-use crate::connection::{Connection, Failure};
+use crate::connection::{Failure, SendUntil};
 
 /// What a proxy says of compression.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,7 +65,7 @@ impl Proxy {
             };
             return connection.request(None, write).await;
         };
-        // Written and compressed here, so that nobody else has to wait for it.
+        // It is written and compressed before the lock is taken, so that no other sender has to wait for it.
         let id = connection.reserve_id()?;
         let message = written(&compressor, |buffer| write(buffer, id))?;
         let append = |buffer: &mut Buffer, _| {
@@ -83,7 +80,7 @@ impl Proxy {
     pub(super) async fn post_on(
         &self,
         found: Found,
-        until: Until,
+        until: SendUntil,
         write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
     ) -> Result<(), Failure> {
@@ -94,7 +91,7 @@ impl Proxy {
                 handed_over();
                 write(buffer)
             };
-            return send(&connection, until, write).await;
+            return connection.send(until, write).await;
         };
         let messages = written(&compressor, write)?;
         let append = |buffer: &mut Buffer| {
@@ -102,7 +99,7 @@ impl Proxy {
             connection.append(&compressor, buffer, &messages);
             Ok(())
         };
-        send(&connection, until, append).await
+        connection.send(until, append).await
     }
 
     /// Whether what is sent on this connection is compressed.
@@ -149,15 +146,4 @@ fn written(
     let mut messages = messages.into_vec();
     compressor.compress(&mut messages, 0);
     Ok(messages)
-}
-
-async fn send(
-    connection: &Arc<Connection>,
-    until: Until,
-    write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-) -> Result<(), Failure> {
-    match until {
-        Until::Queued => connection.send(write).await,
-        Until::Written => connection.send_written(write).await,
-    }
 }

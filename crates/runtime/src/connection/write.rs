@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Buf;
 use floe_wire::encoding::Buffer;
 
-use super::output::Batch;
+use super::send_queue::Batch;
 use super::{Connection, Shared};
 use crate::error::LocalError;
 

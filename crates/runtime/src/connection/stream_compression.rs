@@ -13,8 +13,8 @@ use super::{Connection, Failure};
 
 /// The stream of compressed messages that leave a connection, once there is one.
 #[derive(Debug, Default)]
-pub(super) struct Compressing {
-    /// Taken only by whoever appends to the output, under the lock of that.
+pub(super) struct StreamCompression {
+    /// Locked only under the lock of the connection, by a thread that appends to the send queue.
     stream: Mutex<StreamCompressor>,
     /// Whether the peer takes replies in the stream; a hint that needs no lock.
     is_wanted: AtomicBool,
@@ -28,7 +28,7 @@ impl Connection {
 
     /// The id for a request that is written before it gets into the output.
     pub(crate) fn reserve_id(&self) -> Result<RequestId, Failure> {
-        let id = self.lock().machine.next_id();
+        let id = self.lock().machine.reserve_id();
         id.map_err(|NotActive| self.failure(false))
     }
 

@@ -1,10 +1,9 @@
-//! Bursts: many messages one after another leave in one write.
+//! When messages that were appended to the send queue are written.
 //!
-//! A message that comes alone is written by whoever sends it, at once. One that follows another
-//! closely is left in the output, and written together with those that come after it: by a task, as
-//! soon as the sending one has to wait; in the blocking face, where nobody can know what the sender
-//! does next, by a thread after a moment; and in any case by the sender when enough has come
-//! together, or with the next message that must not wait.
+//! A message that comes alone is written immediately by its sender. A message that follows another one closely stays in
+//! the send queue, and leaves together with those behind it. Three parties may write them. A task does as soon as the
+//! sender waits. With the blocking communicator nothing shows what the sender does next, so that a thread writes
+//! after a moment. And the sender itself writes when enough has come together, or when a message must not wait.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, MutexGuard, OnceLock};
@@ -13,44 +12,45 @@ use std::time::{Duration, Instant};
 
 use super::{Connection, Shared};
 
-/// Messages that follow each other within this time are a burst.
+/// A message that follows another one within this time may wait for more.
 const GAP: Duration = Duration::from_micros(50);
-/// How long the thread of the blocking face lets messages come together; the system adds as much.
+/// How long the thread of the blocking communicator lets messages come together; the system adds as much.
 const PAUSE: Duration = Duration::from_micros(50);
 /// Bytes that are worth a write of their own.
-pub(super) const ENOUGH: usize = 64 * 1024;
-/// The same of requests: the peer may as well begin with them.
-const ENOUGH_ASKED: usize = 16 * 1024;
+const ENOUGH: usize = 64 * 1024;
+/// The same for requests, which the peer may as well begin to dispatch.
+const ENOUGH_REQUESTS: usize = 16 * 1024;
 
-/// What is known of the messages sent last.
+/// What the flush policy knows of the messages that were sent last.
 #[derive(Debug, Default)]
-pub(super) struct Burst {
-    /// Whether somebody will write soon what is pending.
+pub(super) struct FlushState {
+    /// Whether a task or a thread will soon write the send queue.
     is_flush_due: bool,
     /// When something without a reply was written last.
     written: Option<Instant>,
 }
 
-/// Whether a message may wait for others.
+/// When a batch of messages is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Haste {
-    /// It may not.
-    AtOnce,
-    /// A request: it may if others are in flight, so that its sender does not wait for it alone.
-    Request,
-    /// A message without a reply: it may if it follows another one closely.
+pub(super) enum FlushPolicy {
+    /// Immediately.
+    Now,
+    /// Together with others if there are other requests in flight: then its sender does not wait for this one alone.
+    /// It is for twoway requests.
+    WithOthers,
+    /// Together with others if it follows another one closely. It is for messages without a reply.
     Oneway,
 }
 
 impl Connection {
-    /// Writes what is pending, or sees to it that it is written soon; whether it was written now.
+    /// Writes the send queue, or lets a task or a thread write it soon; whether it was written now.
     #[inline]
-    pub(super) fn write_in_time(
+    pub(super) fn flush_by(
         self: &Arc<Self>,
         mut shared: MutexGuard<'_, Shared>,
-        haste: Haste,
+        policy: FlushPolicy,
     ) -> bool {
-        if !self.may_wait(&mut shared, haste) {
+        if !self.may_wait(&mut shared, policy) {
             let batch = shared.output.take();
             drop(shared);
             if let Some(batch) = batch {
@@ -58,7 +58,7 @@ impl Connection {
             }
             return true;
         }
-        let is_flush_due = std::mem::replace(&mut shared.burst.is_flush_due, true);
+        let is_flush_due = std::mem::replace(&mut shared.flush.is_flush_due, true);
         drop(shared);
         if !is_flush_due {
             self.flush_soon();
@@ -67,19 +67,19 @@ impl Connection {
     }
 
     #[inline]
-    fn may_wait(&self, shared: &mut Shared, haste: Haste) -> bool {
-        let enough = match haste {
-            Haste::Request => ENOUGH_ASKED,
-            Haste::Oneway | Haste::AtOnce => ENOUGH,
+    fn may_wait(&self, shared: &mut Shared, policy: FlushPolicy) -> bool {
+        let enough = match policy {
+            FlushPolicy::WithOthers => ENOUGH_REQUESTS,
+            FlushPolicy::Oneway | FlushPolicy::Now => ENOUGH,
         };
         if shared.output.pending_len() >= enough {
             return false;
         }
-        match haste {
-            Haste::AtOnce => false,
+        match policy {
+            FlushPolicy::Now => false,
             // A thread that sends a request is about to wait for its reply.
-            Haste::Request => !self.is_blocking && shared.machine.in_flight() > 1,
-            Haste::Oneway => shared.burst.is_flush_due || shared.burst.follows_closely(),
+            FlushPolicy::WithOthers => !self.is_blocking && shared.machine.in_flight() > 1,
+            FlushPolicy::Oneway => shared.flush.is_flush_due || shared.flush.follows_closely(),
         }
     }
 
@@ -87,43 +87,36 @@ impl Connection {
         let connection = self.clone();
         if self.is_blocking {
             if !flush_on_thread(connection) {
-                // Nobody else would.
-                self.lock().burst.is_flush_due = false;
+                // There is no thread that would.
+                self.lock().flush.is_flush_due = false;
                 self.flush();
             }
         } else {
             self.tasks.spawn(async move {
-                connection.flush_burst();
+                connection.flush_joined();
                 // What comes from now on makes its own task; what came meanwhile leaves with it.
-                connection.lock().burst.is_flush_due = false;
+                connection.lock().flush.is_flush_due = false;
                 connection.flush();
             });
         }
     }
 
-    /// Writes what came together; false, and the burst is over, if nothing did, or if somebody else
-    /// writes, who takes it along.
-    fn flush_burst(self: &Arc<Self>) -> bool {
+    /// Writes the messages that have come together; false if there are none, or if another writer takes them along.
+    fn flush_joined(self: &Arc<Self>) -> bool {
         let mut shared = self.lock();
         let batch = shared.output.take();
-        shared.burst.is_flush_due = batch.is_some();
+        shared.flush.is_flush_due = batch.is_some();
         let Some(batch) = batch else {
             return false;
         };
-        shared.burst.written = Some(Instant::now());
+        shared.flush.written = Some(Instant::now());
         drop(shared);
         self.write(batch);
         true
     }
 }
 
-impl Burst {
-    /// Whether what is appended now leaves soon without any doing.
-    #[inline]
-    pub(super) fn is_flush_due(&self) -> bool {
-        self.is_flush_due
-    }
-
+impl FlushState {
     fn follows_closely(&mut self) -> bool {
         let now = Instant::now();
         let before = self.written.replace(now);
@@ -131,8 +124,7 @@ impl Burst {
     }
 }
 
-/// Takes a connection in the middle of a burst to the thread that writes it; false if there is none,
-/// for the system had no thread to give.
+/// Gives a connection to the thread that writes its send queue after a moment; false if the system refused that thread.
 fn flush_on_thread(connection: Arc<Connection>) -> bool {
     static FLUSHES: OnceLock<Sender<Arc<Connection>>> = OnceLock::new();
     let flushes = FLUSHES.get_or_init(|| {
@@ -142,20 +134,22 @@ fn flush_on_thread(connection: Arc<Connection>) -> bool {
             .name("floe-writer".to_owned())
             .spawn(move || flush_all(&receiver))
         {
-            tracing::warn!("bursts leave message by message, for there is no thread: {error}");
+            tracing::warn!(
+                "messages leave one by one, for there is no thread to write them: {error}"
+            );
         }
         sender
     });
     flushes.send(connection).is_ok()
 }
 
-fn flush_all(bursts: &Receiver<Arc<Connection>>) {
-    while let Ok(first) = bursts.recv() {
+fn flush_all(flushes: &Receiver<Arc<Connection>>) {
+    while let Ok(first) = flushes.recv() {
         let mut connections = vec![first];
         while !connections.is_empty() {
             thread::sleep(PAUSE);
-            connections.extend(bursts.try_iter());
-            connections.retain(Connection::flush_burst);
+            connections.extend(flushes.try_iter());
+            connections.retain(Connection::flush_joined);
         }
     }
 }
@@ -188,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_looks_again_and_again_after_a_burst_that_somebody_else_writes() {
+    async fn messages_that_another_writer_takes_along_are_not_looked_for_again() {
         let (reader, _peer) = tokio::io::duplex(1);
         let stream = Stream {
             reader: Box::new(reader),
@@ -201,6 +195,6 @@ mod tests {
         shared.output.bytes().extend_from_slice(b"messages");
         assert!(shared.output.take().is_none(), "ValidateConnection waits");
         drop(shared);
-        assert!(!connection.flush_burst());
+        assert!(!connection.flush_joined());
     }
 }

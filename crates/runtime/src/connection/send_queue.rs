@@ -11,12 +11,12 @@ use floe_wire::encoding::Buffer;
 /// ```
 ///
 /// Positions count all bytes that were ever appended, those that others share included. What stands
-/// before [`Output::taken`] may have reached the peer, what stands before [`Output::written`] is with the
+/// before [`SendQueue::taken`] may have reached the peer, what stands before [`SendQueue::written`] is with the
 /// transport.
 ///
 /// Buffers are in boxes: each message takes one out and puts it back.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct SendQueue {
     /// What nobody writes yet; made when something is appended.
     pending: Option<Box<Buffer>>,
     /// An empty buffer, kept for its allocation.
@@ -39,7 +39,7 @@ pub(super) struct Batch {
     buffer: Box<Buffer>,
 }
 
-impl Output {
+impl SendQueue {
     /// A buffer of at most so many bytes is always kept.
     const SPARE_MAX: usize = 64 * 1024;
     /// One of at most so many is kept as long as it is used well: new memory costs more than to fill
@@ -116,7 +116,7 @@ impl Output {
         batch
     }
 
-    /// Has bytes of a reply written that were never appended, as [`Output::take`] does with those that were; false,
+    /// Has bytes of a reply written that were never appended, as [`SendQueue::take`] does with those that were; false,
     /// and nothing is changed, if they have to wait for others, or if there is a long buffer to be looked at, which only
     /// batches do.
     #[inline]
@@ -206,7 +206,7 @@ impl Output {
 /// Whether a buffer is so long that it is kept only while batches need it.
 #[inline]
 pub(super) fn is_long(buffer: &mut Buffer) -> bool {
-    buffer.bytes_mut().capacity() > Output::SPARE_MAX
+    buffer.bytes_mut().capacity() > SendQueue::SPARE_MAX
 }
 
 impl Batch {
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_comes_while_one_batch_is_written_goes_into_the_next() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let mut batch = output.take().expect("something is pending");
         output.bytes().extend(b"two");
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_output_that_is_written_is_idle() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let batch = output.take().expect("something is pending");
         output.progress(3);
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn messages_that_are_alone_go_through_one_buffer() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let place = output.bytes().as_ptr();
         for _ in 0..3 {
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_batch_that_is_written_lets_go_of_what_others_share() {
         let shared = bytes::Bytes::from(vec![1; floe_wire::encoding::PIECE_MIN]);
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         let encoding = floe_wire::EncodingVersion::V1_1;
         floe_wire::Encoder::new(output.pending(), encoding).put(&shared);
         assert!(!shared.is_unique());
@@ -299,7 +299,7 @@ mod tests {
     }
 
     /// Writes so many bytes; the buffers that are kept afterwards, in bytes.
-    fn kept_after(output: &mut Output, len: usize) -> usize {
+    fn kept_after(output: &mut SendQueue, len: usize) -> usize {
         output.bytes().resize(len, 0);
         let batch = output.take().expect("something is pending");
         output.progress(len);
@@ -307,7 +307,7 @@ mod tests {
         kept(output)
     }
 
-    fn kept(output: &mut Output) -> usize {
+    fn kept(output: &mut SendQueue) -> usize {
         let kept = [&mut output.pending, &mut output.spare]
             .into_iter()
             .flatten();
@@ -317,24 +317,24 @@ mod tests {
 
     #[test]
     fn a_large_buffer_is_kept_while_large_batches_need_it() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         for _ in 0..3 {
             let kept = kept_after(&mut output, 1_000_000);
             assert!((1_000_000..1_100_000).contains(&kept), "{kept}");
         }
-        assert!(kept_after(&mut output, 100) <= Output::SPARE_MAX);
+        assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
     }
 
     #[test]
     fn one_that_rests_keeps_what_is_pending_and_nothing_else() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
         output.bytes().extend(b"message");
         output.rest();
         let batch = output.take().expect("it is pending");
         assert_eq!(batch.rest().chunk(), b"message");
 
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         kept_after(&mut output, 60_000);
         output.rest();
         assert_eq!(kept(&mut output), 0);
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn one_that_is_closed_keeps_nothing() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         kept_after(&mut output, 60_000);
         output.bytes().resize(60_000, 0);
         let batch = output.take().expect("something is pending");
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn replies_are_counted_until_they_are_written() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         output.bytes().extend(b"request");
         output.append_replies(&mut replies(b"reply"));
         assert_eq!(output.replies_len(), 5);
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_sole_reply_is_written_as_if_it_had_been_appended() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         assert!(output.take_sole_reply(5));
         assert_eq!((output.len(), output.taken(), output.end()), (5, 5, 5));
         assert_eq!(output.replies_len(), 5);
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_sole_reply_of_which_a_part_was_taken_goes_on_as_a_batch() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         assert!(output.take_sole_reply(5));
         let mut batch = Batch::of(replies(b"reply"));
         assert!(!batch.advance(2));
@@ -414,16 +414,16 @@ mod tests {
 
     #[test]
     fn a_sole_reply_waits_until_batches_have_given_up_a_long_buffer() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         kept_after(&mut output, 1_000_000);
         assert!(!output.take_sole_reply(5));
-        assert!(kept_after(&mut output, 100) <= Output::SPARE_MAX);
+        assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
         assert!(output.take_sole_reply(5));
     }
 
     #[test]
     fn what_was_never_taken_surely_stayed_here() {
-        let mut output = Output::default();
+        let mut output = SendQueue::default();
         output.bytes().extend(b"left");
         let _batch = output.take();
         let start = output.end();

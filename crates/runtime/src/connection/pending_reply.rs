@@ -1,4 +1,4 @@
-//! Where a caller waits for its reply: slots, which are used again.
+//! The reply that a caller waits for. Pending replies are used again.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use super::received::{ReadHere, Received};
 /// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
 pub(crate) type Answer = Result<IncomingReply, Box<Failure>>;
 
-/// A place for one answer.
+/// A reply that is due, and the caller that waits for it.
 #[derive(Default)]
-pub(crate) struct Slot {
-    /// Guards the meeting of the caller and of whoever reads the reply; held for a moment.
+pub(crate) struct PendingReply {
+    /// Guards the meeting of the caller and of the reader of the reply; held for a moment.
     state: Mutex<State>,
 }
 
@@ -29,15 +29,15 @@ enum State {
 }
 
 thread_local! {
-    /// Slots that nobody uses, kept for their allocation.
-    static SPARE: RefCell<Vec<Arc<Slot>>> = const { RefCell::new(Vec::new()) };
+    /// Pending replies that are not in use, kept for their allocation.
+    static SPARE: RefCell<Vec<Arc<PendingReply>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// As many calls in flight as a thread may have without allocating.
 const SPARE_MAX: usize = 1024;
 
-impl Slot {
-    /// An empty slot.
+impl PendingReply {
+    /// One that is not used.
     #[inline]
     pub(super) fn take() -> Arc<Self> {
         SPARE
@@ -45,34 +45,34 @@ impl Slot {
             .unwrap_or_default()
     }
 
-    /// Keeps a slot for the next request, unless somebody may still answer into it.
+    /// Keeps it for the next request, unless a reader may still answer it.
     #[inline]
-    pub(super) fn put_back(mut slot: Arc<Self>) {
-        let Some(own) = Arc::get_mut(&mut slot) else {
+    pub(super) fn put_back(mut pending: Arc<Self>) {
+        let Some(own) = Arc::get_mut(&mut pending) else {
             return;
         };
         let state = own.state.get_mut();
         *state.unwrap_or_else(PoisonError::into_inner) = State::Empty;
-        Self::keep(slot);
+        Self::keep(pending);
     }
 
-    /// Keeps a slot of which nobody else knows any more, and into which nothing was put.
+    /// Keeps one that is empty and has no other owner.
     #[inline]
-    fn keep(slot: Arc<Self>) {
+    fn keep(pending: Arc<Self>) {
         // While the thread ends there are no spares any more.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
             if spare.len() < SPARE_MAX {
-                spare.push(slot);
+                spare.push(pending);
             }
         });
     }
 
-    /// The same of one with which nothing was done after its request was sent.
+    /// Keeps one that was not touched after its request was sent.
     #[inline]
-    pub(super) fn put_back_untouched(slot: Arc<Self>) {
-        if Arc::strong_count(&slot) == 1 {
-            Self::keep(slot);
+    pub(super) fn put_back_untouched(pending: Arc<Self>) {
+        if Arc::strong_count(&pending) == 1 {
+            Self::keep(pending);
         }
     }
 
@@ -84,8 +84,8 @@ impl Slot {
         }
     }
 
-    /// The answer, if it is there, to the only one who waits for it. While others hold the slot it is to come, or to
-    /// be given this moment.
+    /// The answer, if it is there. While the connection holds a reference, the answer is still to come, or is given at this
+    /// moment.
     #[cfg(unix)]
     #[inline]
     pub(super) fn answer_given(self: &Arc<Self>) -> Option<ReadHere> {
