@@ -8,7 +8,7 @@
 //! - `writers.rs`: senders that share one output
 
 /// Where the runtime has it.
-mod blocking {
+mod wait {
     pub(crate) use crate::sleeper::Sleeper;
 }
 /// The runtime's own.
@@ -26,7 +26,7 @@ mod reading_turns;
 #[path = "../../crates/runtime/src/connection/send_queue.rs"]
 mod send_queue;
 /// The runtime's own.
-#[path = "../../crates/runtime/src/blocking/sleeper.rs"]
+#[path = "../../crates/runtime/src/connection/wait/sleeper.rs"]
 mod sleeper;
 mod sync;
 mod turns;

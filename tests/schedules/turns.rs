@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::task::{Wake, Waker};
 
-use crate::blocking::Sleeper;
 use crate::reading_turns::{CallWatch, Turns};
+use crate::sleeper::Sleeper;
 use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::try_orders;
 

@@ -3,7 +3,7 @@
 use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged};
 use floe_wire::message::OperationMode;
 
-use crate::adapter::OperationError;
+use crate::error::OperationError;
 use crate::proxy::{Call, EncodeParameters, OperationInfo, Proxy};
 
 /// An operation; `returns_data` says whether there is a return value or an out-parameter.

@@ -7,7 +7,7 @@ use floe_wire::message::SystemException;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use super::Connection;
+use super::ConnectionCore;
 use crate::dispatch::Parts;
 use crate::settings::Settings;
 
@@ -35,7 +35,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn of(connection: &Connection) -> Self {
+    pub(super) fn of(connection: &ConnectionCore) -> Self {
         Self {
             own: connection.dispatches.clone(),
             own_len: budget_len(&connection.settings),
@@ -67,7 +67,7 @@ impl Budget {
     }
 
     /// Whether as much comes back before a stall has lasted too long.
-    pub(super) async fn comes(&mut self, connection: &Connection, share: u32) -> bool {
+    pub(super) async fn comes(&mut self, connection: &ConnectionCore, share: u32) -> bool {
         let acquired = self.own.acquire_many(share);
         let limit = connection.settings.dispatch_stall_timeout;
         let limit = match self.is_stalled {
@@ -181,7 +181,7 @@ impl Drop for AdapterShare {
     }
 }
 
-impl Connection {
+impl ConnectionCore {
     /// Says that nothing is read any more.
     fn warn_of_stall(&self) {
         tracing::warn!(

@@ -16,22 +16,16 @@ use std::time::Instant;
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemException};
 
-use super::Connection;
+use super::ConnectionCore;
 use super::budget::Budget;
-use super::pending_dispatch::{finish, finish_serial, panicked};
+use super::pending_dispatch::{finish, finish_serial};
 use super::reply_flush::{ReplyFlush, let_others_run};
-use super::replying::encode_exception;
 use super::servant_cache::ServantCache;
-use crate::adapter::AdapterCore;
-use crate::communicator::Communicator;
 use crate::dispatch::{
-    DispatchSlot, Dispatched, Origin, Parts, Request, Requests, Response, Rest, RestHome,
-    RestState, append,
+    DispatchSlot, Dispatched, Origin, Parts, REPLIES_MAX, Request, Requests, Response, Rest,
+    RestHome, RestState, append, encode_exception, panicked,
 };
 pub(super) use fast_path::FastPath;
-
-/// Replies of one read that are collected before they are written, in bytes.
-pub(crate) const REPLIES_MAX: usize = 64 * 1024;
 
 /// Buffers that dispatching needs while there is something to read. They are kept elsewhere while there is
 /// nothing.
@@ -46,7 +40,7 @@ pub(super) struct DispatchBuffers {
 
 /// The dispatching of one connection.
 pub(super) struct Dispatching {
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionCore>,
     replies: Buffer,
     reply_count: usize,
     /// The parts of the last response, of which the next request is made.
@@ -69,7 +63,7 @@ pub(super) struct Dispatching {
 }
 
 impl Dispatching {
-    pub(super) fn new(connection: Arc<Connection>) -> Self {
+    pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             budget: Budget::of(&connection),
             connection,
@@ -268,7 +262,7 @@ impl Dispatching {
             return Some(Ok(parts));
         }
         let request = batch.next()?;
-        Some(match Origin::new(&self.connection) {
+        Some(match self.connection.origin(self.connection.sender()) {
             Some(origin) => Ok(Parts::new(request, origin)),
             None => Err(request),
         })
@@ -277,7 +271,7 @@ impl Dispatching {
     /// The parts of the last request, if they are there, and the adapter is still the same.
     #[inline]
     fn renew(&mut self) -> Option<Box<Parts>> {
-        let version = self.connection.adapter_version();
+        let version = self.connection.adapter.version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.parts = None;
             self.budget.let_go_of_adapter();
@@ -326,7 +320,7 @@ impl Dispatching {
                 false => self.budget.parameters_len_max(),
             },
             batch: std::mem::take(batch),
-            connection: Some(self.connection.clone()),
+            adapter: Some(self.connection.adapter.clone()),
             replies: std::mem::take(&mut self.replies),
             reply_count: 0,
             adapter_version: self.adapter_version,
@@ -363,7 +357,7 @@ impl Dispatching {
         self.replies = std::mem::take(&mut state.replies);
         self.reply_count += state.reply_count;
         self.taken_len = state.taken_len;
-        state.connection = None;
+        state.adapter = None;
     }
 
     /// Writes the replies collected so far. A peer that does not read its replies is not read from,
@@ -452,18 +446,16 @@ impl Dispatching {
     /// another connection.
     #[inline]
     fn take_back(&mut self, mut parts: Box<Parts>) {
-        if parts.current.origin.is_of(&self.connection) {
+        if parts.current.origin.is_of(&self.connection.adapter) {
             parts.clear();
             self.parts = Some(parts);
         }
     }
 }
 
-impl Connection {
-    /// Whose requests it carries, while they exist.
-    pub(crate) fn owner(&self) -> Option<(Arc<AdapterCore>, Communicator)> {
-        let adapter = self.adapter()?;
-        let communicator = adapter.communicator()?;
-        Some((adapter, communicator))
+impl ConnectionCore {
+    /// The origin of its requests; `None` if no adapter answers them. A datagram has a sender of its own.
+    pub(super) fn origin(self: &Arc<Self>, sender: Option<String>) -> Option<Arc<Origin>> {
+        Origin::new(self.clone(), &self.adapter, sender)
     }
 }

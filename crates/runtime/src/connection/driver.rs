@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncRead;
 
-use super::Connection;
+use super::ConnectionCore;
 use super::reading::Reading;
 #[cfg(unix)]
 use super::turn::Turn;
-use crate::blocking::Sleeper;
+use super::wait::Sleeper;
 #[cfg(unix)]
-use crate::blocking::{mark_prepared, wait_for_reply};
-use crate::communicator::Core;
+use super::wait::{mark_prepared, wait_for_reply};
+use crate::environment::Environment;
 #[cfg(unix)]
-use crate::communicator::ThreadPermit;
+use crate::environment::ThreadPermit;
 #[cfg(unix)]
 use crate::transport::plain::{PlainSocket, try_receive};
 use crate::transport::{Stream, StreamWriter};
@@ -48,10 +48,14 @@ pub(super) enum Reader {
 
 /// Decides who reads a stream. In the blocking face it is callers or threads, as far as the
 /// transport and the limit of threads allow it.
-pub(super) fn prepare(stream: Stream, is_outgoing: bool, core: &Core) -> (String, Halves) {
+pub(super) fn prepare(
+    stream: Stream,
+    is_outgoing: bool,
+    environment: &Environment,
+) -> (String, Halves) {
     let peer = stream.peer.clone();
-    let halves = if core.is_blocking() {
-        prepare_blocking(stream, is_outgoing, core)
+    let halves = if environment.is_blocking() {
+        prepare_blocking(stream, is_outgoing, environment)
     } else {
         with_task(stream)
     };
@@ -67,16 +71,16 @@ fn with_task(stream: Stream) -> Halves {
 }
 
 #[cfg(not(unix))]
-fn prepare_blocking(stream: Stream, _is_outgoing: bool, _core: &Core) -> Halves {
+fn prepare_blocking(stream: Stream, _is_outgoing: bool, _environment: &Environment) -> Halves {
     with_task(stream)
 }
 
 #[cfg(unix)]
-fn prepare_blocking(stream: Stream, is_outgoing: bool, core: &Core) -> Halves {
+fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment) -> Halves {
     let permit = if is_outgoing {
         None
     } else {
-        core.thread_permit()
+        environment.thread_permit()
     };
     if !is_outgoing && permit.is_none() {
         tracing::debug!(
@@ -132,7 +136,7 @@ impl Driver {
     }
 
     /// A caller begins to wait for a reply.
-    pub(super) fn wait_for_reply(&self, connection: &Arc<Connection>, waker: &Waker) {
+    pub(super) fn wait_for_reply(&self, connection: &Arc<ConnectionCore>, waker: &Waker) {
         #[cfg(unix)]
         if let Self::Callers(turn) = self
             && !wait_for_reply(connection, waker)
@@ -142,7 +146,7 @@ impl Driver {
     }
 }
 
-impl Connection {
+impl ConnectionCore {
     /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
     /// if that is for callers to do. It may return early.
     pub(crate) fn drive(&self, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Connection, Shared};
+use super::{ConnectionCore, Shared};
 
 /// A message that follows another one within this time may wait for more.
 const GAP: Duration = Duration::from_micros(50);
@@ -42,7 +42,7 @@ pub(super) enum FlushPolicy {
     Oneway,
 }
 
-impl Connection {
+impl ConnectionCore {
     /// Writes the send queue, or lets a task or a thread write it soon; whether it was written now.
     #[inline]
     pub(super) fn flush_by(
@@ -125,8 +125,8 @@ impl FlushState {
 }
 
 /// Gives a connection to the thread that writes its send queue after a moment; false if the system refused that thread.
-fn flush_on_thread(connection: Arc<Connection>) -> bool {
-    static FLUSHES: OnceLock<Sender<Arc<Connection>>> = OnceLock::new();
+fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
+    static FLUSHES: OnceLock<Sender<Arc<ConnectionCore>>> = OnceLock::new();
     let flushes = FLUSHES.get_or_init(|| {
         let (sender, receiver) = channel();
         // Without the thread the receiver is dropped, and nothing can be sent.
@@ -143,13 +143,13 @@ fn flush_on_thread(connection: Arc<Connection>) -> bool {
     flushes.send(connection).is_ok()
 }
 
-fn flush_all(flushes: &Receiver<Arc<Connection>>) {
+fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
     while let Ok(first) = flushes.recv() {
         let mut connections = vec![first];
         while !connections.is_empty() {
             thread::sleep(PAUSE);
             connections.extend(flushes.try_iter());
-            connections.retain(Connection::flush_joined);
+            connections.retain(ConnectionCore::flush_joined);
         }
     }
 }
@@ -190,7 +190,8 @@ mod tests {
             peer: "a peer that does not read".to_owned(),
         };
         let purpose = Purpose::Incoming(Weak::new(), Liveness::default(), None);
-        let connection = Connection::start(stream, purpose, &Communicator::new());
+        let communicator = Communicator::new();
+        let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
         let mut shared = connection.lock();
         shared.output.bytes().extend_from_slice(b"messages");
         assert!(shared.output.take().is_none(), "ValidateConnection waits");

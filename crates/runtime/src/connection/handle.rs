@@ -1,18 +1,14 @@
 //! What users see of a connection: what is known of it, its close, and calls back over it.
 
+use std::any::Any;
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use floe_wire::reference::{Identity, Reference, Target};
-
-use super::Connection as Core;
-use crate::adapter::Adapter;
-use crate::communicator::Communicator;
-use crate::error::InvokeError;
+use super::{ConnectionCore, Connections};
+use crate::dispatch::Current;
+use crate::error::LocalError;
 use crate::liveness::Liveness;
-use crate::proxy::Proxy;
+use crate::transport::ConnectionInfo;
 
 /// A connection to a peer; a clone is the same connection.
 ///
@@ -24,36 +20,20 @@ use crate::proxy::Proxy;
 #[derive(Clone)]
 #[doc(alias = "Ice.Connection")]
 pub struct Connection {
-    core: Arc<Core>,
-}
-
-/// What is known of a connection. Fields that its transport has no word for are empty.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-#[doc(alias = "Ice.ConnectionInfo")]
-pub struct ConnectionInfo {
-    /// Its transport, as endpoints name it: `tcp`.
-    pub transport: &'static str,
-    /// Whether the peer made it.
-    pub is_incoming: bool,
-    /// The peer, for people: `127.0.0.1:4061`.
-    pub peer: String,
-    /// The address of this side.
-    pub local_address: Option<SocketAddr>,
-    /// The address of the peer.
-    pub remote_address: Option<SocketAddr>,
-    /// The cipher suite, if the connection is encrypted.
-    pub cipher: Option<String>,
-    /// The certificates of the peer in DER, its own first.
-    pub peer_certificates: Vec<Bytes>,
+    core: Arc<ConnectionCore>,
 }
 
 impl Connection {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<ConnectionCore>) -> Self {
         Self { core }
     }
 
-    pub(crate) fn core(&self) -> &Arc<Core> {
+    /// All connections of its communicator, unless that is gone.
+    pub(crate) fn connections(&self) -> Option<Arc<Connections>> {
+        self.core.connections.upgrade()
+    }
+
+    pub(crate) fn core(&self) -> &Arc<ConnectionCore> {
         &self.core
     }
 
@@ -74,43 +54,6 @@ impl Connection {
         self.core.is_active()
     }
 
-    /// The adapter whose servants answer the peer's requests.
-    #[doc(alias = "getAdapter")]
-    pub fn adapter(&self) -> Option<Adapter> {
-        let core = self.core.adapter()?;
-        let communicator = core.communicator()?;
-        Some(Adapter::from_core(core, communicator))
-    }
-
-    /// Lets an adapter answer the requests that the peer sends from now on; with `None`, each
-    /// object does not exist. An adapter without endpoints
-    /// ([`Communicator::adapter_without_endpoints`]) will do, and need not be activated.
-    #[doc(alias = "setAdapter")]
-    pub fn set_adapter(&self, adapter: Option<&Adapter>) {
-        self.core.set_adapter(adapter.map(Adapter::core));
-    }
-
-    /// A proxy to an object of the peer, bound to this connection: it calls over this one and no
-    /// other, its invocations are never retried, and it cannot be sent to anybody.
-    #[doc(alias = "createProxy", alias = "ice_fixed")]
-    pub fn proxy(&self, identity: Identity) -> Proxy {
-        let communicator = self.core.owner.upgrade().map(Communicator::from_core);
-        let reference = Reference::new(identity, Target::Direct(Vec::new()));
-        Proxy::new(reference, communicator).with_connection(self.core.clone())
-    }
-
-    /// Sends the requests that batch proxies have collected and that would use this connection.
-    ///
-    /// # Errors
-    /// The first failure; the other batches are sent nevertheless.
-    #[doc(alias = "flushBatchRequests")]
-    pub async fn flush_batches(&self) -> Result<(), InvokeError> {
-        let Some(core) = self.core.owner.upgrade() else {
-            return Ok(());
-        };
-        core.batches().flush(Some(&self.core)).await
-    }
-
     /// The rules of heartbeats, idle check and inactivity that hold for it.
     #[doc(alias = "getACM")]
     pub fn liveness(&self) -> Liveness {
@@ -121,7 +64,7 @@ impl Connection {
     #[doc(alias = "setACM")]
     pub fn set_liveness(&self, liveness: Liveness) {
         self.core.set_liveness(liveness);
-        if let Some(owner) = self.core.owner.upgrade() {
+        if let Some(owner) = self.core.connections.upgrade() {
             owner.follow(&self.core);
         }
     }
@@ -149,7 +92,7 @@ impl Connection {
     /// Drops it. Requests in flight fail, and may have been executed.
     #[doc(alias = "close(Forcefully)")]
     pub fn abort(&self) {
-        self.core.fail(crate::error::LocalError::ClosedHere {
+        self.core.fail(LocalError::ClosedHere {
             peer: self.core.peer.clone(),
         });
     }
@@ -187,3 +130,13 @@ impl PartialEq for Connection {
 }
 
 impl Eq for Connection {}
+
+impl Current {
+    /// The connection over which the request came; `None` if it came from the same communicator,
+    /// which skips the wire.
+    pub fn connection(&self) -> Option<Connection> {
+        let source: Arc<dyn Any + Send + Sync> = self.origin.source()?.clone();
+        let core = source.downcast().ok()?;
+        Some(Connection::new(core))
+    }
+}

@@ -8,9 +8,9 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
-use super::{Connection, Failure};
-use crate::blocking::wait_depth;
-use crate::error::LocalError;
+use super::ConnectionCore;
+use super::wait::wait_depth;
+use crate::error::{AttemptError, LocalError};
 
 thread_local! {
     /// The connection that this thread is handling input of. A look at this needs nothing that must be dropped
@@ -33,21 +33,21 @@ pub(super) async fn handling<F: Future>(place: usize, mut future: Pin<&mut F>) -
     .await
 }
 
-impl Connection {
+impl ConnectionCore {
     /// Refuses a request whose sender, within so many waits, blocks the thread that alone would read its reply.
     #[inline]
-    pub(super) fn check_reader(&self, wait_depth: usize) -> Result<(), Failure> {
+    pub(super) fn check_reader(&self, wait_depth: usize) -> Result<(), AttemptError> {
         match HANDLED.get() {
             None => Ok(()),
             Some(innermost) => self.check_handled(innermost, wait_depth),
         }
     }
 
-    fn check_handled(&self, innermost: Entry, wait_depth: usize) -> Result<(), Failure> {
+    fn check_handled(&self, innermost: Entry, wait_depth: usize) -> Result<(), AttemptError> {
         let is_own = |entry: &Entry| entry.0 == self.place();
         let begun = OUTER.with_borrow(|outer| outer.iter().copied().find(is_own));
         match begun.or(Some(innermost).filter(is_own)) {
-            Some((_, depth)) if wait_depth > depth => Err(Failure {
+            Some((_, depth)) if wait_depth > depth => Err(AttemptError {
                 error: LocalError::OwnReader {
                     peer: self.peer.clone(),
                 },

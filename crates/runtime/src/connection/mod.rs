@@ -25,21 +25,23 @@ mod buffer_pool;
 mod dispatching;
 mod driver;
 mod flush_policy;
-pub(crate) mod handle;
+mod handle;
 mod here;
 mod input;
-pub(crate) mod pending_dispatch;
+mod keepalive_thread;
+mod pending_dispatch;
 mod pending_reply;
-pub(crate) mod pool;
+mod pool;
 mod pulse;
 mod read_buffers;
 mod readiness;
 mod reading;
 #[cfg_attr(not(unix), allow(dead_code, reason = "only on Unix do callers read"))]
 mod received;
+mod registry;
 mod reply_flush;
 mod reply_sink;
-pub(crate) mod replying;
+mod replying;
 mod send;
 mod send_queue;
 mod servant_cache;
@@ -49,32 +51,36 @@ mod stream_compression;
 mod turn;
 #[cfg(unix)]
 mod turns;
+pub(crate) mod wait;
 mod watch;
 mod write;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use floe_wire::connection::{Connection as Machine, Role};
-use floe_wire::message::HEADER_LEN;
+use floe_wire::encoding::Buffer;
+use floe_wire::message::{HEADER_LEN, IncomingRequest};
 use floe_wire::reference::Endpoint;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
-use crate::adapter::{AdapterCore, Admission};
-use crate::communicator::{Communicator, Core, Tasks};
-use crate::error::{InvokeError, LocalError};
+use crate::admission::Admission;
+use crate::dispatch::{AdapterCore, AdapterSlot, RequestSource};
+use crate::environment::{Environment, Tasks};
+use crate::error::{AttemptError, LocalError};
 use crate::liveness::Liveness;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
-pub(crate) use dispatching::REPLIES_MAX;
 use driver::Driver;
+pub use handle::Connection;
 use pulse::Pulse;
 use readiness::Readiness;
 use reading::Reading;
 pub(crate) use received::{Received, Short};
+pub(crate) use registry::Connections;
 use reply_sink::Recipient;
 pub use reply_sink::ReplySink;
 pub(crate) use reply_sink::outcome_of_event;
@@ -84,7 +90,7 @@ use shared::Shared;
 use stream_compression::StreamCompression;
 
 /// A connection, shared by all who use it.
-pub(crate) struct Connection {
+pub(crate) struct ConnectionCore {
     peer: String,
     writer: Box<dyn StreamWriter>,
     driver: Driver,
@@ -108,12 +114,10 @@ pub(crate) struct Connection {
     settings: Arc<Settings>,
     tasks: Tasks,
     /// Forgets the connection when it ends; the endpoint is that of an outgoing one.
-    owner: Weak<Core>,
+    connections: Weak<Connections>,
     endpoint: Option<Endpoint>,
-    /// Where requests of the peer go; a client answers that the object does not exist.
-    adapter: RwLock<Option<Weak<AdapterCore>>>,
-    /// Changes with the adapter.
-    adapter_version: AtomicU64,
+    /// Where requests of the peer go.
+    adapter: Arc<AdapterSlot>,
     compressing: StreamCompression,
 }
 
@@ -125,51 +129,25 @@ pub(crate) enum Purpose {
     Incoming(Weak<AdapterCore>, Liveness, Option<Admission>),
 }
 
-/// Why a request got no reply.
-#[derive(Debug, Clone)]
-pub(crate) struct Failure {
-    pub(crate) error: LocalError,
-    /// Whether the request may have reached the servant.
-    pub(crate) perhaps_dispatched: bool,
-}
-
-impl Failure {
-    /// What was never given to the transport was surely not executed: nothing that `start`s behind what was `taken`
-    /// of the output.
-    fn narrow(&mut self, start: u64, taken: u64) {
-        self.perhaps_dispatched &= start < taken;
-    }
-}
-
-impl From<Failure> for InvokeError {
-    fn from(failure: Failure) -> Self {
-        if failure.perhaps_dispatched {
-            Self::PerhapsDispatched(failure.error)
-        } else {
-            Self::NotDispatched(failure.error)
-        }
-    }
-}
-
-impl Connection {
+impl ConnectionCore {
     /// Starts a connection over a stream: it is read until it is closed.
     pub(crate) fn start(
         stream: Stream,
         purpose: Purpose,
-        communicator: &Communicator,
+        connections: &Arc<Connections>,
     ) -> Arc<Self> {
         let is_outgoing = matches!(purpose, Purpose::Outgoing(_));
-        let (peer, halves) = driver::prepare(stream, is_outgoing, communicator.core());
+        let (peer, halves) = driver::prepare(stream, is_outgoing, connections.environment());
         let connection = Arc::new(Self::new(
             peer,
             halves.writer,
             halves.driver,
             purpose,
-            communicator,
+            connections,
         ));
         connection.flush();
         halves.reader.start(Reading::new(connection.clone()));
-        communicator.core().track(&connection);
+        connections.track(&connection);
         connection
     }
 
@@ -178,15 +156,17 @@ impl Connection {
         writer: Box<dyn StreamWriter>,
         driver: Driver,
         purpose: Purpose,
-        communicator: &Communicator,
+        connections: &Arc<Connections>,
     ) -> Self {
+        let environment: &Environment = connections.environment();
+        let settings = environment.settings();
         let mut adapter = None;
         let mut own_endpoint = None;
         let mut admission = None;
         let (role, liveness) = match purpose {
             Purpose::Outgoing(endpoint) => {
                 own_endpoint = Some(endpoint);
-                (Role::Client, communicator.settings().outgoing.clone())
+                (Role::Client, settings.outgoing.clone())
             }
             Purpose::Incoming(own, liveness, admitted) => {
                 adapter = Some(own);
@@ -196,12 +176,11 @@ impl Connection {
         };
         let mut output = SendQueue::default();
         let machine = Machine::new(role, output.bytes());
-        let settings = communicator.settings();
         Self {
             peer,
             writer,
             driver,
-            is_blocking: communicator.core().is_blocking(),
+            is_blocking: environment.is_blocking(),
             shared: Mutex::new(Shared::new(machine, output)),
             room: Notify::new(),
             polling_micros: AtomicU32::new(micros(settings.polling)),
@@ -211,18 +190,12 @@ impl Connection {
             admission: Mutex::new(admission),
             readiness: Readiness::new(role == Role::Server),
             settings: settings.clone(),
-            tasks: communicator.core().tasks(),
-            owner: Arc::downgrade(communicator.core()),
+            tasks: environment.tasks(),
+            connections: Arc::downgrade(connections),
             endpoint: own_endpoint,
-            adapter: RwLock::new(adapter),
-            adapter_version: AtomicU64::new(0),
+            adapter: Arc::new(AdapterSlot::new(adapter)),
             compressing: StreamCompression::default(),
         }
-    }
-
-    /// The peer, for messages to people.
-    pub(crate) fn peer(&self) -> &str {
-        &self.peer
     }
 
     /// Who sent the datagram that was read last, for people; `None` if it is a stream.
@@ -232,27 +205,17 @@ impl Connection {
 
     /// Whether an adapter accepted it.
     pub(crate) fn is_of(&self, adapter: &Arc<AdapterCore>) -> bool {
-        let own = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
-        let is_own = |own: &Weak<_>| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter));
-        self.endpoint.is_none() && own.as_ref().is_some_and(is_own)
+        self.endpoint.is_none() && self.adapter.is(adapter)
     }
 
     /// Where requests of the peer go.
     pub(crate) fn adapter(&self) -> Option<Arc<AdapterCore>> {
-        let adapter = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
-        adapter.as_ref()?.upgrade()
+        self.adapter.get()
     }
 
     pub(crate) fn set_adapter(&self, adapter: Option<&Arc<AdapterCore>>) {
-        let adapter = adapter.map(Arc::downgrade);
-        *self.adapter.write().unwrap_or_else(PoisonError::into_inner) = adapter;
-        self.adapter_version.fetch_add(1, Ordering::Release);
+        self.adapter.set(adapter);
         self.driver.look_again();
-    }
-
-    /// A number that is another one after each change of the adapter.
-    pub(crate) fn adapter_version(&self) -> u64 {
-        self.adapter_version.load(Ordering::Acquire)
     }
 
     /// Why no more requests can be sent.
@@ -335,8 +298,11 @@ impl Connection {
 
     /// Logs what peers can provoke as often as they like.
     fn complain(&self, line: impl FnOnce() -> String) {
-        match self.owner.upgrade() {
-            Some(owner) => owner.complain(Some(self.tasks.runtime()), line),
+        match self.connections.upgrade() {
+            Some(all) => {
+                let environment = all.environment();
+                environment.warn_limited(Some(self.tasks.runtime()), line);
+            }
             None => tracing::warn!("{}", line()),
         }
     }
@@ -361,7 +327,7 @@ impl Connection {
         if unsent > HEADER_LEN {
             self.complain(|| format!("{unsent} bytes for {} were never sent: {error}", self.peer));
         }
-        let failure = Failure {
+        let failure = AttemptError {
             error: error.clone(),
             perhaps_dispatched: true,
         };
@@ -379,18 +345,18 @@ impl Connection {
             _ => self.writer.shutdown(),
         }
         self.driver.look_again();
-        if let (Some(core), Some(endpoint)) = (self.owner.upgrade(), &self.endpoint) {
-            core.pool().forget(endpoint, self);
+        if let (Some(all), Some(endpoint)) = (self.connections.upgrade(), &self.endpoint) {
+            all.pool().forget(endpoint, self);
         }
     }
 
     /// Why the connection takes no requests.
-    fn failure(&self, perhaps_dispatched: bool) -> Failure {
+    fn failure(&self, perhaps_dispatched: bool) -> AttemptError {
         let error = self.lock().error.clone();
         let error = error.unwrap_or_else(|| LocalError::Closing {
             peer: self.peer.clone(),
         });
-        Failure {
+        AttemptError {
             error,
             perhaps_dispatched,
         }
@@ -433,6 +399,16 @@ impl Connection {
     #[inline(always)]
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RequestSource for ConnectionCore {
+    fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
+        Self::compress_reply(self, request, reply);
     }
 }
 

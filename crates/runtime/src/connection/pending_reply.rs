@@ -6,12 +6,12 @@ use std::task::{Poll, Waker};
 
 use floe_wire::message::IncomingReply;
 
-use super::Failure;
 #[cfg(unix)]
 use super::received::{ReadHere, Received};
+use crate::error::AttemptError;
 
 /// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
-pub(crate) type Answer = Result<IncomingReply, Box<Failure>>;
+pub(crate) type Answer = Result<IncomingReply, Box<AttemptError>>;
 
 /// A reply that is due, and the caller that waits for it.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use floe_wire::message::VALIDATE_CONNECTION;
 
 use super::watch::{Due, Marks, Watch};
-use super::{Connection, handle};
+use super::{Connection, ConnectionCore};
 use crate::liveness::Liveness;
 
 /// Marks of those who read and write, and what becomes of them.
@@ -37,7 +37,7 @@ const READ: u8 = 1;
 /// limit of this side, and has a right to be silent.
 const HANDLING: u8 = 2;
 
-pub(crate) type Listener = dyn Fn(handle::Connection) + Send + Sync;
+pub(crate) type Listener = dyn Fn(Connection) + Send + Sync;
 
 impl Pulse {
     pub(super) fn new(rules: Liveness) -> Self {
@@ -90,7 +90,7 @@ impl Pulse {
     }
 }
 
-impl Connection {
+impl ConnectionCore {
     /// The rules that hold for it.
     pub(crate) fn liveness(&self) -> Liveness {
         self.pulse.watch().rules.clone()
@@ -117,7 +117,7 @@ impl Connection {
     pub(super) fn tell_heartbeat(self: &Arc<Self>) {
         let listener = self.pulse.listener().clone();
         if let Some(listener) = listener {
-            let call = || listener(handle::Connection::new(self.clone()));
+            let call = || listener(Connection::new(self.clone()));
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err() {
                 tracing::error!("a heartbeat's callback panicked; it is called no more");
                 self.set_heartbeat_listener(None);

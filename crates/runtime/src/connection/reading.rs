@@ -23,8 +23,8 @@ use super::read_buffers::ReadBuffers;
 use super::received::Short;
 #[cfg(unix)]
 use super::reply_sink::Recipient;
-use super::{Connection, Shared};
-use crate::blocking::Wait;
+use super::wait::Wait;
+use super::{ConnectionCore, Shared};
 use crate::error::LocalError;
 use crate::polling::Polling;
 
@@ -44,7 +44,7 @@ pub(super) enum End {
 ///
 /// The connection ends with it, however that comes about: requests in flight must hear of it.
 pub(super) struct Reading {
-    pub(super) connection: Arc<Connection>,
+    pub(super) connection: Arc<ConnectionCore>,
     pub(super) polling: Polling,
     pub(super) input: Input,
     decompressor: Decompressor,
@@ -56,7 +56,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(connection: Arc<Connection>) -> Self {
+    pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             dispatching: Dispatching::new(connection.clone()),
             connection,
@@ -431,7 +431,7 @@ impl Drop for Reading {
     }
 }
 
-impl Connection {
+impl ConnectionCore {
     /// Gives input to the state machine; also whether there is something to write now.
     fn handle_input(
         &self,

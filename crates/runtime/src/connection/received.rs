@@ -2,7 +2,7 @@
 
 use floe_wire::message::IncomingReply;
 
-use super::Failure;
+use crate::error::AttemptError;
 
 /// A reply that was read by the thread that waits for it.
 pub(crate) enum Received {
@@ -12,7 +12,7 @@ pub(crate) enum Received {
 }
 
 /// What a request ends with whose answer was read by the thread that waits for it.
-pub(super) type ReadHere = Result<Received, Box<Failure>>;
+pub(super) type ReadHere = Result<Received, Box<AttemptError>>;
 
 /// A place for a short reply with results, which is copied from where it was read: to share its memory would cost
 /// more.

@@ -9,11 +9,11 @@ use floe_wire::encoding::EncodingVersion;
 use floe_wire::message::reply::all_returned_nothing;
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
 
+use super::ConnectionCore;
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
 use super::shared::Shared;
-use super::{Connection, Failure};
-use crate::error::{InvokeError, LocalError};
+use crate::error::{AttemptError, InvokeError, LocalError};
 
 /// Takes the replies to events that were sent with [`Proxy::forward_at_once`](crate::Proxy::forward_at_once).
 ///
@@ -73,7 +73,7 @@ impl Recipient {
 
     /// The replies to these requests, which are in their order, will not come; of the output, what stands before
     /// `taken` may have reached the peer.
-    pub(super) fn fail(recipients: Vec<Self>, failure: &Failure, taken: u64) {
+    pub(super) fn fail(recipients: Vec<Self>, failure: &AttemptError, taken: u64) {
         let mut sinks: Vec<(Arc<dyn ReplySink>, Vec<_>)> = Vec::new();
         let mut places = HashMap::new();
         let mut callers = Vec::new();
@@ -130,10 +130,10 @@ impl Reading {
     }
 }
 
-impl Connection {
+impl ConnectionCore {
     /// The peer closed gracefully: none of these requests was executed.
     pub(super) fn refuse(&self, recipients: Vec<Recipient>) {
-        let failure = Failure {
+        let failure = AttemptError {
             error: LocalError::ClosedByPeer {
                 peer: self.peer.clone(),
             },

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
 use super::send_queue::Batch;
-use super::{Connection, Shared};
-use crate::dispatch::Response;
+use super::{ConnectionCore, Shared};
 
 /// A longer reply goes through the output, which knows when to keep its buffer, in bytes.
 const SOLE_REPLY_MAX: usize = 8 * 1024;
 
-impl Connection {
+impl ConnectionCore {
     /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty
     /// afterwards, and may have another allocation. Whether there is room for more.
     pub(super) fn send_replies(
@@ -87,27 +85,4 @@ impl Connection {
                 .await;
         }
     }
-}
-
-/// The bytes of the reply; meaningless for a oneway request.
-pub(crate) fn encode_reply(
-    request: &IncomingRequest,
-    result: Result<Response, SystemException>,
-) -> Buffer {
-    match result {
-        Ok(response) => response.into_parts().buffer,
-        Err(exception) => encode_exception(request, exception),
-    }
-}
-
-pub(super) fn encode_exception(request: &IncomingRequest, exception: SystemException) -> Buffer {
-    let exception = exception.with_target(&request.target());
-    let mut buffer = Buffer::default();
-    let written = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    if let Err(error) = written {
-        let exception = SystemException::UnknownLocalException(error.to_string());
-        // A short text always has an encoding.
-        let _ = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    }
-    buffer
 }

@@ -9,6 +9,7 @@ use floe_wire::connection::{Connection as Machine, NotAppended, RequestIds};
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
+use super::ConnectionCore;
 use super::flush_policy::FlushPolicy;
 use super::pending_reply::{Answer, PendingReply};
 #[cfg(unix)]
@@ -16,9 +17,8 @@ use super::received::ReadHere;
 use super::received::{Received, Short};
 use super::reply_sink::{Recipient, ReplySink};
 use super::shared::{Shared, Whole};
-use super::{Connection, Failure};
-use crate::blocking::{Wait, wait_depth};
-use crate::error::LocalError;
+use super::wait::{Wait, wait_depth};
+use crate::error::{AttemptError, LocalError};
 
 /// When messages without a reply count as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ struct Appended<T> {
     is_tried: bool,
 }
 
-impl Connection {
+impl ConnectionCore {
     /// Appends a batch to the send queue if there is room for it, and writes the queue as `flush` says; `None`, and
     /// nothing is sent, if there is no room. Everything that leaves but replies goes this way.
     ///
@@ -52,7 +52,7 @@ impl Connection {
             &mut Buffer,
             u64,
         ) -> Result<T, NotAppended<EncodeError>>,
-    ) -> Result<Option<Appended<T>>, Failure> {
+    ) -> Result<Option<Appended<T>>, AttemptError> {
         let mut shared = self.lock();
         let Shared {
             machine, output, ..
@@ -84,9 +84,9 @@ impl Connection {
     }
 
     #[cold]
-    fn refused(&self, error: NotAppended<EncodeError>) -> Failure {
+    fn refused(&self, error: NotAppended<EncodeError>) -> AttemptError {
         match error {
-            NotAppended::Unwritten(error) => Failure {
+            NotAppended::Unwritten(error) => AttemptError {
                 error: error.into(),
                 perhaps_dispatched: false,
             },
@@ -110,7 +110,7 @@ impl Connection {
         flush: FlushPolicy,
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
         recipient: impl Fn(usize, u64) -> Recipient,
-    ) -> Result<Option<Appended<RequestId>>, Failure> {
+    ) -> Result<Option<Appended<RequestId>>, AttemptError> {
         self.try_append(flush, |machine, buffer, start| {
             let write = |id, at| write(buffer, id, at);
             machine.append_requests(ids, write, |at| recipient(at, start))
@@ -126,7 +126,7 @@ impl Connection {
         count: usize,
         (sink, first): (&Arc<S>, u64),
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
-    ) -> Result<Option<RequestId>, Failure> {
+    ) -> Result<Option<RequestId>, AttemptError> {
         self.check_reader(wait_depth())?;
         // All start where the batch starts, for the transport is given all of it.
         let recipient = |at, start| Recipient::Sink {
@@ -144,7 +144,7 @@ impl Connection {
     pub(crate) fn try_send(
         self: &Arc<Self>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, AttemptError> {
         match self.try_append(FlushPolicy::Oneway, append_messages(&write))? {
             Some(sent) => self.check_tried(&sent).map(|()| true),
             None => Ok(false),
@@ -156,7 +156,7 @@ impl Connection {
         self: &Arc<Self>,
         until: SendUntil,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AttemptError> {
         let flush = match until {
             SendUntil::Queued => FlushPolicy::Oneway,
             SendUntil::Written => FlushPolicy::Now,
@@ -183,7 +183,7 @@ impl Connection {
         self: Arc<Self>,
         wait_depth: usize,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
-    ) -> Result<Option<Reply>, Failure> {
+    ) -> Result<Option<Reply>, AttemptError> {
         self.check_reader(wait_depth)?;
         let mut reply = Reply::new(self);
         let is_sent = reply.try_send(RequestIds::Next(1), &write)?;
@@ -198,7 +198,7 @@ impl Connection {
         self: Arc<Self>,
         reserved: Option<RequestId>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
-    ) -> Result<IncomingReply, Failure> {
+    ) -> Result<IncomingReply, AttemptError> {
         let ids = reserved.map_or(RequestIds::Next(1), RequestIds::Reserved);
         let mut reply = Reply::new(self);
         loop {
@@ -211,7 +211,7 @@ impl Connection {
     }
 
     /// Whether the transport took messages that it was just given: it may have refused them.
-    fn check_tried(&self, sent: &Appended<()>) -> Result<(), Failure> {
+    fn check_tried(&self, sent: &Appended<()>) -> Result<(), AttemptError> {
         if !sent.is_tried {
             return Ok(());
         }
@@ -224,19 +224,19 @@ impl Connection {
     }
 
     /// Whether messages reached the transport, or may have, after the connection failed.
-    fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), Failure> {
+    fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), AttemptError> {
         if self.lock().output.written() >= sent.end {
             return Ok(());
         }
-        let failure = Failure {
+        let failure = AttemptError {
             error,
             perhaps_dispatched: true,
         };
         Err(self.narrow(failure, sent.start))
     }
 
-    /// [`Failure::narrow`] by the part of the send queue that was taken.
-    fn narrow(&self, mut failure: Failure, start: u64) -> Failure {
+    /// [`AttemptError::narrow`] by the part of the send queue that was taken.
+    fn narrow(&self, mut failure: AttemptError, start: u64) -> AttemptError {
         failure.narrow(start, self.lock().output.taken());
         failure
     }
@@ -271,7 +271,7 @@ fn append_messages(
 
 /// The reply to a twoway request, as a future. Dropped early, it gives the request up.
 pub(crate) struct Reply {
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionCore>,
     /// There until this is dropped.
     pending: Option<Arc<PendingReply>>,
     /// The request, while its reply is due.
@@ -282,7 +282,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     /// The reply to a request that is not yet sent.
-    fn new(connection: Arc<Connection>) -> Self {
+    fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             connection,
             pending: Some(PendingReply::take()),
@@ -297,7 +297,7 @@ impl Reply {
         &mut self,
         ids: RequestIds,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, AttemptError> {
         let Some(pending) = &self.pending else {
             return Ok(false);
         };
@@ -315,7 +315,7 @@ impl Reply {
 
     /// Waits for the reply on this thread, which waits for nothing else. A short reply is put into `short`.
     #[inline]
-    pub(crate) fn wait_here(mut self, short: &mut Short) -> Result<Received, Box<Failure>> {
+    pub(crate) fn wait_here(mut self, short: &mut Short) -> Result<Received, Box<AttemptError>> {
         #[cfg(unix)]
         match self.read_here(short) {
             Some(Ok(Received::Short)) => {
@@ -350,7 +350,10 @@ impl Reply {
 
     /// The reply is due no longer.
     #[inline]
-    fn answered<T>(&mut self, answer: Result<T, Box<Failure>>) -> Result<T, Box<Failure>> {
+    fn answered<T>(
+        &mut self,
+        answer: Result<T, Box<AttemptError>>,
+    ) -> Result<T, Box<AttemptError>> {
         self.id = None;
         answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
     }

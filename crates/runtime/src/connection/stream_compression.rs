@@ -9,7 +9,8 @@ use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, RequestId};
 use floe_wire::reference::Endpoint;
 
-use super::{Connection, Failure};
+use super::ConnectionCore;
+use crate::error::AttemptError;
 
 /// The stream of compressed messages that leave a connection, once there is one.
 #[derive(Debug, Default)]
@@ -20,14 +21,14 @@ pub(super) struct StreamCompression {
     is_wanted: AtomicBool,
 }
 
-impl Connection {
+impl ConnectionCore {
     /// The endpoint of an outgoing connection.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
     }
 
     /// The id for a request that is written before it gets into the output.
-    pub(crate) fn reserve_id(&self) -> Result<RequestId, Failure> {
+    pub(crate) fn reserve_id(&self) -> Result<RequestId, AttemptError> {
         let id = self.lock().machine.reserve_id();
         id.map_err(|NotActive| self.failure(false))
     }

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::sync::Notify;
 
-use super::Connection;
+use super::ConnectionCore;
 use super::driver::{Driver, is_transient, receive_polling};
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
 use super::received::{ReadHere, Received, Short};
 use super::turns::{CallWatch, Turns};
-use crate::blocking::Sleeper;
+use super::wait::Sleeper;
 use crate::transport::plain::PlainSocket;
 
 /// Whose turn it is to read, and from where.
@@ -174,7 +174,7 @@ impl Drop for Held<'_> {
     }
 }
 
-impl Connection {
+impl ConnectionCore {
     /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
     /// if nobody else does. It may return early.
     pub(super) fn take_turn(&self, turn: &Turn, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {

@@ -8,7 +8,7 @@
 //!
 //! It knows of no socket: `tests/schedules/` runs it in one order of events after another.
 
-use crate::blocking::Sleeper;
+use super::wait::Sleeper;
 use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, PoisonError};
 
 /// The turns of those who read in turns; `R` is what the one has whose turn it is.

@@ -8,13 +8,13 @@ use bytes::Buf;
 use floe_wire::encoding::Buffer;
 
 use super::send_queue::Batch;
-use super::{Connection, Shared};
+use super::{ConnectionCore, Shared};
 use crate::error::LocalError;
 
 /// Slices that are given to the transport at once; a write seldom takes as many.
 const SLICES_MAX: usize = 16;
 
-impl Connection {
+impl ConnectionCore {
     /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
     pub(super) fn flush(self: &Arc<Self>) {
         let batch = self.lock().output.take();

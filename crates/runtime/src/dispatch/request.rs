@@ -10,8 +10,7 @@ use floe_wire::message::{
 };
 
 use super::{Current, Origin};
-use crate::adapter::OperationError;
-use crate::error::system_exception;
+use crate::error::OperationError;
 use crate::event::{Event, EventsBuilder};
 
 /// How many times its own length a reply that shares bytes of its request may keep in memory, as long as
@@ -130,12 +129,13 @@ impl Request {
         if self.parts.current.mode() != mode {
             self.check_mode(mode)?;
         }
+        let origin = &self.parts.current.origin;
         let encapsulation = self.parts.current.request.encapsulation();
         let mut decoder = encapsulation
             .decoder()?
             .with_owner(self.parts.current.request.message())
-            .with_context(self.parts.current.origin.communicator());
-        let settings = self.parts.current.origin.communicator().settings();
+            .with_context(&**origin.owner());
+        let settings = origin.adapter().environment().settings();
         settings.make_known(&mut decoder);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
@@ -174,7 +174,7 @@ impl Request {
         match result {
             Ok(results) => self.returned(|encoder| encode(&results, encoder)),
             Err(error) => match error.into_invoke_error() {
-                Ok(error) => Err(system_exception(error)),
+                Ok(error) => Err(error.into()),
                 Err(exception) => self.user_exception(format, &exception),
             },
         }

@@ -6,7 +6,8 @@ use floe_wire::message::{IncomingReply, RequestId};
 
 use super::Proxy;
 use super::route::Found;
-use crate::connection::{Failure, SendUntil};
+use crate::connection::SendUntil;
+use crate::error::AttemptError;
 
 /// What a proxy says of compression.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +56,7 @@ impl Proxy {
         found: Found,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
-    ) -> Result<IncomingReply, Failure> {
+    ) -> Result<IncomingReply, AttemptError> {
         let compressor = self.compressor(&found);
         let connection = found.connection;
         let Some(compressor) = compressor else {
@@ -83,7 +84,7 @@ impl Proxy {
         until: SendUntil,
         write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AttemptError> {
         let compressor = self.compressor(&found);
         let connection = found.connection;
         let Some(compressor) = compressor else {
@@ -137,9 +138,9 @@ impl Proxy {
 fn written(
     compressor: &Compressor,
     write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, AttemptError> {
     let mut messages = Buffer::joined();
-    write(&mut messages).map_err(|error| Failure {
+    write(&mut messages).map_err(|error| AttemptError {
         error: error.into(),
         perhaps_dispatched: false,
     })?;

@@ -9,9 +9,9 @@ use floe_wire::message::{Context, OperationMode, SystemException};
 use floe_wire::reference::{Identity, InvocationMode, Reference};
 
 use super::{OperationInfo, Proxy};
-use crate::connection::handle::Connection;
+use crate::connection::Connection;
 use crate::error::InvokeError;
-use crate::pipeline::Interceptor;
+use crate::invoker::Interceptor;
 use crate::settings::EndpointSelection;
 
 /// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so that

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use floe_wire::message::SystemException;
 
-use crate::dispatch::{DispatchFuture, Dispatcher, Request, dispatch_alone};
+use super::{DispatchFuture, Dispatcher, Request, dispatch_alone};
 
 /// Wraps dispatches of an adapter: it sees each request before its servant and the response after
 /// it, and may answer in the servant's place. It sees requests to objects that do not exist, too.

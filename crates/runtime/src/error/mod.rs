@@ -1,4 +1,12 @@
 //! How an invocation can fail, sorted by what is known of its execution.
+//!
+//! - `attempt.rs`: why one attempt to send a request got no reply
+//! - `operation_error.rs`: what an operation can fail with, user exceptions included
+//! - `registration.rs`: why a locator did not take the registration of an adapter
+
+mod attempt;
+mod operation_error;
+mod registration;
 
 use std::fmt;
 use std::io;
@@ -9,7 +17,9 @@ use floe_wire::encoding::{DecodeError, EncodeError};
 use floe_wire::message::{ProtocolError, SystemException};
 use floe_wire::reference::ParseReferenceError;
 
-use crate::adapter::RegistrationError;
+pub(crate) use attempt::{AttemptError, attempt_end};
+pub use operation_error::OperationError;
+pub use registration::RegistrationError;
 
 /// Why an invocation gave no result.
 ///
@@ -91,15 +101,15 @@ impl From<SystemException> for InvokeError {
     }
 }
 
-/// What a servant's own invocations failed with is an unknown failure to its caller, except what
-/// another server already reported.
-pub(crate) fn system_exception(error: InvokeError) -> SystemException {
-    match error {
-        InvokeError::System(exception) => exception,
-        InvokeError::UndeclaredException { type_id } => {
-            SystemException::UnknownUserException(type_id)
+/// A failure of a servant's own invocation is an unknown failure to its caller, except what another server already
+/// reported.
+impl From<InvokeError> for SystemException {
+    fn from(error: InvokeError) -> Self {
+        match error {
+            InvokeError::System(exception) => exception,
+            InvokeError::UndeclaredException { type_id } => Self::UnknownUserException(type_id),
+            other => Self::UnknownLocalException(other.to_string()),
         }
-        other => SystemException::UnknownLocalException(other.to_string()),
     }
 }
 

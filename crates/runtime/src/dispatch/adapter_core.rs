@@ -10,47 +10,48 @@ use floe_wire::reference::{Endpoint, Reference, Target};
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
-use super::AdapterSettings;
-use super::limits::{Admissions, Counters};
-use super::registration::AdapterNames;
+use super::Dispatcher;
+use super::adapter_names::AdapterNames;
 use super::servants::Servants;
-use crate::communicator::{Communicator, Core};
-use crate::dispatch::Dispatcher;
+use crate::admission::{Admissions, Counters};
+use crate::environment::{Environment, Owner};
+use crate::settings::AdapterSettings;
 use crate::transport::Listener;
 
 /// What all clones of an adapter share.
 pub(crate) struct AdapterCore {
-    /// Its owner, which is gone when nobody can use the adapter any more.
-    pub(super) communicator: Weak<Core>,
+    pub(crate) environment: Arc<Environment>,
+    /// Its communicator, which is gone when nobody can use the adapter any more.
+    pub(crate) owner: Weak<Owner>,
     /// Where it listens, with the ports that the system picked.
-    pub(super) bound: Vec<Endpoint>,
+    pub(crate) bound: Vec<Endpoint>,
     /// What goes into proxies; held for a copy.
-    pub(super) published: RwLock<Vec<Endpoint>>,
+    pub(crate) published: RwLock<Vec<Endpoint>>,
     /// Guards the map of servants; held for a look-up or a change, never across a wait.
-    pub(super) servants: RwLock<Servants>,
+    pub(crate) servants: RwLock<Servants>,
     /// Changes with the map.
-    pub(super) servants_version: AtomicU64,
-    pub(super) settings: AdapterSettings,
+    pub(crate) servants_version: AtomicU64,
+    pub(crate) settings: AdapterSettings,
     /// By what a locator finds it.
-    pub(super) names: Option<AdapterNames>,
+    pub(crate) names: Option<AdapterNames>,
     /// Whether a locator may have been told where it is. Held while it is told.
-    pub(super) is_registered: tokio::sync::Mutex<bool>,
-    pub(super) admissions: Arc<Admissions>,
-    pub(super) counters: Counters,
+    pub(crate) is_registered: tokio::sync::Mutex<bool>,
+    pub(crate) admissions: Arc<Admissions>,
+    pub(crate) counters: Counters,
     /// What the dispatches of all its connections together may take.
-    pub(super) budget: Arc<Semaphore>,
-    pub(super) budget_len: u32,
+    pub(crate) budget: Arc<Semaphore>,
+    pub(crate) budget_len: u32,
     /// Whether it accepts connections, and so calls from here.
-    pub(super) is_active: AtomicBool,
-    pub(super) state: Mutex<State>,
+    pub(crate) is_active: AtomicBool,
+    pub(crate) state: Mutex<ListenState>,
 }
 
 /// Listening sockets before activation, the tasks that accept afterwards.
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) listeners: Vec<Box<dyn Listener>>,
-    pub(super) accepting: Vec<AbortHandle>,
-    pub(super) is_deactivated: bool,
+pub(crate) struct ListenState {
+    pub(crate) listeners: Vec<Box<dyn Listener>>,
+    pub(crate) accepting: Vec<AbortHandle>,
+    pub(crate) is_deactivated: bool,
 }
 
 impl AdapterCore {
@@ -68,7 +69,7 @@ impl AdapterCore {
     }
 
     /// Whether one of these is an endpoint for streams under which it is reached.
-    pub(super) fn has_any(&self, endpoints: &[Endpoint]) -> bool {
+    pub(crate) fn has_any(&self, endpoints: &[Endpoint]) -> bool {
         let published = self
             .published
             .read()
@@ -78,7 +79,7 @@ impl AdapterCore {
     }
 
     /// Waits until no request that came over a connection is in dispatch.
-    pub(super) async fn idle(&self) {
+    pub(crate) async fn idle(&self) {
         // It fails only if the semaphore is closed, which it never is.
         let _ = self.budget.acquire_many(self.budget_len).await;
     }
@@ -101,13 +102,17 @@ impl AdapterCore {
     }
 
     /// Whether proxies that name this adapter lead here.
-    pub(super) fn is_named(&self, adapter_id: &str) -> bool {
+    pub(crate) fn is_named(&self, adapter_id: &str) -> bool {
         let names = self.names.as_ref();
         names.is_some_and(|names| names.has(adapter_id))
     }
 
-    pub(crate) fn communicator(&self) -> Option<Communicator> {
-        self.communicator.upgrade().map(Communicator::from_core)
+    pub(crate) fn owner(&self) -> Option<Arc<Owner>> {
+        self.owner.upgrade()
+    }
+
+    pub(crate) fn environment(&self) -> &Arc<Environment> {
+        &self.environment
     }
 
     /// Ends it for good: its servants go, with all that they hold.
@@ -119,9 +124,9 @@ impl AdapterCore {
 
     pub(crate) fn deactivate(&self) {
         self.is_active.store(false, Ordering::Relaxed);
-        let deactivated = State {
+        let deactivated = ListenState {
             is_deactivated: true,
-            ..State::default()
+            ..ListenState::default()
         };
         let state = std::mem::replace(&mut *self.lock_state(), deactivated);
         for accepting in state.accepting {
@@ -129,11 +134,11 @@ impl AdapterCore {
         }
     }
 
-    pub(super) fn is_deactivated(&self) -> bool {
+    pub(crate) fn is_deactivated(&self) -> bool {
         self.lock_state().is_deactivated
     }
 
-    pub(super) fn servants(&self) -> RwLockReadGuard<'_, Servants> {
+    pub(crate) fn servants(&self) -> RwLockReadGuard<'_, Servants> {
         self.servants.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -142,13 +147,13 @@ impl AdapterCore {
         self.servants_version.load(Ordering::Acquire)
     }
 
-    pub(super) fn servants_mut(&self) -> RwLockWriteGuard<'_, Servants> {
+    pub(crate) fn servants_mut(&self) -> RwLockWriteGuard<'_, Servants> {
         let servants = self.servants.write();
         self.servants_version.fetch_add(1, Ordering::Release);
         servants.unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn lock_state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock_state(&self) -> MutexGuard<'_, ListenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

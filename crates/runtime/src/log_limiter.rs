@@ -13,7 +13,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// Decides which lines are logged; a clone is the same.
 #[derive(Clone, Default)]
-pub(crate) struct Complaints {
+pub(crate) struct LogLimiter {
     /// Guards the window; held for a moment.
     window: Arc<Mutex<Window>>,
 }
@@ -34,10 +34,10 @@ enum Fate {
     Counted,
 }
 
-impl Complaints {
+impl LogLimiter {
     /// Logs a line as a warning, or counts it. The runtime tells the count later; without one, the
     /// next line does.
-    pub(crate) fn note(&self, runtime: Option<Handle>, line: impl FnOnce() -> String) {
+    pub(crate) fn warn(&self, runtime: Option<Handle>, line: impl FnOnce() -> String) {
         let now = Instant::now();
         let (earlier, fate) = {
             let mut window = self.lock();

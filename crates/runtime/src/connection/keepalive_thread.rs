@@ -9,12 +9,11 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::communicator::Core;
-use crate::connection::Connection;
+use super::{ConnectionCore, Connections};
 use crate::liveness::TICK_MAX;
 
-/// The heartbeat of a communicator; it ends when this is dropped.
-pub(crate) struct Heartbeat {
+/// The thread that keeps the connections of a communicator alive; it ends when this is dropped.
+pub(crate) struct KeepaliveThread {
     changes: Sender<()>,
     tick: Arc<Tick>,
 }
@@ -22,18 +21,18 @@ pub(crate) struct Heartbeat {
 /// Milliseconds between two looks.
 struct Tick(AtomicU64);
 
-impl Heartbeat {
-    /// Starts to look at the connections of `core`, as often as their rules ask for.
-    pub(crate) fn start(core: &Arc<Core>) -> Self {
+impl KeepaliveThread {
+    /// Starts to look at the connections of `all`, as often as their rules ask for.
+    pub(crate) fn start(all: &Arc<Connections>) -> Self {
         let (changes, changed) = channel();
-        let core = Arc::downgrade(core);
+        let all = Arc::downgrade(all);
         let tick = Arc::new(Tick(AtomicU64::new(0)));
-        tick.renew(&core);
+        tick.renew(&all);
         let own = tick.clone();
         let thread = thread::Builder::new()
             .name("floe-heartbeat".to_owned())
             .stack_size(STACK_LEN)
-            .spawn(move || run(&core, &changed, &own));
+            .spawn(move || run(&all, &changed, &own));
         if let Err(error) = thread {
             // Calls still work; only peers that expect heartbeats may drop silent connections.
             tracing::warn!("no heartbeats are sent, for the system refused a thread: {error}");
@@ -42,7 +41,7 @@ impl Heartbeat {
     }
 
     /// A connection has these rules from now on: the next look may have to come sooner.
-    pub(crate) fn follow(&self, connection: &Connection) {
+    pub(crate) fn follow(&self, connection: &ConnectionCore) {
         if connection.tick().is_some_and(|tick| tick < self.tick.get()) {
             // It fails only if there is no thread.
             let _ = self.changes.send(());
@@ -56,8 +55,8 @@ impl Tick {
     }
 
     /// The shortest that any connection asks for.
-    fn renew(&self, core: &Weak<Core>) -> Duration {
-        let connections = core.upgrade().map(|core| core.live_connections());
+    fn renew(&self, all: &Weak<Connections>) -> Duration {
+        let connections = all.upgrade().map(|all| all.live());
         let ticks = connections.iter().flatten().filter_map(|c| c.tick());
         let tick = ticks.min().unwrap_or(TICK_MAX);
         self.0.store(tick.as_millis() as u64, Ordering::Relaxed);
@@ -67,7 +66,7 @@ impl Tick {
 
 /// Enough for a write and a logged line.
 const STACK_LEN: usize = 128 * 1024;
-fn run(core: &Weak<Core>, changed: &Receiver<()>, tick: &Tick) {
+fn run(all: &Weak<Connections>, changed: &Receiver<()>, tick: &Tick) {
     let mut wait = tick.get();
     loop {
         match changed.recv_timeout(wait) {
@@ -76,10 +75,10 @@ fn run(core: &Weak<Core>, changed: &Receiver<()>, tick: &Tick) {
         }
         // One look for all that changed at once.
         while changed.try_recv().is_ok() {}
-        wait = tick.renew(core);
-        let Some(core) = core.upgrade() else { return };
+        wait = tick.renew(all);
+        let Some(all) = all.upgrade() else { return };
         let now = Instant::now();
-        for connection in core.live_connections() {
+        for connection in all.live() {
             if connection.tick().is_some() {
                 connection.look(now, wait);
             }

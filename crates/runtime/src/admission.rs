@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::AdapterSettings;
-use crate::settings::Settings;
+use crate::settings::{AdapterSettings, Settings};
 
 /// What an adapter has counted since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,14 +27,14 @@ pub struct AdapterCounts {
 /// Counters behind [`AdapterCounts`].
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    pub(super) refused: AtomicU64,
-    pub(super) handshakes_failed: AtomicU64,
-    pub(super) accepts_failed: AtomicU64,
-    pub(super) datagrams_ignored: Arc<AtomicU64>,
+    pub(crate) refused: AtomicU64,
+    pub(crate) handshakes_failed: AtomicU64,
+    pub(crate) accepts_failed: AtomicU64,
+    pub(crate) datagrams_ignored: Arc<AtomicU64>,
 }
 
 impl Counters {
-    pub(super) fn counts(&self, connections: usize) -> AdapterCounts {
+    pub(crate) fn counts(&self, connections: usize) -> AdapterCounts {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         AdapterCounts {
             connections,
@@ -47,7 +46,7 @@ impl Counters {
     }
 }
 
-pub(super) fn add(counter: &AtomicU64) {
+pub(crate) fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -87,7 +86,7 @@ impl Admissions {
     }
 
     /// Those of an adapter.
-    pub(super) fn of_adapter(settings: &AdapterSettings) -> Self {
+    pub(crate) fn of_adapter(settings: &AdapterSettings) -> Self {
         Self::new(
             settings.connection_limit.unwrap_or(usize::MAX),
             settings.connection_limit_per_address,
@@ -104,17 +103,17 @@ impl Admissions {
         }
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.lock().count
     }
 
     /// Whether the peers' addresses matter.
-    pub(super) fn is_by_address(&self) -> bool {
+    pub(crate) fn is_by_address(&self) -> bool {
         self.limit_per_address.is_some()
     }
 
     /// Whether one more may come at all; if not, why and what to do.
-    pub(super) fn check_count(&self) -> Result<(), String> {
+    pub(crate) fn check_count(&self) -> Result<(), String> {
         self.compare_count(self.count())
     }
 
@@ -169,7 +168,7 @@ impl Admissions {
 
 impl Admission {
     /// A share of both limits, or why there is none.
-    pub(super) fn of(
+    pub(crate) fn of(
         admissions: [Arc<Admissions>; 2],
         address: Option<IpAddr>,
     ) -> Result<Self, String> {

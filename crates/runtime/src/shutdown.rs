@@ -5,8 +5,8 @@ use std::io;
 use tokio::task::JoinSet;
 use tokio::time::{timeout, timeout_at};
 
-use super::Communicator;
 use crate::adapter::Adapter;
+use crate::communicator::Communicator;
 use crate::deadline;
 use crate::signals::Signals;
 
@@ -15,25 +15,26 @@ impl Communicator {
     /// what they have and close, and then servants go. A servant may call it. Batches that nobody
     /// flushed are lost, and a locator is not told that adapters end; [`Communicator::shutdown`] sees to both.
     pub fn begin_shutdown(&self) {
-        let was_shut_down = self.core.is_shut_down.send_replace(true);
-        for adapter in self.core.adapters().iter() {
+        let was_shut_down = self.core().environment().mark_shut_down();
+        for adapter in self.core().adapters().iter() {
             adapter.deactivate();
         }
-        for connection in self.core.live_connections() {
+        for connection in self.core().connections().live() {
             connection.close();
         }
-        self.core.tracker.close();
-        match self.core.runtime() {
+        self.core().environment().tracker().close();
+        match self.core().environment().runtime() {
             // What was accepted still finds its servants.
             Some(runtime) if !was_shut_down => {
-                let (core, limit) = (self.core.clone(), self.core.settings.close_timeout);
+                let (core, limit) = (self.core().clone(), self.core().settings().close_timeout);
                 runtime.spawn(async move {
-                    let _ = timeout(limit.saturating_mul(2), core.tracker.wait()).await;
+                    let _ =
+                        timeout(limit.saturating_mul(2), core.environment().tracker().wait()).await;
                     core.end_adapters();
                 });
             }
             Some(_) => {}
-            None => self.core.end_adapters(),
+            None => self.core().end_adapters(),
         }
     }
 
@@ -43,10 +44,10 @@ impl Communicator {
     /// which may take the close timeout, too. A servant must not wait for it, for it waits for the servant.
     pub async fn shutdown(&self) {
         self.unregister_adapters().await;
-        for adapter in self.core.adapters().iter() {
+        for adapter in self.core().adapters().iter() {
             adapter.deactivate();
         }
-        let limit = self.core.settings.close_timeout;
+        let limit = self.core().settings().close_timeout;
         match timeout(limit, self.flush_batches()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!("could not flush before the shutdown: {error}"),
@@ -59,9 +60,7 @@ impl Communicator {
     /// Waits until somebody shuts the communicator down, and until that is done.
     #[doc(alias = "waitForShutdown")]
     pub async fn wait_for_shutdown(&self) {
-        let mut is_shut_down = self.core.is_shut_down.subscribe();
-        // The sender lives as long as `self`.
-        let _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down).await;
+        self.core().environment().shut_down().await;
         self.finish_shutdown().await;
     }
 
@@ -69,10 +68,10 @@ impl Communicator {
     /// unanswered. For when a [`Communicator::shutdown`] takes too long.
     pub fn abort(&self) {
         self.begin_shutdown();
-        for connection in self.core.live_connections() {
+        for connection in self.core().connections().live() {
             connection.abort("the communicator was aborted".to_owned());
         }
-        self.core.end_adapters();
+        self.core().end_adapters();
     }
 
     /// Shuts the communicator down at the first signal that asks for it (SIGINT, SIGTERM; Ctrl-C),
@@ -82,7 +81,7 @@ impl Communicator {
     /// # Errors
     /// The system does not hand signals out.
     pub fn shutdown_on_signals(&self) -> io::Result<()> {
-        let tasks = self.core.tasks();
+        let tasks = self.core().environment().tasks();
         let _entered = tasks.enter();
         let mut signals = Signals::new()?;
         let communicator = self.clone();
@@ -106,7 +105,7 @@ impl Communicator {
 
     /// Tells the locator of all adapters that it knows.
     async fn unregister_adapters(&self) {
-        let cores = self.core.adapters().clone();
+        let cores = self.core().adapters().clone();
         let mut ends = JoinSet::new();
         for core in cores.into_iter().filter(|core| core.has_id()) {
             let adapter = Adapter::from_core(core, self.clone());
@@ -116,22 +115,22 @@ impl Communicator {
     }
 
     async fn finish_shutdown(&self) {
-        let deadline = deadline::after(self.core.settings.close_timeout.saturating_mul(2));
-        for connection in self.core.live_connections() {
+        let deadline = deadline::after(self.core().settings().close_timeout.saturating_mul(2));
+        for connection in self.core().connections().live() {
             if timeout_at(deadline, connection.closed()).await.is_err() {
                 connection.abort("the communicator was shut down".to_owned());
             }
         }
-        self.core.tracker.close();
-        if timeout_at(deadline, self.core.tracker.wait())
+        self.core().environment().tracker().close();
+        if timeout_at(deadline, self.core().environment().tracker().wait())
             .await
             .is_err()
         {
             tracing::warn!(
                 "{} tasks still run after the shutdown",
-                self.core.tracker.len()
+                self.core().environment().tracker().len()
             );
         }
-        self.core.end_adapters();
+        self.core().end_adapters();
     }
 }

@@ -8,7 +8,7 @@ use floe_wire::reference::{Identity, Target};
 
 /// What a locator can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Sought {
+pub(crate) enum LocatorKey {
     /// An adapter or a replica group, by its id.
     Adapter(String),
     /// A well-known object.
@@ -17,8 +17,8 @@ pub(crate) enum Sought {
 
 /// Its answers, kept by communicator: all its proxies share them.
 #[derive(Debug, Default)]
-pub(crate) struct Directory {
-    known: Mutex<HashMap<Sought, Known>>,
+pub(crate) struct LocatorCache {
+    known: Mutex<HashMap<LocatorKey, Known>>,
 }
 
 #[derive(Debug)]
@@ -30,9 +30,9 @@ struct Known {
 /// Answers that are kept; for one more, the oldest goes.
 const KNOWN_MAX: usize = 10_000;
 
-impl Directory {
+impl LocatorCache {
     /// What was said of it within this time, or ever.
-    pub(crate) fn find(&self, sought: &Sought, within: Option<Duration>) -> Option<Target> {
+    pub(crate) fn find(&self, sought: &LocatorKey, within: Option<Duration>) -> Option<Target> {
         let known = self.lock();
         let found = known.get(sought)?;
         let is_good = within.is_none_or(|within| found.told.elapsed() < within);
@@ -40,7 +40,7 @@ impl Directory {
     }
 
     /// That was said of it just now.
-    pub(crate) fn note(&self, sought: Sought, target: Target) {
+    pub(crate) fn note(&self, sought: LocatorKey, target: Target) {
         let mut known = self.lock();
         if known.len() >= KNOWN_MAX
             && !known.contains_key(&sought)
@@ -54,16 +54,16 @@ impl Directory {
     }
 
     /// It is not there any more, nor is the adapter in which it was.
-    pub(crate) fn forget(&self, sought: &Sought) {
+    pub(crate) fn forget(&self, sought: &LocatorKey) {
         let mut known = self.lock();
         if let Some(gone) = known.remove(sought)
             && let Target::Indirect { adapter_id } = gone.target
         {
-            known.remove(&Sought::Adapter(adapter_id));
+            known.remove(&LocatorKey::Adapter(adapter_id));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Sought, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LocatorKey, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,42 +72,41 @@ impl Directory {
 mod tests {
     use super::*;
 
-    fn adapter(id: &str) -> Sought {
-        Sought::Adapter(id.to_owned())
+    fn adapter(id: &str) -> LocatorKey {
+        LocatorKey::Adapter(id.to_owned())
     }
 
     #[test]
     fn what_was_said_is_good_for_a_time() {
-        let directory = Directory::default();
-        assert_eq!(directory.find(&adapter("a"), None), None);
-        directory.note(adapter("a"), Target::WellKnown);
-        assert_eq!(directory.find(&adapter("a"), None), Some(Target::WellKnown));
+        let cache = LocatorCache::default();
+        assert_eq!(cache.find(&adapter("a"), None), None);
+        cache.note(adapter("a"), Target::WellKnown);
+        assert_eq!(cache.find(&adapter("a"), None), Some(Target::WellKnown));
         let hour = Some(Duration::from_secs(3600));
-        assert_eq!(directory.find(&adapter("a"), hour), Some(Target::WellKnown));
-        assert_eq!(directory.find(&adapter("a"), Some(Duration::ZERO)), None);
+        assert_eq!(cache.find(&adapter("a"), hour), Some(Target::WellKnown));
+        assert_eq!(cache.find(&adapter("a"), Some(Duration::ZERO)), None);
     }
 
     #[test]
     fn an_object_that_is_gone_takes_its_adapter_along() {
-        let directory = Directory::default();
-        let object = Sought::Object(Identity::new("o"));
+        let cache = LocatorCache::default();
+        let object = LocatorKey::Object(Identity::new("o"));
         let adapter_id = "a".to_owned();
-        directory.note(object.clone(), Target::Indirect { adapter_id });
-        directory.note(adapter("a"), Target::WellKnown);
-        directory.note(adapter("b"), Target::WellKnown);
-        directory.forget(&object);
-        let left =
-            [&object, &adapter("a"), &adapter("b")].map(|sought| directory.find(sought, None));
+        cache.note(object.clone(), Target::Indirect { adapter_id });
+        cache.note(adapter("a"), Target::WellKnown);
+        cache.note(adapter("b"), Target::WellKnown);
+        cache.forget(&object);
+        let left = [&object, &adapter("a"), &adapter("b")].map(|sought| cache.find(sought, None));
         assert_eq!(left, [None, None, Some(Target::WellKnown)]);
     }
 
     #[test]
     fn there_is_no_more_than_there_may_be() {
-        let directory = Directory::default();
+        let cache = LocatorCache::default();
         for number in 0..KNOWN_MAX + 5 {
-            directory.note(adapter(&number.to_string()), Target::WellKnown);
+            cache.note(adapter(&number.to_string()), Target::WellKnown);
         }
-        assert_eq!(directory.lock().len(), KNOWN_MAX);
-        assert_eq!(directory.find(&adapter("0"), None), None, "the oldest went");
+        assert_eq!(cache.lock().len(), KNOWN_MAX);
+        assert_eq!(cache.find(&adapter("0"), None), None, "the oldest went");
     }
 }

@@ -2,7 +2,7 @@
 
 use floe_wire::encoding::{DecodeError, ExceptionReader, ExceptionWriter};
 
-use crate::error::InvokeError;
+use super::InvokeError;
 
 /// What an operation can fail with. Generated for each operation that declares exceptions;
 /// [`InvokeError`] itself serves those that declare none.

@@ -1,13 +1,21 @@
-//! Settings of a communicator: limits and waits, each with its default.
+//! Settings of a communicator: limits and waits, each with its default. `adapter.rs`: those of one adapter.
 
+mod adapter;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use floe_wire::compression::{Compression, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 use floe_wire::reference::Reference;
 
+pub use adapter::AdapterSettings;
+
+use crate::invoker::Interceptors;
 use crate::liveness::Liveness;
-use crate::pipeline::Interceptors;
+use crate::transport::Setup;
+#[cfg(feature = "tls")]
+use crate::transport::tls::Tls;
 
 /// Limits and waits of a communicator and of everything that belongs to it.
 #[derive(Debug, Clone)]
@@ -98,7 +106,7 @@ pub struct Settings {
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
     #[cfg(feature = "tls")]
     #[doc(alias = "IceSSL")]
-    pub tls: Option<crate::Tls>,
+    pub tls: Option<Tls>,
     /// Whether requests are compressed, whatever proxies and endpoints say; `None`, the default,
     /// leaves it to them.
     #[doc(alias = "Ice.Override.Compress")]
@@ -173,6 +181,19 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What transports need of them.
+    pub(crate) fn transport_setup(&self) -> Setup {
+        Setup {
+            message_size_max: self.message_size_max,
+            datagrams_ignored: Arc::default(),
+            udp_receive_buffer: self.udp_receive_buffer,
+            udp_send_buffer: self.udp_send_buffer,
+            unix_socket_mode: self.unix_socket_mode,
+            #[cfg(feature = "tls")]
+            tls: self.tls.clone(),
+        }
+    }
+
     /// Lets a decoder know the classes that were added, and the limit.
     #[inline]
     pub(crate) fn make_known(&self, decoder: &mut Decoder<'_>) {
@@ -194,4 +215,11 @@ pub enum EndpointSelection {
     Random,
     /// As they stand in the proxy.
     Ordered,
+}
+
+#[cfg(test)]
+impl Default for Setup {
+    fn default() -> Self {
+        Settings::default().transport_setup()
+    }
 }

@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use floe_wire::message::SystemException;
 
-use crate::dispatch::{
-    Current, DispatchSlot, Dispatched, Dispatcher, Request, Requests, dispatch_alone,
-};
+use super::{Current, DispatchSlot, Dispatched, Dispatcher, Request, Requests, dispatch_alone};
 
 /// Finds the servant of a request, for a category in which no servant is registered for it.
 ///

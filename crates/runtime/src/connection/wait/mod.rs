@@ -1,5 +1,8 @@
 //! Runs a future on the calling thread, which reads the replies that the future waits for.
 
+mod awaited;
+mod sleeper;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -8,9 +11,12 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::runtime::Handle;
 
-use super::background;
-use super::look::{Due, Look, wait_depth};
-use super::sleeper::Sleeper;
+use crate::background;
+#[cfg(unix)]
+pub(crate) use awaited::wait_for_reply;
+use awaited::{Due, Look};
+pub(crate) use awaited::{is_waiting, wait_depth, wait_until};
+pub(crate) use sleeper::Sleeper;
 
 /// Waits for a future on the calling thread: `greeter.greet("Ada").wait()`.
 ///

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use floe_wire::message::{IncomingRequest, RequestFailed, SystemException};
 use floe_wire::reference::Identity;
 
-use super::locator::{Locating, ServantLocator};
-use crate::dispatch::{DispatchSlot, Dispatcher, Requests};
+use super::interceptor::{DispatchInterceptor, DispatchInterceptors, NextDispatch};
+use super::servant_locator::{Locating, ServantLocator};
+use super::{DispatchSlot, Dispatcher, Requests};
 use crate::error::AdapterError;
-use crate::pipeline::dispatch::DispatchInterceptors;
-use crate::pipeline::{DispatchInterceptor, NextDispatch};
 
 /// Servants by identity and facet, and default servants by category.
 ///
@@ -30,16 +29,16 @@ pub(crate) struct Servants {
     defaults: HashMap<String, Arc<dyn Dispatcher>>,
     locators: HashMap<String, Arc<dyn ServantLocator>>,
     /// What wraps every dispatch.
-    pub(super) interceptors: DispatchInterceptors,
+    pub(crate) interceptors: DispatchInterceptors,
 }
 
 type Names = HashMap<String, Facets>;
 
 /// Few objects have more than one facet: a list is the fastest map.
-pub(super) type Facets = Vec<(String, Arc<dyn Dispatcher>)>;
+pub(crate) type Facets = Vec<(String, Arc<dyn Dispatcher>)>;
 
 impl Servants {
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         identity: &Identity,
         facet: &str,
@@ -61,7 +60,7 @@ impl Servants {
         Ok(())
     }
 
-    pub(super) fn add_default(
+    pub(crate) fn add_default(
         &mut self,
         category: &str,
         servant: &Arc<dyn Dispatcher>,
@@ -78,7 +77,7 @@ impl Servants {
         }
     }
 
-    pub(super) fn remove(
+    pub(crate) fn remove(
         &mut self,
         identity: &Identity,
         facet: &str,
@@ -96,12 +95,12 @@ impl Servants {
         Some(removed)
     }
 
-    pub(super) fn remove_default(&mut self, category: &str) -> Option<Arc<dyn Dispatcher>> {
+    pub(crate) fn remove_default(&mut self, category: &str) -> Option<Arc<dyn Dispatcher>> {
         self.defaults.remove(category)
     }
 
     /// Removes all facets of an identity.
-    pub(super) fn remove_all(&mut self, identity: &Identity) -> Facets {
+    pub(crate) fn remove_all(&mut self, identity: &Identity) -> Facets {
         let Some(names) = self.names_mut(&identity.category) else {
             return Facets::new();
         };
@@ -113,17 +112,17 @@ impl Servants {
     }
 
     /// All facets of an identity.
-    pub(super) fn facets(&self, identity: &Identity) -> Facets {
+    pub(crate) fn facets(&self, identity: &Identity) -> Facets {
         let names = self.names(&identity.category);
         let facets = names.and_then(|names| names.get(&identity.name));
         facets.cloned().unwrap_or_default()
     }
 
-    pub(super) fn default_servant(&self, category: &str) -> Option<Arc<dyn Dispatcher>> {
+    pub(crate) fn default_servant(&self, category: &str) -> Option<Arc<dyn Dispatcher>> {
         self.defaults.get(category).cloned()
     }
 
-    pub(super) fn add_locator(
+    pub(crate) fn add_locator(
         &mut self,
         category: &str,
         locator: &Arc<dyn ServantLocator>,
@@ -140,16 +139,16 @@ impl Servants {
         }
     }
 
-    pub(super) fn remove_locator(&mut self, category: &str) -> Option<Arc<dyn ServantLocator>> {
+    pub(crate) fn remove_locator(&mut self, category: &str) -> Option<Arc<dyn ServantLocator>> {
         self.locators.remove(category)
     }
 
-    pub(super) fn locator(&self, category: &str) -> Option<Arc<dyn ServantLocator>> {
+    pub(crate) fn locator(&self, category: &str) -> Option<Arc<dyn ServantLocator>> {
         self.locators.get(category).cloned()
     }
 
     /// Tells all locators that they are not needed any more.
-    pub(super) fn deactivate_locators(&self) {
+    pub(crate) fn deactivate_locators(&self) {
         for (category, locator) in &self.locators {
             locator.deactivate(category);
         }
@@ -170,7 +169,7 @@ impl Servants {
     }
 
     /// The servant of a request behind all interceptors.
-    pub(super) fn find(
+    pub(crate) fn find(
         &self,
         request: &IncomingRequest,
     ) -> Result<Arc<dyn Dispatcher>, SystemException> {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::connection::Connection;
+use crate::connection::ConnectionCore;
 
 /// What a pending future waits for.
 #[derive(Default)]
 pub(super) struct Due {
     /// The connection whose replies it waits for.
-    pub(super) connection: Option<Arc<Connection>>,
+    pub(super) connection: Option<Arc<ConnectionCore>>,
     /// Replies of it that wake this thread directly.
     pub(super) reply_count: usize,
     /// Whether there are others: several connections, or wakers in between.
@@ -131,7 +131,7 @@ pub(crate) fn is_waiting(waker: &Waker) -> bool {
 }
 
 /// A future waits for a reply; whether a thread waits for it that will see to the reading.
-pub(crate) fn wait_for_reply(connection: &Arc<Connection>, waker: &Waker) -> bool {
+pub(crate) fn wait_for_reply(connection: &Arc<ConnectionCore>, waker: &Waker) -> bool {
     let Some(now) = begin_to_collect() else {
         return false;
     };

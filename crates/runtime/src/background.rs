@@ -22,7 +22,7 @@ pub(crate) fn handle() -> &'static Handle {
 
 /// Blocks this thread. If it is the one in the background, another one takes its place meanwhile:
 /// what a servant there waits for may be for the background to do.
-pub(super) fn block<T>(blocking: impl FnOnce() -> T) -> T {
+pub(crate) fn block<T>(blocking: impl FnOnce() -> T) -> T {
     match IS_HERE.get() {
         true => tokio::task::block_in_place(blocking),
         false => blocking(),
