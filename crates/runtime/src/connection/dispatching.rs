@@ -22,8 +22,8 @@ use super::pending_dispatch::{finish, finish_serial};
 use super::reply_flush::{ReplyFlush, let_others_run};
 use super::servant_cache::ServantCache;
 use crate::dispatch::{
-    DispatchSlot, Dispatched, Origin, Parts, REPLIES_MAX, Request, Requests, Response, Rest,
-    RestHome, RestState, append, encode_exception, panicked,
+    DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestHome,
+    RestState, append, encode_exception, panicked,
 };
 pub(super) use fast_path::FastPath;
 
@@ -183,7 +183,7 @@ impl Dispatching {
         let permit = self.budget.permit(parameters_len.max(self.taken_len));
         let asked = asked.filter(|request| !request.id().is_oneway());
         let finish = finish(connection, asked, slot, permit);
-        self.connection.tasks.spawn(finish);
+        self.connection.tasks().spawn(finish);
     }
 
     /// The same of one of a serial batch, with all that follow it.
@@ -193,7 +193,7 @@ impl Dispatching {
         let permit = self.budget.permit(batch.byte_len());
         let sender = self.connection.sender();
         let finish = finish_serial(connection, slot, batch, sender, permit);
-        self.connection.tasks.spawn(finish);
+        self.connection.tasks().spawn(finish);
     }
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
@@ -209,7 +209,7 @@ impl Dispatching {
         let has_room = self.send_replies();
         self.release();
         if !has_room {
-            Box::pin(self.connection.wait_for_reply_room()).await;
+            Box::pin(self.connection.output.wait_for_reply_room()).await;
         }
     }
 
@@ -350,7 +350,10 @@ impl Dispatching {
             self.home = None;
             let reason = "expected its dispatcher to drop its requests before the poll that got them ends, or to put them \
                           into its slot, but it keeps them elsewhere";
-            tracing::error!("drops the connection to {}: {reason}", self.connection.peer);
+            tracing::error!(
+                "drops the connection to {}: {reason}",
+                self.connection.peer()
+            );
             return self.connection.abort(reason.to_owned());
         };
         *batch = std::mem::take(&mut state.batch);
@@ -364,14 +367,18 @@ impl Dispatching {
     /// so that they cannot pile up here.
     async fn flush(&mut self) {
         if !self.send_replies() {
-            Box::pin(self.connection.wait_for_reply_room()).await;
+            Box::pin(self.connection.output.wait_for_reply_room()).await;
         }
     }
 
     /// Writes them; whether there is room for more.
     fn send_replies(&mut self) -> bool {
         let count = std::mem::take(&mut self.reply_count);
-        count == 0 || self.connection.send_replies(&mut self.replies, count)
+        count == 0
+            || self
+                .connection
+                .output
+                .send_replies(&self.connection, &mut self.replies, count)
     }
 
     /// Whether there is as much of the budget, and room for a reply. Nobody else takes of it.
@@ -383,7 +390,7 @@ impl Dispatching {
     /// refused: one without a reply would be lost in silence, and waits on.
     async fn wait_for_budget(&mut self, share: u32, may_refuse: bool) -> Option<SystemException> {
         while !self.has_budget(share) && !self.budget_comes(share).await {
-            let refusal = may_refuse.then(|| self.connection.refuse_nested());
+            let refusal = may_refuse.then(|| Budget::refuse_nested(&self.connection));
             if let Some(Some(refusal)) = refusal {
                 return Some(refusal);
             }
@@ -414,6 +421,7 @@ impl Dispatching {
             match parts.events_came {
                 None => self
                     .connection
+                    .compression()
                     .compress_reply(&parts.current.request, &mut parts.buffer),
                 came => self.answered_events = came,
             }
@@ -432,7 +440,9 @@ impl Dispatching {
             && !request.id().is_oneway()
         {
             let mut reply = encode_exception(&request, exception(request.target()));
-            self.connection.compress_reply(&request, &mut reply);
+            self.connection
+                .compression()
+                .compress_reply(&request, &mut reply);
             self.append_replies(&mut reply, 1);
         }
     }
@@ -450,12 +460,5 @@ impl Dispatching {
             parts.clear();
             self.parts = Some(parts);
         }
-    }
-}
-
-impl ConnectionCore {
-    /// The origin of its requests; `None` if no adapter answers them. A datagram has a sender of its own.
-    pub(super) fn origin(self: &Arc<Self>, sender: Option<String>) -> Option<Arc<Origin>> {
-        Origin::new(self.clone(), &self.adapter, sender)
     }
 }

@@ -30,7 +30,7 @@ impl Connection {
 
     /// All connections of its communicator, unless that is gone.
     pub(crate) fn connections(&self) -> Option<Arc<Connections>> {
-        self.core.connections.upgrade()
+        self.core.connections()
     }
 
     pub(crate) fn core(&self) -> &Arc<ConnectionCore> {
@@ -41,11 +41,11 @@ impl Connection {
     #[doc(alias = "getInfo")]
     pub fn info(&self) -> ConnectionInfo {
         let mut info = ConnectionInfo {
-            is_incoming: self.core.endpoint.is_none(),
-            peer: self.core.peer.clone(),
+            is_incoming: self.core.endpoint().is_none(),
+            peer: self.core.peer().to_owned(),
             ..ConnectionInfo::default()
         };
-        self.core.writer.describe(&mut info);
+        self.core.output.writer().describe(&mut info);
         info
     }
 
@@ -57,14 +57,14 @@ impl Connection {
     /// The rules of heartbeats, idle check and inactivity that hold for it.
     #[doc(alias = "getACM")]
     pub fn liveness(&self) -> Liveness {
-        self.core.liveness()
+        self.core.keepalive.rules()
     }
 
     /// Makes other rules hold from now on.
     #[doc(alias = "setACM")]
     pub fn set_liveness(&self, liveness: Liveness) {
-        self.core.set_liveness(liveness);
-        if let Some(owner) = self.core.connections.upgrade() {
+        self.core.keepalive.set_rules(liveness);
+        if let Some(owner) = self.core.connections() {
             owner.follow(&self.core);
         }
     }
@@ -93,7 +93,7 @@ impl Connection {
     #[doc(alias = "close(Forcefully)")]
     pub fn abort(&self) {
         self.core.fail(LocalError::ClosedHere {
-            peer: self.core.peer.clone(),
+            peer: self.core.peer().to_owned(),
         });
     }
 
@@ -107,7 +107,7 @@ impl Connection {
     /// is closed already.
     pub fn on_close(&self, callback: impl FnOnce(Connection) + Send + 'static) {
         let connection = self.clone();
-        self.core.tasks.spawn(async move {
+        self.core.tasks().spawn(async move {
             connection.core.closed().await;
             callback(connection);
         });
@@ -117,7 +117,7 @@ impl Connection {
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
-            .field("peer", &self.core.peer)
+            .field("peer", &self.core.peer())
             .field("is_active", &self.is_active())
             .finish_non_exhaustive()
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::keepalive::Keepalive;
 use super::{ConnectionCore, Connections};
 use crate::liveness::TICK_MAX;
 
@@ -80,7 +81,7 @@ fn run(all: &Weak<Connections>, changed: &Receiver<()>, tick: &Tick) {
         let now = Instant::now();
         for connection in all.live() {
             if connection.tick().is_some() {
-                connection.look(now, wait);
+                Keepalive::look(&connection, now, wait);
             }
         }
     }

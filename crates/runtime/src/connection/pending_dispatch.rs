@@ -20,8 +20,10 @@ pub(super) async fn finish(
     let dispatched = poll_fn(|context| slot.poll_guarded(context)).await;
     let (mut replies, count) = replies_of(&connection, dispatched, asked.as_ref());
     if count > 0 {
-        connection.wait_for_reply_room().await;
-        connection.send_replies(&mut replies, count);
+        connection.output.wait_for_reply_room().await;
+        connection
+            .output
+            .send_replies(&connection, &mut replies, count);
     }
 }
 
@@ -35,13 +37,15 @@ fn replies_of(
         (Ok(response), _) => {
             let mut parts = response.into_parts();
             if parts.reply_count > 0 && parts.events_came.is_none() {
-                connection.compress_reply(&parts.current.request, &mut parts.buffer);
+                connection
+                    .compression()
+                    .compress_reply(&parts.current.request, &mut parts.buffer);
             }
             (parts.buffer, parts.reply_count)
         }
         (Err(exception), Some(request)) => {
             let mut reply = encode_exception(request, exception);
-            connection.compress_reply(request, &mut reply);
+            connection.compression().compress_reply(request, &mut reply);
             (reply, 1)
         }
         (Err(_), None) => (Buffer::default(), 0),

@@ -71,6 +71,14 @@ impl Recipient {
         }
     }
 
+    /// The peer closed gracefully: none of these requests was executed.
+    pub(super) fn refuse(recipients: Vec<Self>, peer: &str) {
+        let failure = AttemptError::not_sent(LocalError::ClosedByPeer {
+            peer: peer.to_owned(),
+        });
+        Self::fail(recipients, &failure, 0);
+    }
+
     /// The replies to these requests, which are in their order, will not come; of the output, what stands before
     /// `taken` may have reached the peer.
     pub(super) fn fail(recipients: Vec<Self>, failure: &AttemptError, taken: u64) {
@@ -115,42 +123,31 @@ impl Reading {
     #[inline]
     pub(super) fn give_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
-        let limit = connection.settings.message_size_max;
+        let limit = connection.settings().message_size_max;
         let Some(input) = self.input.alone(count) else {
             return false;
         };
         // One that is closing looks at each message, and so does one that is not validated yet.
         let has_message = match all_returned_nothing(input, limit) {
-            Some(replies) if connection.is_active() => connection.give_runs(replies.peekable()),
+            Some(replies) if connection.is_active() => {
+                Self::give_runs(connection, replies.peekable())
+            }
             _ => return false,
         };
         self.input.learn(count);
-        self.connection.pulse.mark_handled(has_message);
+        self.connection.keepalive.mark_handled(has_message);
         true
-    }
-}
-
-impl ConnectionCore {
-    /// The peer closed gracefully: none of these requests was executed.
-    pub(super) fn refuse(&self, recipients: Vec<Recipient>) {
-        let failure = AttemptError {
-            error: LocalError::ClosedByPeer {
-                peer: self.peer.clone(),
-            },
-            perhaps_dispatched: false,
-        };
-        Recipient::fail(recipients, &failure, 0);
     }
 
     /// Gives replies that say that nothing was returned, in their order; whether anybody got one.
     #[inline]
     fn give_runs(
-        self: &Arc<Self>,
+        connection: &Arc<ConnectionCore>,
         mut replies: Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
         let mut is_given = false;
         while let Some(reply) = replies.next() {
-            is_given |= self.give_run(reply, &mut replies);
+            is_given |= Self::give_run(connection, reply, &mut replies);
         }
         is_given
     }
@@ -158,11 +155,11 @@ impl ConnectionCore {
     /// Gives a reply that says that nothing was returned, and those behind it that the same sink gets next; false
     /// if nobody waits for it.
     fn give_run(
-        self: &Arc<Self>,
+        connection: &Arc<ConnectionCore>,
         (id, encoding): (RequestId, EncodingVersion),
         rest: &mut Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
-        let mut shared = self.lock();
+        let mut shared = connection.lock();
         let end = shared.output.end();
         let Shared {
             machine, output, ..
@@ -187,7 +184,7 @@ impl ConnectionCore {
         drop(shared);
         if has_output {
             // The end of a graceful close that has just begun.
-            self.flush();
+            connection.flush();
         }
         match recipient {
             Recipient::Sink { sink, number, .. } => sink.returned(number..number + count),

@@ -21,7 +21,7 @@ use super::attempt::{First, timed_out};
 use super::fast_path::FastPath;
 use super::time_limit::TimeLimit;
 use crate::connection::wait::{Wait, may_wait_here, wait_depth};
-use crate::connection::{Received, Reply, Short};
+use crate::connection::{ReceivedReply, Reply, ShortReply};
 use crate::error::{AttemptError, InvokeError, LocalError, OperationError};
 
 /// What a generated proxy knows of an operation.
@@ -143,10 +143,10 @@ where
             }
             match std::mem::replace(&mut self.state, State::Ended) {
                 State::Requested(reply, None) => {
-                    let mut short = Short::new();
+                    let mut short = ShortReply::new();
                     match reply.wait_here(&mut short) {
-                        Ok(Received::Short) => return self.open_short(&short),
-                        Ok(Received::Whole(reply)) => return self.open_reply(reply),
+                        Ok(ReceivedReply::Short) => return self.open_short(&short),
+                        Ok(ReceivedReply::Whole(reply)) => return self.open_reply(reply),
                         Err(failure) => self.invoke(Some(*failure).into()),
                     }
                 }
@@ -205,7 +205,7 @@ where
 
     /// The results in a short reply.
     #[inline]
-    fn open_short(&mut self, short: &Short) -> Result<R, E> {
+    fn open_short(&mut self, short: &ShortReply) -> Result<R, E> {
         if !self.operation.returns_data && reply::returned_nothing(short.as_bytes()) {
             return self.open_nothing();
         }

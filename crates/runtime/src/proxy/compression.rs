@@ -6,7 +6,7 @@ use floe_wire::message::{IncomingReply, RequestId};
 
 use super::Proxy;
 use super::route::Found;
-use crate::connection::SendUntil;
+use crate::connection::{Reply, SendUntil};
 use crate::error::AttemptError;
 
 /// What a proxy says of compression.
@@ -64,17 +64,19 @@ impl Proxy {
                 handed_over();
                 write(buffer, id)
             };
-            return connection.request(None, write).await;
+            return Reply::request(connection, None, write).await;
         };
         // It is written and compressed before the lock is taken, so that no other sender has to wait for it.
         let id = connection.reserve_id()?;
         let message = written(&compressor, |buffer| write(buffer, id))?;
         let append = |buffer: &mut Buffer, _| {
             handed_over();
-            connection.append(&compressor, buffer, &message);
+            connection
+                .compression()
+                .append(&compressor, buffer, &message);
             Ok(())
         };
-        connection.clone().request(Some(id), append).await
+        Reply::request(connection.clone(), Some(id), append).await
     }
 
     /// Sends messages that get no reply, as [`Proxy::request_on`] does.
@@ -97,7 +99,9 @@ impl Proxy {
         let messages = written(&compressor, write)?;
         let append = |buffer: &mut Buffer| {
             handed_over();
-            connection.append(&compressor, buffer, &messages);
+            connection
+                .compression()
+                .append(&compressor, buffer, &messages);
             Ok(())
         };
         connection.send(until, append).await

@@ -13,7 +13,7 @@ use floe_wire::reference::InvocationMode;
 use super::batch::Full;
 use super::route::Found;
 use super::{OperationInfo, Proxy};
-use crate::connection::{ConnectionCore, Reply};
+use crate::connection::Reply;
 use crate::error::{AttemptError, InvokeError};
 
 /// What the fast path made of an invocation.
@@ -67,7 +67,7 @@ impl Proxy {
         let tried = match is_twoway {
             true => {
                 connection.set_polling(self.polling());
-                let reply = ConnectionCore::try_request(connection, wait_depth, write);
+                let reply = Reply::try_request(connection, wait_depth, write);
                 reply.map(|reply| reply.map(FastPath::Requested))
             }
             false => {

@@ -192,7 +192,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     }
 
     /// The same object, requests compressed or not; unless told, it is as its endpoint says (`-z`).
-    /// Short messages never are. The communicator's settings may override it.
+    /// ShortReply messages never are. The communicator's settings may override it.
     #[must_use]
     fn ice_compress(&self, is_compressed: bool) -> Self {
         let proxy = self.as_proxy();

@@ -5,23 +5,23 @@ use floe_wire::message::IncomingReply;
 use crate::error::AttemptError;
 
 /// A reply that was read by the thread that waits for it.
-pub(crate) enum Received {
+pub(crate) enum ReceivedReply {
     /// It is where the thread had a place for a short one.
     Short,
     Whole(IncomingReply),
 }
 
 /// What a request ends with whose answer was read by the thread that waits for it.
-pub(super) type ReadHere = Result<Received, Box<AttemptError>>;
+pub(super) type ReadReply = Result<ReceivedReply, Box<AttemptError>>;
 
 /// A place for a short reply with results, which is copied from where it was read: to share its memory would cost
 /// more.
-pub(crate) struct Short {
+pub(crate) struct ShortReply {
     bytes: [u8; Self::LEN_MAX],
     len: usize,
 }
 
-impl Short {
+impl ShortReply {
     /// The longest one in bytes.
     pub(super) const LEN_MAX: usize = 64;
 

@@ -1,7 +1,7 @@
 //! Whether a connection lives: when to send a heartbeat, and when silence or disuse ends it.
 //!
-//! A thread looks at each connection now and then (`heartbeat.rs`). Whoever reads or writes leaves
-//! marks, which cost a store each and no look at the clock. [`Watch`] decides, from the marks and the
+//! A thread looks at each connection now and then (`keepalive_thread.rs`). Whoever reads or writes leaves
+//! marks, which cost a store each and no look at the clock. [`LivenessCheck`] decides, from the marks and the
 //! time alone. A look that finds nothing written since the last one also takes the output's buffers
 //! away: what ten thousand idle connections keep is kept ten thousand times.
 
@@ -9,14 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use floe_wire::message::VALIDATE_CONNECTION;
-
-use super::watch::{Due, Marks, Watch};
+use super::liveness_check::{Due, LivenessCheck, Marks};
 use super::{Connection, ConnectionCore};
 use crate::liveness::Liveness;
 
 /// Marks of those who read and write, and what becomes of them.
-pub(super) struct Pulse {
+pub(super) struct Keepalive {
     /// Whether anything was written since the last look.
     has_written: AtomicBool,
     /// [`SILENT`], [`READ`] or [`HANDLING`].
@@ -24,9 +22,9 @@ pub(super) struct Pulse {
     /// Whether a request or a reply was read since the last look.
     has_message: AtomicBool,
     /// Guards what the looks found; held for a moment.
-    watch: Mutex<Watch>,
+    check: Mutex<LivenessCheck>,
     /// Guards whom heartbeats of the peer are told.
-    listener: Mutex<Option<Arc<Listener>>>,
+    listener: Mutex<Option<Arc<HeartbeatListener>>>,
 }
 
 /// Nothing was read since the last look.
@@ -37,15 +35,15 @@ const READ: u8 = 1;
 /// limit of this side, and has a right to be silent.
 const HANDLING: u8 = 2;
 
-pub(crate) type Listener = dyn Fn(Connection) + Send + Sync;
+pub(crate) type HeartbeatListener = dyn Fn(Connection) + Send + Sync;
 
-impl Pulse {
+impl Keepalive {
     pub(super) fn new(rules: Liveness) -> Self {
         Self {
             has_written: AtomicBool::new(true),
             reading: AtomicU8::new(READ),
             has_message: AtomicBool::new(false),
-            watch: Mutex::new(Watch::new(rules, Instant::now())),
+            check: Mutex::new(LivenessCheck::new(rules, Instant::now())),
             listener: Mutex::default(),
         }
     }
@@ -81,64 +79,55 @@ impl Pulse {
         }
     }
 
-    fn watch(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    fn check(&self) -> MutexGuard<'_, LivenessCheck> {
+        self.check.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn listener(&self) -> MutexGuard<'_, Option<Arc<Listener>>> {
+    fn listener(&self) -> MutexGuard<'_, Option<Arc<HeartbeatListener>>> {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl ConnectionCore {
     /// The rules that hold for it.
-    pub(crate) fn liveness(&self) -> Liveness {
-        self.pulse.watch().rules.clone()
+    pub(super) fn rules(&self) -> Liveness {
+        self.check().rules.clone()
     }
 
     /// Makes other rules hold, from now on.
-    pub(crate) fn set_liveness(&self, rules: Liveness) {
-        *self.pulse.watch() = Watch::new(rules, Instant::now());
+    pub(super) fn set_rules(&self, rules: Liveness) {
+        *self.check() = LivenessCheck::new(rules, Instant::now());
     }
 
     /// Whom heartbeats of the peer are told.
-    pub(crate) fn set_heartbeat_listener(&self, listener: Option<Arc<Listener>>) {
+    pub(super) fn set_listener(&self, listener: Option<Arc<HeartbeatListener>>) {
+        let before = std::mem::replace(&mut *self.listener(), listener);
         // Dropped when nothing is locked: the listener before may hold the last of anything.
-        let mut before = std::mem::replace(&mut *self.pulse.listener(), listener);
         drop(before);
-        if self.lock().machine.is_closed() {
-            // None will come, and what it holds shall go.
-            before = self.pulse.listener().take();
-            drop(before);
-        }
     }
 
     /// A heartbeat of the peer has come.
-    pub(super) fn tell_heartbeat(self: &Arc<Self>) {
-        let listener = self.pulse.listener().clone();
+    pub(super) fn tell_heartbeat(connection: &Arc<ConnectionCore>) {
+        let listener = connection.keepalive.listener().clone();
         if let Some(listener) = listener {
-            let call = || listener(Connection::new(self.clone()));
+            let call = || listener(Connection::new(connection.clone()));
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err() {
                 tracing::error!("a heartbeat's callback panicked; it is called no more");
-                self.set_heartbeat_listener(None);
+                connection.keepalive.set_listener(None);
             }
         }
     }
 
     /// How often it has to be looked at; `None` if never.
-    pub(crate) fn tick(&self) -> Option<Duration> {
-        if self.writer.is_datagram() {
-            return None;
-        }
-        self.pulse.watch().rules.tick()
+    pub(super) fn tick(&self) -> Option<Duration> {
+        self.check().rules.tick()
     }
 
     /// Looks whether it lives, and does what is due. The next look comes in about `tick`.
-    pub(crate) fn look(self: &Arc<Self>, now: Instant, tick: Duration) {
-        let mut marks = self.pulse.take_marks();
-        marks.is_dispatching = self.is_dispatching();
+    pub(super) fn look(connection: &Arc<ConnectionCore>, now: Instant, tick: Duration) {
+        let keepalive = &connection.keepalive;
+        let mut marks = keepalive.take_marks();
+        marks.is_dispatching = connection.is_dispatching();
         {
-            let mut shared = self.lock();
+            let mut shared = connection.lock();
             if shared.machine.is_validating() || shared.machine.is_closed() {
                 return;
             }
@@ -148,52 +137,23 @@ impl ConnectionCore {
             marks.is_reply_due = shared.machine.in_flight() > 0;
             marks.is_dispatching |= shared.machine.dispatching() > 0;
         }
-        let due = self.pulse.watch().look(&marks, now, tick);
+        let due = keepalive.check().look(&marks, now, tick);
         match due {
             Due::Nothing => {}
             Due::Heartbeat => {
-                self.send_heartbeat();
+                connection.send_heartbeat();
                 // It is no use of the connection.
-                self.pulse.has_written.store(false, Ordering::Relaxed);
+                keepalive.has_written.store(false, Ordering::Relaxed);
             }
-            Due::Drop(limit) => self.drop_silent(limit, marks.is_reply_due),
+            Due::Drop(limit) => connection.drop_silent(limit, marks.is_reply_due),
             Due::Close(limit) => {
-                if self.close_unused() {
+                if connection.close_unused() {
                     tracing::debug!(
                         "closed the connection to {}: unused for {limit:?}",
-                        self.peer
+                        connection.peer()
                     );
                 }
             }
         }
-    }
-
-    pub(super) fn send_heartbeat(self: &Arc<Self>) {
-        {
-            let mut shared = self.lock();
-            // What waits to be written says the same, and a peer that does not read shall not make
-            // it longer.
-            if !shared.machine.may_send_heartbeat() || shared.output.len() > 0 {
-                return;
-            }
-            shared
-                .output
-                .bytes()
-                .extend_from_slice(&VALIDATE_CONNECTION);
-        }
-        self.flush();
-    }
-
-    fn drop_silent(&self, limit: Duration, is_reply_due: bool) {
-        let why = match is_reply_due {
-            true => "a reply is due, and the peer",
-            false => "the peer",
-        };
-        let reason = format!(
-            "{why} sent nothing for {limit:?}, not even a heartbeat: it hangs or is cut off, or it \
-             sends none (then see `Liveness::idle_check`)"
-        );
-        self.complain(|| format!("dropped the connection to {}: {reason}", self.peer));
-        self.abort(reason);
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::task::{Wake, Waker};
 
-use crate::reading_turns::{CallWatch, Turns};
+use crate::followers::{Followers, WakeWatcher};
 use crate::sleeper::Sleeper;
 use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::try_orders;
 
 /// A connection as far as turns go: what is read are the numbers of callers whose replies came.
 struct Connection {
-    turns: Turns<Reading>,
+    turns: Followers<Reading>,
     socket: Mutex<Socket>,
     /// Told of each change of the socket.
     changed: Condvar,
@@ -40,7 +40,7 @@ struct Slot {
 impl Connection {
     fn new(caller_count: usize) -> Arc<Self> {
         Arc::new(Self {
-            turns: Turns::new(),
+            turns: Followers::new(),
             socket: Mutex::default(),
             changed: Condvar::new(),
             slots: (0..caller_count).map(|_| Mutex::default()).collect(),
@@ -89,7 +89,7 @@ impl Connection {
         slot.is_answered
     }
 
-    fn wake_watch(&self, watch: CallWatch) {
+    fn wake_watch(&self, watch: WakeWatcher) {
         if watch.0 {
             self.socket.lock().unwrap().is_watch_woken = true;
             self.changed.notify_all();
@@ -141,7 +141,7 @@ impl Connection {
                 return;
             }
             self.turns.ask();
-            self.wake_watch(CallWatch(true));
+            self.wake_watch(WakeWatcher(true));
             sleeper.park(None);
         }
     }
@@ -213,7 +213,7 @@ fn all_are_answered(reader_count: usize, asker_count: usize) {
         caller.join().unwrap();
     }
     connection.close();
-    connection.wake_watch(CallWatch(true));
+    connection.wake_watch(WakeWatcher(true));
     watch.join().unwrap();
 }
 
@@ -245,7 +245,7 @@ fn a_connection_that_is_closed_in_any_moment_is_freed() {
             .collect();
         connection.arrive(0);
         connection.close();
-        connection.wake_watch(CallWatch(true));
+        connection.wake_watch(WakeWatcher(true));
         drop(connection);
         for thread in callers.into_iter().chain([watch]) {
             thread.join().unwrap();

@@ -28,7 +28,7 @@ pub(super) enum Due {
 
 /// What the looks found so far. Its times are those of looks, at or after what they tell of.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct LivenessCheck {
     pub(super) rules: Liveness,
     looked: Instant,
     written: Instant,
@@ -37,7 +37,7 @@ pub(super) struct Watch {
     used: Instant,
 }
 
-impl Watch {
+impl LivenessCheck {
     pub(super) fn new(rules: Liveness, now: Instant) -> Self {
         Self {
             rules,
@@ -113,7 +113,7 @@ impl Watch {
     }
 }
 
-impl Watch {
+impl LivenessCheck {
     /// Whether its heartbeats would keep the peer from sending any: Ice 3.7 sends none, even in a long
     /// dispatch, while it hears of the other side within a quarter of its own timeout (observed:
     /// 3.7.8). Whoever waits for a reply and hears nothing is therefore silent itself for a while,
@@ -142,11 +142,11 @@ mod tests {
     /// heartbeats that took.
     fn run(rules: Liveness, marks: &Marks, look_max: u32) -> (Due, u32, u32) {
         let mut now = Instant::now();
-        let mut watch = Watch::new(rules, now);
+        let mut check = LivenessCheck::new(rules, now);
         let mut heartbeat_count = 0;
         for look in 1..=look_max {
             now += TICK;
-            match watch.look(marks, now, TICK) {
+            match check.look(marks, now, TICK) {
                 Due::Nothing => {}
                 Due::Heartbeat => heartbeat_count += 1,
                 due => return (due, look, heartbeat_count),
@@ -185,17 +185,17 @@ mod tests {
     #[test]
     fn silence_counts_from_when_a_reply_is_due_and_not_before() {
         let mut now = Instant::now();
-        let mut watch = Watch::new(Liveness::default(), now);
+        let mut check = LivenessCheck::new(Liveness::default(), now);
         for _ in 0..100 {
             now += TICK;
-            watch.look(&Marks::default(), now, TICK);
+            check.look(&Marks::default(), now, TICK);
         }
         let due = Marks {
             is_reply_due: true,
             ..Marks::default()
         };
         now += TICK;
-        assert_ne!(watch.look(&due, now, TICK), Due::Drop(60 * SECOND));
+        assert_ne!(check.look(&due, now, TICK), Due::Drop(60 * SECOND));
     }
 
     #[test]
@@ -244,16 +244,16 @@ mod tests {
     #[test]
     fn a_jump_of_the_clock_judges_nobody() {
         let start = Instant::now();
-        let mut watch = Watch::new(Liveness::ice_38(), start);
+        let mut check = LivenessCheck::new(Liveness::ice_38(), start);
         let owing = Marks {
             is_reply_due: true,
             ..Marks::default()
         };
-        watch.look(&owing, start + TICK, TICK);
+        check.look(&owing, start + TICK, TICK);
         // A day later: the machine was asleep, or the program was stopped.
         let now = start + 86_400 * SECOND;
-        assert_eq!(watch.look(&owing, now, TICK), Due::Heartbeat);
-        let mut looks = (1..).map(|count| (count, watch.look(&owing, now + count * TICK, TICK)));
+        assert_eq!(check.look(&owing, now, TICK), Due::Heartbeat);
+        let mut looks = (1..).map(|count| (count, check.look(&owing, now + count * TICK, TICK)));
         let dropped = looks.find(|(_, due)| matches!(due, Due::Drop(_)));
         assert_eq!(
             dropped,
@@ -268,14 +268,14 @@ mod tests {
         let tick = rules.tick().unwrap();
         assert_eq!(tick, 10 * SECOND, "half of 20 s");
         let start = Instant::now();
-        let mut watch = Watch::new(rules, start);
+        let mut check = LivenessCheck::new(rules, start);
         let written = Marks {
             has_written: true,
             ..Marks::default()
         };
-        assert_eq!(watch.look(&written, start + tick, tick), Due::Nothing);
+        assert_eq!(check.look(&written, start + tick, tick), Due::Nothing);
         // Written just after the start at the earliest: 20 s of silence are not passed.
-        let next = watch.look(&Marks::default(), start + 2 * tick, tick);
+        let next = check.look(&Marks::default(), start + 2 * tick, tick);
         assert_eq!(next, Due::Heartbeat);
     }
 
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn whoever_waits_and_hears_nothing_is_silent_long_enough_for_ice_to_speak() {
         let mut now = Instant::now();
-        let mut watch = Watch::new(Liveness::default(), now);
+        let mut check = LivenessCheck::new(Liveness::default(), now);
         let waiting = Marks {
             is_reply_due: true,
             ..Marks::default()
@@ -319,7 +319,7 @@ mod tests {
         let mut dues = Vec::new();
         for _ in 0..5 {
             now += TICK;
-            dues.push(watch.look(&waiting, now, TICK));
+            dues.push(check.look(&waiting, now, TICK));
         }
         let quiet = [const { Due::Nothing }; 4];
         assert_eq!(dues[..4], quiet, "40 s");
@@ -333,6 +333,6 @@ mod tests {
             ..waiting
         };
         now += 2 * TICK;
-        assert_eq!(watch.look(&heard, now, TICK), Due::Heartbeat);
+        assert_eq!(check.look(&heard, now, TICK), Due::Heartbeat);
     }
 }

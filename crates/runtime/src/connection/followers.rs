@@ -1,4 +1,4 @@
-//! Whose turn it is, and who waits for it: the part of `turn.rs` in which threads meet.
+//! Whose turn it is, and who waits for it: the part of `leader.rs` in which threads meet.
 //!
 //! ```text
 //! start --begin--> free --take--> held --give_back--> free, one that waits is called
@@ -12,7 +12,7 @@ use super::wait::Sleeper;
 use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, PoisonError};
 
 /// The turns of those who read in turns; `R` is what the one has whose turn it is.
-pub(super) struct Turns<R> {
+pub(super) struct Followers<R> {
     /// Guards who reads and who waits; held for a moment.
     state: Mutex<State<R>>,
     /// Whether a caller has waited since the last look of the watch.
@@ -32,9 +32,9 @@ struct State<R> {
 
 /// Whether the watch must be woken.
 #[must_use = "nobody else reads"]
-pub(super) struct CallWatch(pub(super) bool);
+pub(super) struct WakeWatcher(pub(super) bool);
 
-impl<R> Turns<R> {
+impl<R> Followers<R> {
     /// Nobody's turn yet.
     pub(super) fn new() -> Self {
         let state = State {
@@ -81,7 +81,7 @@ impl<R> Turns<R> {
     }
 
     /// The sleeper waits no longer. If the turn was meant for it, another one gets it.
-    pub(super) fn stop_waiting(&self, sleeper: &Arc<Sleeper>) -> CallWatch {
+    pub(super) fn stop_waiting(&self, sleeper: &Arc<Sleeper>) -> WakeWatcher {
         let mut state = self.lock();
         state.waiting.retain(|other| !Arc::ptr_eq(other, sleeper));
         state.call_next()
@@ -103,13 +103,13 @@ impl<R> Turns<R> {
 
     /// The turn is over, or begins for the first time.
     #[inline]
-    pub(super) fn give_back(&self, reading: R) -> CallWatch {
+    pub(super) fn give_back(&self, reading: R) -> WakeWatcher {
         let mut state = self.lock();
         if state.is_over {
             // What is dropped may look at this again.
             drop(state);
             drop(reading);
-            return CallWatch(false);
+            return WakeWatcher(false);
         }
         state.free = Some(reading);
         state.call_next()
@@ -132,14 +132,14 @@ impl<R> Turns<R> {
 impl<R> State<R> {
     /// Sees to it that a free turn is taken, if anybody needs it.
     #[inline]
-    fn call_next(&self) -> CallWatch {
+    fn call_next(&self) -> WakeWatcher {
         if self.free.is_none() {
-            return CallWatch(false);
+            return WakeWatcher(false);
         }
         let Some(next) = self.waiting.first() else {
-            return CallWatch(self.is_asked);
+            return WakeWatcher(self.is_asked);
         };
         next.call();
-        CallWatch(false)
+        WakeWatcher(false)
     }
 }
