@@ -1,10 +1,14 @@
 //! Settings of a hub, each with its default.
 
+mod live;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use floe::AdapterSettings;
+
+pub(crate) use live::LiveSettings;
 
 use crate::core::{GroupBy, QueueLimits};
 

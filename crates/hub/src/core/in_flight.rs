@@ -22,7 +22,7 @@ use floe::{Event, EventParts, InvokeError, SystemException};
 ///   +-------------------------------------------------------------+
 /// ```
 #[derive(Debug)]
-pub(crate) struct InFlight<H> {
+pub(crate) struct InFlightEvents<H> {
     /// In the order of their numbers. Answers come in this order, or nearly.
     sent: VecDeque<(u64, Sent<H>)>,
     /// Bytes of the events in `sent`.
@@ -98,7 +98,7 @@ impl Room {
     }
 }
 
-impl<H> Default for InFlight<H> {
+impl<H> Default for InFlightEvents<H> {
     fn default() -> Self {
         Self {
             sent: VecDeque::new(),
@@ -115,7 +115,7 @@ impl<H> Default for InFlight<H> {
     }
 }
 
-impl<H> InFlight<H> {
+impl<H> InFlightEvents<H> {
     /// Whether the scheduler may send, or is sending.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.sender, Sender::Scheduler | Sender::Sending)
@@ -262,7 +262,7 @@ impl<H> InFlight<H> {
     }
 
     /// Notes events that were sent, with the numbers from the next one on. Gives the answers that came before the note, for
-    /// [`InFlight::handle_answer`].
+    /// [`InFlightEvents::handle_answer`].
     pub(crate) fn note_sent(
         &mut self,
         events: &mut Vec<Event>,

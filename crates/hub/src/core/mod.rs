@@ -30,7 +30,7 @@ mod subscription;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
-pub(crate) use in_flight::{InFlight, Load, Resend, Room, may_resend};
+pub(crate) use in_flight::{InFlightEvents, Load, Resend, Room, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
 pub use metrics::{GroupBy, GroupByError};
@@ -42,8 +42,8 @@ pub(crate) use names::{
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
 pub(crate) use qos::{Delivery, Qos, QosError};
 pub(crate) use schedule::Schedule;
-pub(crate) use snapshot::{Snapshot, State};
-pub(crate) use subscription::{DeliveryStep, Failure, Subscription};
+pub(crate) use snapshot::{Snapshot, SubscriptionState};
+pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};
 
 #[cfg(test)]
 mod tests;

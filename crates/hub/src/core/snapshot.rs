@@ -6,7 +6,7 @@ use super::accounts::Accounts;
 
 /// How a subscriber is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum SubscriptionState {
     /// It gets events.
     Online,
     /// A delivery failed; events are discarded for a while.
@@ -21,7 +21,7 @@ pub(crate) enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     /// How it is doing.
-    pub(crate) state: State,
+    pub(crate) state: SubscriptionState,
     /// What became of its events.
     pub(crate) accounts: Accounts,
     /// Events that wait.

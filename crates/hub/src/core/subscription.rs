@@ -7,7 +7,7 @@ use super::limits::{OverflowPolicy, QueueLimits};
 use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
 use super::qos::{Delivery, Qos, RetryCount};
 use super::queue::{Queue, Run};
-use super::snapshot::{Snapshot, State};
+use super::snapshot::{Snapshot, SubscriptionState};
 
 /// A subscriber as a state machine: events and the outcomes of deliveries go in, events to deliver
 /// come out.
@@ -28,7 +28,7 @@ use super::snapshot::{Snapshot, State};
 pub(crate) struct Subscription<R> {
     queue: Queue<R>,
     limits: QueueLimits,
-    state: State,
+    state: SubscriptionState,
     /// The time after which an offline subscriber is tried again; none if that is too far away to
     /// be told.
     offline_until: Option<Instant>,
@@ -58,7 +58,7 @@ pub(crate) struct Subscription<R> {
 
 /// How a delivery failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum DeliveryFailure {
     /// It will not work later either: the object does not exist.
     Hard,
     /// Perhaps it works later.
@@ -87,7 +87,7 @@ impl<R: Run> Subscription<R> {
         Self {
             queue: Queue::new(),
             limits: qos.limits_within(limits),
-            state: State::Online,
+            state: SubscriptionState::Online,
             offline_until: None,
             retry_count: qos.retry_count,
             discard_interval,
@@ -113,29 +113,29 @@ impl<R: Run> Subscription<R> {
             self.queue.push(run, now);
             return self.wake_at_bytes();
         }
-        if self.state == State::Gone {
+        if self.state == SubscriptionState::Gone {
             return false;
         }
         self.end_offline(now);
         let count = run.len() as u64;
         match self.state {
-            State::Online if !self.is_draining => {
+            SubscriptionState::Online if !self.is_draining => {
                 let is_woken = self.enqueue(run, now);
                 is_woken || self.wake_at_bytes()
             }
-            State::Offline => {
+            SubscriptionState::Offline => {
                 self.accounts.offered += count;
                 self.accounts.lost.offline += count;
                 self.queue.note_lost(count);
                 false
             }
-            State::Failed => {
+            SubscriptionState::Failed => {
                 self.accounts.offered += count;
                 self.accounts.lost.removed += count;
                 self.end();
                 self.wake()
             }
-            State::Online | State::Gone => {
+            SubscriptionState::Online | SubscriptionState::Gone => {
                 self.accounts.offered += count;
                 self.accounts.lost.removed += count;
                 false
@@ -146,7 +146,7 @@ impl<R: Run> Subscription<R> {
     /// Whether so many events that came for this subscriber alone are lost because it has failed: unlike those of its
     /// topic they do not end the subscription. Observed: IceStorm 3.7.8.
     pub(crate) fn loses_own(&mut self, count: u64) -> bool {
-        let has_failed = self.state == State::Failed;
+        let has_failed = self.state == SubscriptionState::Failed;
         if has_failed {
             self.accounts.offered += count;
             self.accounts.lost.removed += count;
@@ -164,7 +164,9 @@ impl<R: Run> Subscription<R> {
         self.end_offline(now);
         let mut is_woken = false;
         loop {
-            let can_wait = self.is_waited_for() && self.state == State::Online && !self.is_draining;
+            let can_wait = self.is_waited_for()
+                && self.state == SubscriptionState::Online
+                && !self.is_draining;
             let room = self.queue.room_for(&run, &self.limits);
             if can_wait && room == 0 && self.can_ever_fit(&run) {
                 self.waiting += run.len() as u64;
@@ -211,7 +213,7 @@ impl<R: Run> Subscription<R> {
         if is_drained && self.is_leaving {
             self.end();
         }
-        if self.state == State::Gone || is_drained {
+        if self.state == SubscriptionState::Gone || is_drained {
             return DeliveryStep::End;
         }
         if !self.is_due(bytes_min) {
@@ -241,7 +243,9 @@ impl<R: Run> Subscription<R> {
 
     /// Whether somebody who waits for room may try again: there is some, or it is not waited for.
     pub(crate) fn is_roomy(&self) -> bool {
-        self.state != State::Online || self.is_draining || self.queue.is_half_empty(&self.limits)
+        self.state != SubscriptionState::Online
+            || self.is_draining
+            || self.queue.is_half_empty(&self.limits)
     }
 
     /// Whether events are not to wait for others: as many as leave at a time are there, or the queue is half full.
@@ -271,7 +275,7 @@ impl<R: Run> Subscription<R> {
     }
 
     /// The subscriber surely did not learn of these that it lost: the next notice tells of them.
-    pub(crate) fn handle_untold(&mut self, count: u64) {
+    pub(crate) fn handle_unnotified(&mut self, count: u64) {
         self.queue.note_lost_before(count);
     }
 
@@ -286,19 +290,19 @@ impl<R: Run> Subscription<R> {
     }
 
     /// The delivery of events failed. Together they are one failure.
-    pub(crate) fn handle_failed(&mut self, count: u64, failure: Failure, now: Instant) {
+    pub(crate) fn handle_failed(&mut self, count: u64, failure: DeliveryFailure, now: Instant) {
         self.outstanding -= count;
         self.accounts.lost.failed += count;
         self.queue.note_lost_before(count);
-        if self.state != State::Online || failure == Failure::Ours {
+        if self.state != SubscriptionState::Online || failure == DeliveryFailure::Ours {
             return;
         }
-        if failure == Failure::Broken && !std::mem::replace(&mut self.has_broken, true) {
+        if failure == DeliveryFailure::Broken && !std::mem::replace(&mut self.has_broken, true) {
             return;
         }
-        if failure != Failure::Hard && self.retry_count.tolerates(self.failure_count) {
+        if failure != DeliveryFailure::Hard && self.retry_count.tolerates(self.failure_count) {
             self.failure_count += 1;
-            self.state = State::Offline;
+            self.state = SubscriptionState::Offline;
             self.has_broken = false;
             self.offline_until = now.checked_add(self.discard_interval);
             self.accounts.lost.offline += self.queue.clear() as u64;
@@ -340,7 +344,7 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> SubscriptionState {
         self.state
     }
 
@@ -358,7 +362,7 @@ impl<R: Run> Subscription<R> {
     /// queued.
     #[inline]
     fn takes_at_once(&mut self, run: &R) -> bool {
-        let is_taken = self.state == State::Online
+        let is_taken = self.state == SubscriptionState::Online
             && !self.is_draining
             && self.queue.has_room_for_all(run, &self.limits);
         if is_taken {
@@ -368,7 +372,7 @@ impl<R: Run> Subscription<R> {
     }
 
     fn end(&mut self) {
-        self.state = State::Gone;
+        self.state = SubscriptionState::Gone;
         self.end_waits();
     }
 
@@ -381,12 +385,14 @@ impl<R: Run> Subscription<R> {
 
     /// Whether there will never be room again.
     fn is_ending(&self) -> bool {
-        self.state == State::Gone || self.is_draining
+        self.state == SubscriptionState::Gone || self.is_draining
     }
 
     fn end_offline(&mut self, now: Instant) {
-        if self.state == State::Offline && self.offline_until.is_some_and(|until| now >= until) {
-            self.state = State::Online;
+        if self.state == SubscriptionState::Offline
+            && self.offline_until.is_some_and(|until| now >= until)
+        {
+            self.state = SubscriptionState::Online;
         }
     }
 
@@ -397,13 +403,13 @@ impl<R: Run> Subscription<R> {
             self.queue.push(run, now);
             return false;
         }
-        while run.len() > 1 && self.state == State::Online {
+        while run.len() > 1 && self.state == SubscriptionState::Online {
             self.enqueue_one(run.split_to(1), now);
         }
-        if self.state == State::Online {
+        if self.state == SubscriptionState::Online {
             self.enqueue_one(run, now);
         }
-        self.state == State::Gone && self.wake()
+        self.state == SubscriptionState::Gone && self.wake()
     }
 
     fn enqueue_one(&mut self, event: R, now: Instant) {
@@ -460,7 +466,7 @@ impl<R: Run> Subscription<R> {
     }
 
     fn fail(&mut self) {
-        self.state = State::Failed;
+        self.state = SubscriptionState::Failed;
         self.accounts.lost.removed += self.queue.clear() as u64;
         self.end_overflow_if_roomy();
     }

@@ -59,7 +59,7 @@ enum Step {
     Fail {
         topic: usize,
         recipient: usize,
-        failure: Failure,
+        failure: DeliveryFailure,
     },
     Wait {
         seconds: u64,
@@ -78,7 +78,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(RetryCount::Unlimited),
         (0..3_u32).prop_map(RetryCount::Limited),
     ];
-    let failure = prop_oneof![4 => Just(Failure::Soft), 1 => Just(Failure::Hard)];
+    let failure = prop_oneof![4 => Just(DeliveryFailure::Soft), 1 => Just(DeliveryFailure::Hard)];
     let costs = prop::collection::vec(prop::option::of(0..4_i32), 1..6);
     prop_oneof![
         4 => (topic(), overflow, retry_count)

@@ -4,23 +4,23 @@ use std::io;
 
 use floe::{InvocationMode, InvokeError, LocalError, SystemException};
 
-use crate::core::Failure;
+use crate::core::DeliveryFailure;
 
 /// Whether it may work later; `mode` is how the subscriber is sent events.
 ///
 /// Source of what a broken connection says: observed, IceStorm 3.7.8, which writes a oneway event that has not left whole
 /// over another connection, and gives up a batch.
-pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> Failure {
+pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> DeliveryFailure {
     match error {
-        _ if is_for_want_of_descriptors(error) => Failure::Ours,
+        _ if is_for_want_of_descriptors(error) => DeliveryFailure::Ours,
         InvokeError::NotDispatched(LocalError::Shutdown)
-        | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
+        | InvokeError::PerhapsDispatched(LocalError::Shutdown) => DeliveryFailure::Ours,
         InvokeError::System(SystemException::ObjectNotExist(_))
-        | InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => Failure::Hard,
+        | InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => DeliveryFailure::Hard,
         InvokeError::PerhapsDispatched(
             LocalError::ConnectionLost { .. } | LocalError::ClosedByPeer { .. },
-        ) if mode == InvocationMode::Oneway => Failure::Broken,
-        _ => Failure::Soft,
+        ) if mode == InvocationMode::Oneway => DeliveryFailure::Broken,
+        _ => DeliveryFailure::Soft,
     }
 }
 
@@ -62,10 +62,10 @@ mod tests {
         };
         for code in NO_DESCRIPTORS {
             let error = connect(io::Error::from_raw_os_error(code));
-            assert_eq!(failure(&error), Failure::Ours, "{error}");
+            assert_eq!(failure(&error), DeliveryFailure::Ours, "{error}");
         }
         let refused = connect(io::ErrorKind::ConnectionRefused.into());
-        assert_eq!(failure(&refused), Failure::Soft);
+        assert_eq!(failure(&refused), DeliveryFailure::Soft);
     }
 
     #[test]
@@ -73,21 +73,24 @@ mod tests {
         let failure = |error: &InvokeError| failure(error, InvocationMode::Twoway);
         let not_dispatched = InvokeError::NotDispatched;
         let shutdown = LocalError::Shutdown;
-        assert_eq!(failure(&not_dispatched(shutdown.clone())), Failure::Ours);
+        assert_eq!(
+            failure(&not_dispatched(shutdown.clone())),
+            DeliveryFailure::Ours
+        );
         let perhaps = InvokeError::PerhapsDispatched(shutdown);
-        assert_eq!(failure(&perhaps), Failure::Ours);
+        assert_eq!(failure(&perhaps), DeliveryFailure::Ours);
         let no_object = SystemException::ObjectNotExist(Default::default());
-        assert_eq!(failure(&no_object.into()), Failure::Hard);
+        assert_eq!(failure(&no_object.into()), DeliveryFailure::Hard);
         let no_endpoint = LocalError::NoEndpoint {
             proxy: "s".to_owned(),
             wanted: "a tcp endpoint",
         };
-        assert_eq!(failure(&not_dispatched(no_endpoint)), Failure::Soft);
+        assert_eq!(failure(&not_dispatched(no_endpoint)), DeliveryFailure::Soft);
         let no_facet = SystemException::FacetNotExist(Default::default());
-        assert_eq!(failure(&no_facet.into()), Failure::Soft);
+        assert_eq!(failure(&no_facet.into()), DeliveryFailure::Soft);
         let peer = "h:1".to_owned();
         let closed = LocalError::ClosedByPeer { peer };
-        assert_eq!(failure(&not_dispatched(closed)), Failure::Soft);
+        assert_eq!(failure(&not_dispatched(closed)), DeliveryFailure::Soft);
     }
 
     #[test]
@@ -97,11 +100,17 @@ mod tests {
             reason: "reset".to_owned(),
         };
         let broken = InvokeError::PerhapsDispatched(lost());
-        assert_eq!(failure(&broken, InvocationMode::Oneway), Failure::Broken);
+        assert_eq!(
+            failure(&broken, InvocationMode::Oneway),
+            DeliveryFailure::Broken
+        );
         for mode in [InvocationMode::Twoway, InvocationMode::BatchOneway] {
-            assert_eq!(failure(&broken, mode), Failure::Soft, "{mode:?}");
+            assert_eq!(failure(&broken, mode), DeliveryFailure::Soft, "{mode:?}");
         }
         let tried_twice = InvokeError::NotDispatched(lost());
-        assert_eq!(failure(&tried_twice, InvocationMode::Oneway), Failure::Soft);
+        assert_eq!(
+            failure(&tried_twice, InvocationMode::Oneway),
+            DeliveryFailure::Soft
+        );
     }
 }

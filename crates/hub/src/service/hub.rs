@@ -171,7 +171,7 @@ impl HubView {
     /// What is known of a topic and its subscribers now; none also if there is none of this name.
     pub fn topic_status(&self, name: &str) -> Option<TopicStatus> {
         let registry = self.0.upgrade()?;
-        let topic = registry.topic(name)?;
+        let topic = registry.directory().topic(name)?;
         Some(status::of_topic(&registry, &topic))
     }
 }

@@ -14,17 +14,18 @@
 mod backpressure;
 mod count;
 mod delivery;
+mod destroyed_topics;
+mod directory;
 mod failure;
 mod hub;
-mod link;
 mod listeners;
 mod observe;
 mod one_line;
-mod past_topics;
 mod registry;
 mod servants;
 mod subscriber;
 mod topic;
+mod topic_link;
 
 pub use hub::{Hub, HubView};
 pub use servants::HUB_ADMIN;

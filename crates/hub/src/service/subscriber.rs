@@ -3,6 +3,7 @@
 //! - `subscriber/ready.rs`: subscribers that have events for the delivery scheduler
 //! - `subscriber/settling.rs`: what became of events
 
+mod loss_log;
 mod ready;
 mod settling;
 
@@ -17,8 +18,10 @@ use std::time::{Duration, Instant};
 use floe::{Events, Identity, PendingEvent, Proxy, TypedProxy};
 
 use super::backpressure::{Backpressure, Waiter};
-use super::link::Link;
-use crate::core::{Delivery, DeliveryStep, InFlight, Qos, Snapshot, State, Subscription};
+use super::topic_link::TopicLink;
+use crate::core::{
+    Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState,
+};
 use crate::settings::HubSettings;
 
 /// A subscriber of a topic, or a link to another one, shared by publishers and its delivery task.
@@ -28,7 +31,7 @@ pub(crate) struct Subscriber {
     /// Where its events go; of a link the receiving end.
     proxy: Proxy,
     /// Where it leads, if it is a link.
-    link: Option<Box<Link>>,
+    link: Option<Box<TopicLink>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
     /// Guards queue, state and accounts, what is not answered, and who is to be woken. Held for a few moves, never
@@ -43,14 +46,14 @@ pub(crate) struct Subscriber {
 pub(super) struct Shared {
     pub(super) subscription: Subscription<Events>,
     /// What left at once; there as soon as something may.
-    in_flight: Option<Box<InFlight<PendingEvent>>>,
+    in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
     /// The delivery task while it waits: woken when the subscription says so, or an answer.
     delivery: Option<Waker>,
 }
 
 impl Shared {
     /// What left at once.
-    pub(super) fn in_flight(&mut self) -> &mut InFlight<PendingEvent> {
+    pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
         self.in_flight.get_or_insert_default()
     }
 
@@ -117,7 +120,7 @@ impl Subscriber {
     /// A link of a topic.
     pub(crate) fn new_link(
         topic: &Arc<str>,
-        link: Link,
+        link: TopicLink,
         settings: &HubSettings,
         ready: &Arc<ReadyQueue>,
     ) -> Self {
@@ -148,18 +151,18 @@ impl Subscriber {
 
     /// Its identity, by which it is known; of a link that of the other topic.
     pub(crate) fn identity(&self) -> &Identity {
-        let proxy = self.link().map_or(&self.proxy, Link::topic);
+        let proxy = self.link().map_or(&self.proxy, TopicLink::topic);
         &proxy.reference().identity
     }
 
     /// Where it leads, if it is a link.
-    pub(crate) fn link(&self) -> Option<&Link> {
+    pub(crate) fn link(&self) -> Option<&TopicLink> {
         self.link.as_deref()
     }
 
     /// Whether it is a link to a topic of the same hub.
     pub(crate) fn is_link_within(&self) -> bool {
-        self.link().is_some_and(|link| link.name_here().is_some())
+        self.link().is_some_and(|link| link.local_name().is_some())
     }
 
     /// The object that gets the events.
@@ -277,12 +280,12 @@ impl Subscriber {
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        self.lock().subscription.state() == State::Gone
+        self.lock().subscription.state() == SubscriptionState::Gone
     }
 
     /// Whether events are sent to it.
     pub(super) fn is_online(&self) -> bool {
-        self.lock().subscription.state() == State::Online
+        self.lock().subscription.state() == SubscriptionState::Online
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
@@ -340,17 +343,17 @@ impl Subscriber {
             (false, (gap, subscription.is_roomy()))
         });
         if is_roomy {
-            self.call_in();
+            self.notify_room();
         }
         if let Some(count) = gap {
             // Boxed: it is 900 bytes long and seldom needed, and every idle delivery would hold room for it.
-            Box::pin(self.tell_lost(count)).await;
+            Box::pin(self.notify_lost(count)).await;
         }
         taken[known..].iter().map(Events::len).sum()
     }
 
     /// There is room: the publisher that waits for it, if there is one, looks again.
-    pub(super) fn call_in(&self) {
+    pub(super) fn notify_room(&self) {
         // Who stands there without having seen the room that there was before will see this one.
         if !self.backpressure.is_free() {
             self.backpressure.notify();
@@ -368,7 +371,7 @@ impl Subscriber {
         if let Some(delivery) = delivery {
             delivery.wake();
         }
-        self.tell(notice);
+        self.log_notice(notice);
         changed
     }
 
@@ -389,7 +392,7 @@ impl Subscriber {
         if let Some(delivery) = delivery {
             delivery.wake();
         }
-        self.tell_and_follow(notice);
+        self.log_notice_and_summaries(notice);
         changed
     }
 
@@ -421,7 +424,7 @@ impl Subscriber {
 #[cfg(test)]
 impl Subscriber {
     /// A twoway subscriber with an address at which nobody listens.
-    pub(super) fn to_nobody(ready: &Arc<ReadyQueue>) -> Arc<Self> {
+    pub(super) fn unreachable(ready: &Arc<ReadyQueue>) -> Arc<Self> {
         let proxy = floe::Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
         let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway);
         Arc::new(Self::new(

@@ -4,8 +4,8 @@ use brotli::enc::BrotliEncoderParams;
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
 /// The lowest at which the library looks for more than the nearest repetition; higher ones take
 /// many times as long for a few bytes.
@@ -26,7 +26,7 @@ pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
     Some(packed)
 }
 
-pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), CompressionError> {
     const CORRUPT: CompressionError = CompressionError::Corrupt(Compression::Brotli);
     let alloc = StandardAlloc::default;
     let mut state = BrotliState::new(alloc(), alloc(), alloc());

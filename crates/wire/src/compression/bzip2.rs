@@ -2,8 +2,8 @@
 
 use bzip2::{Action, Compress, Compression as Level, Decompress, Status};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
 /// The body as one bzip2 stream; `level` is brought into 1 to 9.
 pub(super) fn pack(body: &[u8], level: u32) -> Option<Vec<u8>> {
@@ -16,7 +16,7 @@ pub(super) fn pack(body: &[u8], level: u32) -> Option<Vec<u8>> {
     }
 }
 
-pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), CompressionError> {
     const CORRUPT: CompressionError = CompressionError::Corrupt(Compression::Bzip2);
     let mut stream = Decompress::new(false);
     let mut piece = [0; PIECE];

@@ -1,7 +1,6 @@
 //! Messages that leave.
 
-use super::Compression;
-use crate::message::HEADER_LEN;
+use crate::message::{Compression, HEADER_LEN};
 
 /// Messages below this many bytes are not compressed unless told otherwise; as in Ice.
 pub const LEN_MIN_DEFAULT: usize = 100;
@@ -70,7 +69,7 @@ impl Compressor {
 #[derive(Debug, Default)]
 pub struct StreamCompressor {
     #[cfg(feature = "zstd")]
-    stream: Option<super::stream::Encoder>,
+    stream: Option<super::stream::StreamEncoder>,
 }
 
 impl StreamCompressor {
@@ -95,7 +94,7 @@ impl StreamCompressor {
     #[cfg(feature = "zstd")]
     fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         if self.stream.is_none() {
-            self.stream = super::stream::Encoder::new();
+            self.stream = super::stream::StreamEncoder::new();
         }
         self.stream.as_mut()?.pack(body)
     }

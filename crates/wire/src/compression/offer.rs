@@ -8,8 +8,8 @@
 //! no others: somebody may join the endpoints of several servers in one proxy. Ice carries it as an
 //! opaque endpoint, to which it never connects.
 
-use super::Compression;
 use crate::encoding::{Decoder, Encoder, EncodingVersion};
+use crate::message::Compression;
 use crate::reference::{Endpoint, OpaqueEndpoint};
 
 /// The number of the endpoint type of an offer.

@@ -5,8 +5,8 @@ use std::fmt;
 
 use zstd::stream::raw::{self, CParameter, DParameter, InBuffer, Operation, OutBuffer};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
 /// The library's own default.
 const LEVEL: i32 = 3;
@@ -15,9 +15,9 @@ const LEVEL: i32 = 3;
 const WINDOW_LOG: u32 = 20;
 
 /// The end that sends.
-pub(super) struct Encoder(raw::Encoder<'static>);
+pub(super) struct StreamEncoder(raw::Encoder<'static>);
 
-impl Encoder {
+impl StreamEncoder {
     pub(super) fn new() -> Option<Self> {
         let mut encoder = raw::Encoder::new(LEVEL).ok()?;
         encoder
@@ -46,9 +46,9 @@ impl Encoder {
 }
 
 /// The end that receives.
-pub(super) struct Decoder(raw::Decoder<'static>);
+pub(super) struct StreamDecoder(raw::Decoder<'static>);
 
-impl Decoder {
+impl StreamDecoder {
     pub(super) fn new() -> Option<Self> {
         let mut decoder = raw::Decoder::new().ok()?;
         decoder
@@ -60,7 +60,7 @@ impl Decoder {
     pub(super) fn unpack(
         &mut self,
         packed: &[u8],
-        target: &mut Target<'_>,
+        target: &mut PlainBody<'_>,
     ) -> Result<(), CompressionError> {
         let has_ended = super::zstd::run(&mut self.0, packed, target, Compression::ZstdStream)?;
         match has_ended {
@@ -71,14 +71,14 @@ impl Decoder {
     }
 }
 
-impl fmt::Debug for Encoder {
+impl fmt::Debug for StreamEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Encoder")
+        f.write_str("StreamEncoder")
     }
 }
 
-impl fmt::Debug for Decoder {
+impl fmt::Debug for StreamDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Decoder")
+        f.write_str("StreamDecoder")
     }
 }

@@ -2,8 +2,8 @@
 
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
 /// The library's own default.
 const LEVEL: i32 = 3;
@@ -15,7 +15,7 @@ pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
     zstd::bulk::compress(body, LEVEL).ok()
 }
 
-pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), CompressionError> {
     let corrupt = |_| CompressionError::Corrupt(Compression::Zstd);
     let mut decoder = Decoder::new().map_err(corrupt)?;
     let window = DParameter::WindowLogMax(WINDOW_LOG_MAX);
@@ -31,7 +31,7 @@ pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), Compr
 pub(super) fn run(
     decoder: &mut Decoder<'_>,
     packed: &[u8],
-    target: &mut Target<'_>,
+    target: &mut PlainBody<'_>,
     compression: Compression,
 ) -> Result<bool, CompressionError> {
     let mut input = InBuffer::around(packed);

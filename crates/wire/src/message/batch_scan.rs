@@ -3,8 +3,7 @@
 use super::fields::Fields;
 use super::header::TYPE_POSITION;
 use super::request::COMPRESSION_POSITION;
-use super::{HEADER_LEN, Header, HeaderCache, MessageType, RequestId};
-use crate::compression::Compression;
+use super::{Compression, HEADER_LEN, Header, HeaderCache, MessageType, RequestId};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 
 /// The least bytes that a request takes in a BatchRequest message.

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::MessageType;
-use crate::compression::CompressionError;
+use super::{CompressionError, MessageType};
 use crate::encoding::{DecodeError, EncodingVersion, ProtocolVersion};
 
 /// A violation of the protocol: the connection on which it arrives is closed at once.

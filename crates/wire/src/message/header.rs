@@ -41,7 +41,7 @@ pub struct Header {
     /// What the body is.
     pub message_type: MessageType,
     /// 0: not compressed; 1: not compressed, but the reply may be; 2: compressed. Others are
-    /// those of [`Compression`](crate::compression::Compression) between Floe peers.
+    /// those of [`Compression`](super::Compression) between Floe peers.
     pub compression: u8,
     /// Length of the whole message in bytes.
     pub size: usize,

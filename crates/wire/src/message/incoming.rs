@@ -2,9 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::compression::Compression;
-
-use super::{HEADER_LEN, Header, ProtocolError};
+use super::{Compression, HEADER_LEN, Header, ProtocolError};
 
 /// A whole message as it arrived, header checked, body not yet.
 #[derive(Debug, Clone)]

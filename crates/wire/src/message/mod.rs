@@ -6,6 +6,7 @@
 
 mod batch;
 mod batch_scan;
+mod compression;
 mod context;
 mod error;
 mod event_batches;
@@ -22,6 +23,7 @@ mod single_request;
 mod system_exception;
 
 pub use batch::BatchWriter;
+pub use compression::{Compression, CompressionError};
 pub use context::Context;
 pub use error::ProtocolError;
 pub use event_batches::EventBatches;

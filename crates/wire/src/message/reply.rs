@@ -5,8 +5,7 @@ use bytes::{Buf, Bytes};
 use super::header::{
     TYPE_POSITION, begin_message, end_encapsulated, end_message, header, take_off,
 };
-use super::{HEADER_LEN, Header, Message, MessageType, RequestId, SystemException};
-use crate::compression::Compression;
+use super::{Compression, HEADER_LEN, Header, Message, MessageType, RequestId, SystemException};
 use crate::encoding::{
     DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodeError, Encoder, EncodingVersion,
     ExceptionFormat, ExceptionWriter, Sink,

@@ -8,8 +8,7 @@ use bytes::Bytes;
 use super::fields::{Field, Fields};
 use super::header::{begin_message, end_message, take_off};
 use super::system_exception::encode_facet;
-use super::{Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
-use crate::compression::Compression;
+use super::{Compression, Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
 use crate::encoding::{
     Decode, DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError,
     Encoder, EncodingVersion, Sink,

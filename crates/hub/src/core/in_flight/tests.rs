@@ -38,7 +38,7 @@ impl Random {
 
 /// A window, and what is known of every event that was sent.
 struct Course {
-    in_flight: InFlight<u64>,
+    in_flight: InFlightEvents<u64>,
     random: Random,
     now: Instant,
     open: BTreeSet<u64>,
@@ -52,7 +52,7 @@ impl Course {
 
     fn new(seed: u64) -> Self {
         Self {
-            in_flight: InFlight::default(),
+            in_flight: InFlightEvents::default(),
             random: Random(seed),
             now: Instant::now(),
             open: BTreeSet::new(),
@@ -174,7 +174,7 @@ fn every_event_is_delivered_failed_or_late_once() {
 
 #[test]
 fn a_window_that_is_abandoned_while_the_scheduler_sends_takes_no_note_of_it() {
-    let mut in_flight = InFlight::default();
+    let mut in_flight = InFlightEvents::default();
     in_flight.open();
     assert!(in_flight.begin_sending());
     in_flight.abandon(2);
@@ -193,7 +193,7 @@ fn a_window_that_is_abandoned_while_the_scheduler_sends_takes_no_note_of_it() {
 
 #[test]
 fn a_scheduler_that_panics_loses_what_it_took_and_no_more() {
-    let mut in_flight = InFlight::default();
+    let mut in_flight = InFlightEvents::default();
     let mut sent = vec![event(OperationMode::Normal)];
     in_flight.note_sent(&mut sent, std::iter::once(()), Instant::now());
     in_flight.open();

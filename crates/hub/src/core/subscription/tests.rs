@@ -86,7 +86,11 @@ fn numbers(taken: &[Numbered]) -> Vec<u32> {
 }
 
 /// Lets a subscription fail with one event in delivery and one in the queue.
-fn failed(retry_count: RetryCount, failure: Failure, now: Instant) -> Subscription<Numbered> {
+fn failed(
+    retry_count: RetryCount,
+    failure: DeliveryFailure,
+    now: Instant,
+) -> Subscription<Numbered> {
     let mut subscription = subscription(retry_count);
     subscription.handle_events(event(0), now);
     assert_eq!(take(&mut subscription, 1), [0]);
@@ -160,7 +164,7 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let notice = Some(OverflowNotice::Disconnected);
     assert_eq!(subscription.poll_notice(), notice);
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Gone);
+    assert_eq!(snapshot.state, SubscriptionState::Gone);
     let accounts = snapshot.accounts;
     assert_eq!(accounts.offered, 4, "it ended before the rest came");
     assert_eq!((accounts.lost.overflow, accounts.lost.removed), (1, 3));
@@ -181,7 +185,7 @@ fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
     subscription.handle_delivered(1);
     assert_eq!(subscription.next_step(100), DeliveryStep::End);
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Gone);
+    assert_eq!(snapshot.state, SubscriptionState::Gone);
     let accounts = snapshot.accounts;
     assert_eq!((accounts.delivered, accounts.lost.removed), (1, 1));
 }
@@ -205,8 +209,8 @@ fn what_waits_behind_a_batch_under_way_is_lost_with_the_subscription() {
 #[test]
 fn the_first_failure_ends_a_subscription_with_the_next_event() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(0), Failure::Soft, now);
-    assert_eq!(subscription.snapshot().state, State::Failed);
+    let mut subscription = failed(RetryCount::Limited(0), DeliveryFailure::Soft, now);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
     assert_eq!(subscription.next_step(1), DeliveryStep::Wait);
     assert!(subscription.handle_events(event(2), now));
     assert_eq!(subscription.next_step(1), DeliveryStep::End);
@@ -219,16 +223,16 @@ fn the_first_failure_ends_a_subscription_with_the_next_event() {
 #[test]
 fn a_tolerated_failure_discards_events_for_an_interval() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
+    let mut subscription = failed(RetryCount::Limited(1), DeliveryFailure::Soft, now);
     let later = now + DISCARD_INTERVAL;
     subscription.handle_events(event(2), later - Duration::from_millis(1));
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Offline);
+    assert_eq!(snapshot.state, SubscriptionState::Offline);
     assert_eq!(snapshot.accounts.lost.offline, 2);
     assert!(!subscription.handle_events(event(3), later));
     assert_eq!(take(&mut subscription, 10), [3]);
-    subscription.handle_failed(1, Failure::Soft, later);
-    assert_eq!(subscription.snapshot().state, State::Failed);
+    subscription.handle_failed(1, DeliveryFailure::Soft, later);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
 }
 
 #[test]
@@ -237,16 +241,16 @@ fn an_interval_too_long_to_be_told_lasts_for_ever() {
     let qos = qos(TWOWAY, RetryCount::Unlimited);
     let limits = limits(OverflowPolicy::DropOldest);
     let mut subscription = Subscription::new(&qos, limits, Duration::MAX);
-    subscription.handle_failed(0, Failure::Soft, now);
+    subscription.handle_failed(0, DeliveryFailure::Soft, now);
     subscription.handle_events(event(2), now + Duration::from_secs(1_000_000_000));
-    assert_eq!(subscription.snapshot().state, State::Offline);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Offline);
     assert_eq!(subscription.snapshot().accounts.lost.offline, 1);
 }
 
 #[test]
 fn an_answer_proves_that_a_twoway_subscriber_lives() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
+    let mut subscription = failed(RetryCount::Limited(1), DeliveryFailure::Soft, now);
     let mut now = now;
     for number in 2..5 {
         now += DISCARD_INTERVAL;
@@ -255,16 +259,16 @@ fn an_answer_proves_that_a_twoway_subscriber_lives() {
         subscription.handle_delivered(1);
         subscription.handle_events(event(number), now);
         take(&mut subscription, 1);
-        subscription.handle_failed(1, Failure::Soft, now);
-        assert_eq!(subscription.snapshot().state, State::Offline);
+        subscription.handle_failed(1, DeliveryFailure::Soft, now);
+        assert_eq!(subscription.snapshot().state, SubscriptionState::Offline);
     }
 }
 
 #[test]
 fn an_object_that_does_not_exist_is_never_tried_again() {
     let now = Instant::now();
-    let subscription = failed(RetryCount::Unlimited, Failure::Hard, now);
-    assert_eq!(subscription.snapshot().state, State::Failed);
+    let subscription = failed(RetryCount::Unlimited, DeliveryFailure::Hard, now);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
 }
 
 #[test]
@@ -274,10 +278,10 @@ fn failures_of_requests_that_were_outstanding_count_once() {
     subscription.handle_events(event(0), now);
     subscription.handle_events(event(1), now);
     take(&mut subscription, 2);
-    subscription.handle_failed(1, Failure::Soft, now);
-    subscription.handle_failed(1, Failure::Soft, now);
+    subscription.handle_failed(1, DeliveryFailure::Soft, now);
+    subscription.handle_failed(1, DeliveryFailure::Soft, now);
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Offline);
+    assert_eq!(snapshot.state, SubscriptionState::Offline);
     assert_eq!(snapshot.accounts.lost.failed, 2);
 }
 
@@ -285,7 +289,7 @@ fn failures_of_requests_that_were_outstanding_count_once() {
 fn a_connection_that_breaks_is_a_failure_only_if_the_next_one_takes_no_events_either() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    let mut deliver = |outcome: Option<Failure>| {
+    let mut deliver = |outcome: Option<DeliveryFailure>| {
         subscription.handle_events(event(0), now);
         take(&mut subscription, 1);
         match outcome {
@@ -294,31 +298,40 @@ fn a_connection_that_breaks_is_a_failure_only_if_the_next_one_takes_no_events_ei
         }
         subscription.state()
     };
-    assert_eq!(deliver(Some(Failure::Broken)), State::Online);
-    assert_eq!(deliver(None), State::Online);
-    assert_eq!(deliver(Some(Failure::Broken)), State::Online);
-    assert_eq!(deliver(Some(Failure::Broken)), State::Failed);
+    assert_eq!(
+        deliver(Some(DeliveryFailure::Broken)),
+        SubscriptionState::Online
+    );
+    assert_eq!(deliver(None), SubscriptionState::Online);
+    assert_eq!(
+        deliver(Some(DeliveryFailure::Broken)),
+        SubscriptionState::Online
+    );
+    assert_eq!(
+        deliver(Some(DeliveryFailure::Broken)),
+        SubscriptionState::Failed
+    );
     assert_eq!(subscription.snapshot().accounts.lost.failed, 3);
 }
 
 #[test]
 fn a_connection_after_an_interval_offline_may_break_as_the_first_did() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(1), Failure::Broken, now);
-    subscription.handle_failed(0, Failure::Soft, now);
-    assert_eq!(subscription.state(), State::Offline);
+    let mut subscription = failed(RetryCount::Limited(1), DeliveryFailure::Broken, now);
+    subscription.handle_failed(0, DeliveryFailure::Soft, now);
+    assert_eq!(subscription.state(), SubscriptionState::Offline);
     let later = now + DISCARD_INTERVAL;
     subscription.handle_events(event(2), later);
     assert_eq!(take(&mut subscription, 10), [2]);
-    subscription.handle_failed(1, Failure::Broken, later);
-    assert_eq!(subscription.state(), State::Online);
+    subscription.handle_failed(1, DeliveryFailure::Broken, later);
+    assert_eq!(subscription.state(), SubscriptionState::Online);
 }
 
 #[test]
 fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
     let now = Instant::now();
-    let subscription = failed(RetryCount::Limited(0), Failure::Ours, now);
-    assert_eq!(subscription.snapshot().state, State::Online);
+    let subscription = failed(RetryCount::Limited(0), DeliveryFailure::Ours, now);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Online);
 }
 
 #[test]
@@ -438,7 +451,7 @@ fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
 
     let mut offline = new(OverflowPolicy::DropOldest);
     offline.handle_events(events(0..2), now);
-    offline.handle_failed(0, Failure::Soft, now);
+    offline.handle_failed(0, DeliveryFailure::Soft, now);
     offline.handle_events(events(2..5), now);
     offline.handle_events(event(5), now + DISCARD_INTERVAL);
     assert_eq!(take_with_gaps(&mut offline), [(Some(5), vec![5])]);
@@ -455,13 +468,13 @@ fn a_subscriber_that_asked_learns_of_events_whose_delivery_failed() {
     behind.handle_events(events(0..2), now);
     let mut first = Vec::new();
     assert_eq!(behind.take(1, usize::MAX, &mut first), None);
-    behind.handle_failed(1, Failure::Ours, now);
+    behind.handle_failed(1, DeliveryFailure::Ours, now);
     assert_eq!(take_with_gaps(&mut behind), [(Some(1), vec![1])]);
 
     let mut offline = new();
     offline.handle_events(event(0), now);
     assert_eq!(take_with_gaps(&mut offline), [(None, vec![0])]);
-    offline.handle_failed(1, Failure::Soft, now);
+    offline.handle_failed(1, DeliveryFailure::Soft, now);
     offline.handle_events(event(1), now);
     offline.handle_events(event(2), now + DISCARD_INTERVAL);
     assert_eq!(take_with_gaps(&mut offline), [(Some(2), vec![2])]);

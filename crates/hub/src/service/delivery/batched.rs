@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
+use crate::settings::LiveSettings;
 
 /// A longer interval is as good as none that ends, and may be more than the clock can tell.
 const INTERVAL_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// Delivers until the subscription ends.
-pub(super) async fn run(subscriber: &Subscriber, registry: &Registry) {
+pub(super) async fn run(subscriber: &Subscriber, settings: &LiveSettings) {
     while subscriber.wait_for_bytes(1).await {
         // They may change between one batch and the next.
-        let settings = registry.live_settings();
-        let flush_interval = settings.flush_interval.min(INTERVAL_MAX);
-        // Nothing is never enough for a batch.
-        let flush_bytes = settings.flush_bytes.max(1);
-        drop(settings);
+        let current = settings.current();
+        let flush_interval = current.flush_interval.min(INTERVAL_MAX);
+        // A batch holds at least one event.
+        let flush_bytes = current.flush_bytes.max(1);
+        drop(current);
         let deadline = Instant::now() + flush_interval;
         loop {
             match timeout_at(deadline, subscriber.wait_for_bytes(flush_bytes)).await {

@@ -3,7 +3,7 @@
 use floe::{Events, InvokeError, OperationMode, RequestFailed, SystemException};
 
 use crate::core::encode_forward;
-use crate::service::registry::Registry;
+use crate::service::directory::ObjectDirectory;
 use crate::service::subscriber::Subscriber;
 
 /// Bytes in one call, if there is more than one event: peers refuse messages of more than 1 MiB
@@ -11,12 +11,12 @@ use crate::service::subscriber::Subscriber;
 const CALL_BYTES_MAX: usize = 256 * 1024;
 
 /// Delivers until the link ends.
-pub(super) async fn run(link: &Subscriber, registry: &Registry) {
+pub(super) async fn run(link: &Subscriber, directory: &ObjectDirectory) {
     let mut events = Vec::new();
     while link.wait_for_bytes(1).await {
         let count = link.take(usize::MAX, CALL_BYTES_MAX, &mut events).await;
         // Boxed: it is 2 kB long, which an idle link need not hold.
-        let result = Box::pin(forward(link, registry, &events)).await;
+        let result = Box::pin(forward(link, directory, &events)).await;
         events.clear();
         link.settle(count, result);
         tokio::task::consume_budget().await;
@@ -25,12 +25,14 @@ pub(super) async fn run(link: &Subscriber, registry: &Registry) {
 
 async fn forward(
     link: &Subscriber,
-    registry: &Registry,
+    directory: &ObjectDirectory,
     events: &[Events],
 ) -> Result<(), InvokeError> {
-    if let Some(name) = link.link().and_then(|link| link.name_here()) {
-        let topic = registry.topic(name).ok_or_else(|| no_topic(link))?;
-        events.iter().for_each(|run| topic.publish_forwarded(run));
+    if let Some(name) = link.link().and_then(|link| link.local_name()) {
+        let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
+        for events in events {
+            topic.publish_forwarded(events);
+        }
         return Ok(());
     }
     let parameters =

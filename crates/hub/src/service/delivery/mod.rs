@@ -12,9 +12,9 @@
 
 mod batched;
 mod busy_poll;
+mod fast_path;
 mod link;
 mod oneway;
-mod replies;
 mod scheduler;
 mod slow_path;
 mod timer;
@@ -25,19 +25,21 @@ pub(super) use scheduler::serve;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::registry::Registry;
+use super::directory::ObjectDirectory;
 use super::subscriber::Subscriber;
 use crate::core::Delivery;
+use crate::settings::LiveSettings;
 
 /// Delivers until the subscription ends. Each mode's task is only as large as that mode needs.
 pub(super) fn run<'a>(
     subscriber: &'a Arc<Subscriber>,
-    registry: &'a Registry,
+    settings: &'a LiveSettings,
+    directory: &'a ObjectDirectory,
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     match subscriber.qos().delivery {
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
-        Delivery::Batch => Box::pin(batched::run(subscriber, registry)),
+        Delivery::Batch => Box::pin(batched::run(subscriber, settings)),
         Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
-        Delivery::Link => Box::pin(link::run(subscriber, registry)),
+        Delivery::Link => Box::pin(link::run(subscriber, directory)),
     }
 }

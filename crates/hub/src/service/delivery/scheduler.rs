@@ -14,13 +14,13 @@ use floe::{Event, Events};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::busy_poll::BusyPoll;
-use super::replies::SendPosition;
+use super::fast_path::SendPosition;
 use super::timer::Timer;
 use crate::core::{DeliveryStep, Room, Schedule};
 use crate::service::subscriber::{ReadyQueue, SchedulerPace, Subscriber};
 
 /// Serves until this is dropped; then each delivery task sends by itself.
-pub(in crate::service) async fn serve(ready: &ReadyQueue) {
+pub(crate) async fn serve(ready: &ReadyQueue) {
     let mut scheduler = Scheduler::new(ready);
     let mut buffers = Buffers::default();
     poll_fn(|context| scheduler.poll(context, &mut buffers)).await
@@ -182,9 +182,9 @@ impl Subscriber {
         let notice = subscription.poll_notice();
         drop(shared);
         if is_roomy {
-            self.call_in();
+            self.notify_room();
         }
-        self.tell(notice);
+        self.log_notice(notice);
         Some(Taken { position, is_all })
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use floe::{Event, InvokeError, LocalError, Outcome, Proxy, TypedProxy};
 use tokio::time::{Sleep, sleep_until};
 
-use super::replies::{Failed, SendPosition};
+use super::fast_path::{Failed, SendPosition};
 use crate::core::{Load, Resend, may_resend};
 use crate::service::subscriber::Subscriber;
 

@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use floe::{Identity, InvocationMode, Proxy};
 
-use crate::core::{Map, Row, State, Thing, receiver_name};
+use crate::core::{Map, Row, SubscriptionState, Thing, receiver_name};
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
 use crate::settings::{AdminSettings, MetricsMap, MetricsView};
 
 /// The views of a hub.
-pub(in crate::service) struct Metrics {
+pub(crate) struct Metrics {
     registry: Arc<Registry>,
     service_name: Arc<str>,
     views: Mutex<BTreeMap<String, View>>,
@@ -33,18 +33,18 @@ struct Maps {
 }
 
 /// What was measured, by map.
-pub(in crate::service) struct Look {
+pub(crate) struct Look {
     /// `published` and `forwarded` count.
-    pub(in crate::service) topics: Option<Vec<Row>>,
+    pub(crate) topics: Option<Vec<Row>>,
     /// `delivered` counts; `queued` and `outstanding` are amounts.
-    pub(in crate::service) subscribers: Option<Vec<Row>>,
+    pub(crate) subscribers: Option<Vec<Row>>,
 }
 
 /// There is no such view.
-pub(in crate::service) struct NoSuchView;
+pub(crate) struct NoSuchView;
 
 impl Metrics {
-    pub(in crate::service) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
+    pub(crate) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
         let view = |(name, settings): (&String, &MetricsView)| {
             let view = View {
                 settings: settings.clone(),
@@ -61,7 +61,7 @@ impl Metrics {
     }
 
     /// The names of views that measure, and of those that do not.
-    pub(in crate::service) fn names(&self) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn names(&self) -> (Vec<String>, Vec<String>) {
         let views = self.lock();
         let names_of = |is_enabled: bool| {
             let named = views
@@ -73,7 +73,7 @@ impl Metrics {
     }
 
     /// Lets a view measure from now on.
-    pub(in crate::service) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
+    pub(crate) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
         let topics = self.topics();
         let mut views = self.lock();
         let view = views.get_mut(name).ok_or(NoSuchView)?;
@@ -84,14 +84,14 @@ impl Metrics {
     }
 
     /// Lets a view measure no more, and forget.
-    pub(in crate::service) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
+    pub(crate) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
         let mut views = self.lock();
         views.get_mut(name).ok_or(NoSuchView)?.maps = None;
         Ok(())
     }
 
     /// What a view has measured; nothing if it is disabled.
-    pub(in crate::service) fn look(&self, name: &str) -> Result<Look, NoSuchView> {
+    pub(crate) fn look(&self, name: &str) -> Result<Look, NoSuchView> {
         let topics = self.topics();
         let mut views = self.lock();
         let view = views.get_mut(name).ok_or(NoSuchView)?;
@@ -117,7 +117,12 @@ impl Metrics {
             registry: self.registry.clone(),
             service_name: self.service_name.clone(),
         };
-        self.registry.topics().into_iter().map(thing).collect()
+        self.registry
+            .directory()
+            .topics()
+            .into_iter()
+            .map(thing)
+            .collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, View>> {
@@ -236,12 +241,12 @@ impl SubscriberThing {
     /// Where its events go. A link within the hub has no such proxy; it is told as if it had.
     fn proxy(&self) -> Proxy {
         let registry = &self.topic.registry;
-        let within = self.subscriber.link().and_then(|link| link.name_here());
+        let within = self.subscriber.link().and_then(|link| link.local_name());
         match within.zip(registry.adapters()) {
             Some((name, adapters)) => {
-                let adapter = adapters.publish.as_ref().unwrap_or(&adapters.main);
                 let category = &registry.settings().instance_name;
-                adapter.proxy(Identity::with_category(receiver_name(name), category))
+                let identity = Identity::with_category(receiver_name(name), category);
+                adapters.publish().proxy(identity)
             }
             None => self.subscriber.proxy().clone(),
         }
@@ -265,10 +270,10 @@ fn mode(mode: InvocationMode) -> &'static str {
     }
 }
 
-fn state(state: State) -> &'static str {
+fn state(state: SubscriptionState) -> &'static str {
     match state {
-        State::Online => "online",
-        State::Offline => "offline",
-        State::Failed | State::Gone => "error",
+        SubscriptionState::Online => "online",
+        SubscriptionState::Offline => "offline",
+        SubscriptionState::Failed | SubscriptionState::Gone => "error",
     }
 }

@@ -4,6 +4,7 @@
 
 mod random;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,10 @@ use floe::{
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::core::Qos;
+use crate::service::directory::Object;
 use crate::service::servants;
-use crate::store::StoredLink;
+use crate::store::{StoredLink, StoredSubscription};
 
 /// Keeps nothing, and fails while the flag says so.
 struct Failing {
@@ -129,7 +132,7 @@ async fn a_new_subscriber_takes_the_place_of_a_dead_one_at_once() {
     assert_eq!(topic.all_subscribers().len(), 1);
     let again = world.try_subscribe(&topic, "s").unwrap_err();
     assert!(matches!(again, ChangeError::AlreadySubscribed), "{again}");
-    let found = world.registry.find("topic.t.publish.s");
+    let found = world.registry.directory.find("topic.t.publish.s");
     assert!(matches!(found, Some(Object::SubscriberPublisher(s)) if Arc::ptr_eq(&s, &new)));
 }
 
@@ -189,14 +192,14 @@ async fn subscribers_that_were_stored_with_one_publisher_harm_one_another_no_mor
         })],
     });
     let world = World::with(stored.to_vec());
-    let topic = |name| world.registry.topic(name).unwrap();
+    let topic = |name| world.registry.directory.topic(name).unwrap();
     let one = topic("a").all_subscribers()[0].clone();
     let other = topic("a.publish.b");
     world
         .registry
         .unsubscribe(&other, &[Identity::new("c")])
         .unwrap();
-    let found = world.registry.find("topic.a.publish.b.publish.c");
+    let found = world.registry.directory.find("topic.a.publish.b.publish.c");
     assert!(matches!(found, Some(Object::SubscriberPublisher(s)) if Arc::ptr_eq(&s, &one)));
 }
 
@@ -290,7 +293,7 @@ async fn an_event_of_a_publisher_that_waits_counts_however_late_it_comes() {
     let world = World::new();
     let topic = world.create("t");
     // As a dispatch has it from the moment in which it saw that the object is there.
-    let found = world.registry.find(&publisher_name("t"));
+    let found = world.registry.directory.find(&publisher_name("t"));
     let Some(Object::Publisher(found)) = found else {
         panic!("the topic has a publisher");
     };
@@ -298,7 +301,7 @@ async fn an_event_of_a_publisher_that_waits_counts_however_late_it_comes() {
     world.registry.destroy(&topic).unwrap();
     drop(topic);
     // Each look at the counts gives up what nobody has any more.
-    let published = || world.registry.topics_and_past().1.published;
+    let published = || world.registry.directory.topics_and_destroyed().1.published;
     assert_eq!(published(), 0);
     let event = event(&world.communicator, 100).await;
     assert!(

@@ -11,7 +11,8 @@ use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
 use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
 use crate::core::WAITING_FACET;
-use crate::service::registry::{Object, Registry};
+use crate::service::directory::Object;
+use crate::service::registry::Registry;
 
 /// All objects of the hub but the finder.
 pub(super) struct Objects {
@@ -47,7 +48,7 @@ impl Objects {
                 Object::Publisher(_) | Object::SubscriberPublisher(_) | Object::LinkReceiver(_)
             )
         };
-        let found = self.registry.find(name);
+        let found = self.registry.directory().find(name);
         found.filter(|object| self.reach == Reach::All || is_publisher(object))
     }
 }

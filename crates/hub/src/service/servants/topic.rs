@@ -16,8 +16,8 @@ use floe::{
 
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
-    Qos, QosError, State, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
-    topic_name,
+    Qos, QosError, SubscriptionState, named_topic, publisher_name, receiver_name,
+    subscriber_publisher_name, topic_name,
 };
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
@@ -61,7 +61,7 @@ impl TopicServant {
         let is_ours = identity.category == self.registry.settings().instance_name
             && identity.name == topic_name(name)
             && facet.is_empty();
-        if is_ours && is_here(topic, current) && self.registry.topic(name).is_some() {
+        if is_ours && is_here(topic, current) && self.registry.directory().topic(name).is_some() {
             return Ok(None);
         }
         let limit = self.registry.live_settings().send_timeout;
@@ -199,9 +199,12 @@ impl TopicContract for TopicServant {
 
     async fn get_link_info_seq(&self, current: &Current) -> Result<LinkInfoSeq, InvokeError> {
         let subscribers = self.topic.subscribers();
-        let working = subscribers
-            .iter()
-            .filter(|s| matches!(s.snapshot().state, State::Online | State::Offline));
+        let working = subscribers.iter().filter(|s| {
+            matches!(
+                s.snapshot().state,
+                SubscriptionState::Online | SubscriptionState::Offline
+            )
+        });
         let adapter = current.adapter();
         let infos = working.filter_map(|s| s.link()).map(|link| LinkInfo {
             the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),

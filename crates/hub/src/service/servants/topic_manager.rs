@@ -52,7 +52,7 @@ impl TopicManager for TopicManagerServant {
         name: String,
         current: &Current,
     ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError> {
-        match self.registry.topic(&name) {
+        match self.registry.directory().topic(&name) {
             Some(_) => Ok(Some(self.topic_proxy(&name, current))),
             None => Err(NoSuchTopic { name }.into()),
         }
@@ -63,7 +63,7 @@ impl TopicManager for TopicManagerServant {
         name: String,
         current: &Current,
     ) -> Result<Option<TopicProxy>, InvokeError> {
-        if self.registry.topic(&name).is_none() {
+        if self.registry.directory().topic(&name).is_none() {
             let wanted = name.clone();
             match self
                 .registry
@@ -79,7 +79,7 @@ impl TopicManager for TopicManagerServant {
     }
 
     async fn retrieve_all(&self, current: &Current) -> Result<TopicDict, InvokeError> {
-        let topics = self.registry.topics();
+        let topics = self.registry.directory().topics();
         let entries = topics.iter().map(|topic| {
             let name = topic.name();
             (name.to_owned(), Some(self.topic_proxy(name, current)))

@@ -11,7 +11,7 @@ use crate::settings::HubSettings;
 
 /// The queue between publishers, which add subscribers, and the one scheduler that serves them.
 #[derive(Default)]
-pub(in crate::service) struct ReadyQueue {
+pub(crate) struct ReadyQueue {
     /// Guards the subscribers to be served; held for a moment. It may be taken while that of a subscriber is held, and never
     /// the other way round.
     ready: Mutex<Ready>,
@@ -32,11 +32,11 @@ struct Ready {
 
 /// What the scheduler does while events keep coming.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::service) struct SchedulerPace {
+pub(crate) struct SchedulerPace {
     /// The longest rest between two rounds.
-    pub(in crate::service) rest_max: Duration,
+    pub(crate) rest_max: Duration,
     /// How long the thread stays awake after a round.
-    pub(in crate::service) polling: Duration,
+    pub(crate) polling: Duration,
 }
 
 impl From<&HubSettings> for SchedulerPace {
@@ -50,21 +50,21 @@ impl From<&HubSettings> for SchedulerPace {
 
 impl ReadyQueue {
     /// Sets the pace from now on.
-    pub(in crate::service) fn set_pace(&self, pace: SchedulerPace) {
+    pub(crate) fn set_pace(&self, pace: SchedulerPace) {
         self.lock().pace = pace;
     }
 
     /// Whether the scheduler rests.
-    pub(in crate::service) fn is_resting(&self) -> bool {
+    pub(crate) fn is_resting(&self) -> bool {
         self.is_resting.load(Ordering::Relaxed)
     }
 
-    pub(in crate::service) fn set_resting(&self, is_resting: bool) {
+    pub(crate) fn set_resting(&self, is_resting: bool) {
         self.is_resting.store(is_resting, Ordering::Relaxed);
     }
 
     /// Adds a subscriber that has events; false if no scheduler would serve it.
-    pub(in crate::service) fn push(&self, subscriber: &Arc<Subscriber>) -> bool {
+    pub(crate) fn push(&self, subscriber: &Arc<Subscriber>) -> bool {
         let mut ready = self.lock();
         if !ready.is_served {
             return false;
@@ -79,12 +79,12 @@ impl ReadyQueue {
     }
 
     /// A scheduler begins to serve.
-    pub(in crate::service) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.lock().is_served = true;
     }
 
     /// The scheduler has ended; gives those that it has not served.
-    pub(in crate::service) fn end(&self) -> VecDeque<Arc<Subscriber>> {
+    pub(crate) fn end(&self) -> VecDeque<Arc<Subscriber>> {
         self.set_resting(false);
         let mut ready = self.lock();
         ready.is_served = false;
@@ -93,10 +93,7 @@ impl ReadyQueue {
     }
 
     /// How many subscribers there are, and the pace; the scheduler is woken by the next one if there is none.
-    pub(in crate::service) fn poll_len(
-        &self,
-        context: &mut Context<'_>,
-    ) -> Option<(usize, SchedulerPace)> {
+    pub(crate) fn poll_len(&self, context: &mut Context<'_>) -> Option<(usize, SchedulerPace)> {
         let mut ready = self.lock();
         if ready.subscribers.is_empty() {
             ready.waker = Some(context.waker().clone());
@@ -106,7 +103,7 @@ impl ReadyQueue {
     }
 
     /// Takes the first `count` subscribers. The scheduler is woken for the others, now or when they come.
-    pub(in crate::service) fn take(
+    pub(crate) fn take(
         &self,
         count: usize,
         taken: &mut VecDeque<Arc<Subscriber>>,
@@ -121,7 +118,7 @@ impl ReadyQueue {
     }
 
     /// All subscribers that are to be served.
-    pub(in crate::service) fn all(&self) -> Vec<Arc<Subscriber>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Subscriber>> {
         self.lock().subscribers.iter().cloned().collect()
     }
 

@@ -7,13 +7,13 @@ use floe::InvokeError;
 use tokio::runtime::Handle;
 
 use super::Subscriber;
-use crate::core::{Failure, State};
+use crate::core::{DeliveryFailure, SubscriptionState};
 use crate::service::failure::{failure, is_for_want_of_descriptors};
 use crate::service::one_line::OneLine;
 
 impl Subscriber {
     /// Says what became of events that the delivery took.
-    pub(in crate::service) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
+    pub(crate) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
         match result {
             Ok(_) => self.settle_delivered(count),
             Err(error) => self.settle_failed(count, error),
@@ -21,7 +21,7 @@ impl Subscriber {
     }
 
     /// The same of events that reached the subscriber.
-    pub(in crate::service) fn settle_delivered(&self, count: usize) {
+    pub(crate) fn settle_delivered(&self, count: usize) {
         self.lock().subscription.handle_delivered(count as u64);
     }
 
@@ -44,17 +44,17 @@ impl Subscriber {
             _ if is_leaving => {
                 tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
             }
-            State::Offline if before != after => {
+            SubscriptionState::Offline if before != after => {
                 let until = match self.lock().subscription.discard_interval() {
                     Duration::MAX => "ever".to_owned(),
                     interval => format!("{interval:?}, then it is tried again"),
                 };
                 tracing::warn!("no events for {name} for {until}: {error}");
             }
-            State::Failed if before != after => {
+            SubscriptionState::Failed if before != after => {
                 tracing::warn!("the next event ends the subscription of {name}: {error}");
             }
-            State::Online if failure == Failure::Broken => {
+            SubscriptionState::Online if failure == DeliveryFailure::Broken => {
                 tracing::warn!("lost {count} events for {name}, whose connection broke: {error}");
             }
             _ => tracing::debug!("could not deliver to {name}: {error}"),
@@ -63,14 +63,14 @@ impl Subscriber {
 
     /// The delivery has panicked: what was under way is lost, or nobody knows what became of it. That says nothing of the
     /// subscriber, which stays subscribed; what is queued waits for another delivery.
-    pub(in crate::service) fn settle_panicked(&self) {
+    pub(crate) fn settle_panicked(&self) {
         let mut shared = self.lock();
         let count = shared.subscription.snapshot().outstanding;
         let in_flight = shared.in_flight.as_mut();
         let abandoned = in_flight.map(|in_flight| in_flight.abandon(count));
         shared
             .subscription
-            .handle_failed(count, Failure::Ours, Instant::now());
+            .handle_failed(count, DeliveryFailure::Ours, Instant::now());
         drop(shared);
         // Without the lock, for that of the connection is taken.
         drop(abandoned);
@@ -83,7 +83,7 @@ impl Subscriber {
 
     /// The scheduler has panicked while it served this subscriber: what it took, and neither sent nor gave back, is lost.
     /// That says nothing of the subscriber.
-    pub(in crate::service) fn settle_taken(&self) {
+    pub(crate) fn settle_taken(&self) {
         let mut shared = self.lock();
         let outstanding = shared.subscription.snapshot().outstanding;
         let count = shared.in_flight().forget_taken(outstanding);
@@ -92,7 +92,7 @@ impl Subscriber {
         }
         shared
             .subscription
-            .handle_failed(count, Failure::Ours, Instant::now());
+            .handle_failed(count, DeliveryFailure::Ours, Instant::now());
         drop(shared);
         report(format_args!(
             "lost {count} events for {}, for the delivery scheduler panicked: it begins anew",

@@ -38,7 +38,7 @@ fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
         subscription.handle_events(event(number), now);
     }
     assert_eq!(subscription.poll_notice(), Some(BEGAN));
-    subscription.handle_failed(0, Failure::Soft, now);
+    subscription.handle_failed(0, DeliveryFailure::Soft, now);
     let ended = OverflowNotice::Ended { lost: 1 };
     assert_eq!(subscription.poll_notice(), Some(ended));
 }

@@ -30,7 +30,7 @@ enum Step {
     },
     Failed {
         share: u64,
-        failure: Failure,
+        failure: DeliveryFailure,
     },
     Wait {
         seconds: u64,
@@ -45,10 +45,10 @@ fn byte_lens() -> impl Strategy<Value = Vec<usize>> {
 
 fn step() -> impl Strategy<Value = Step> {
     let failure = prop_oneof![
-        6 => Just(Failure::Soft),
-        1 => Just(Failure::Hard),
-        1 => Just(Failure::Broken),
-        1 => Just(Failure::Ours),
+        6 => Just(DeliveryFailure::Soft),
+        1 => Just(DeliveryFailure::Hard),
+        1 => Just(DeliveryFailure::Broken),
+        1 => Just(DeliveryFailure::Ours),
     ];
     prop_oneof![
         30 => byte_lens().prop_map(|byte_lens| Step::Events { byte_lens }),
@@ -140,7 +140,7 @@ impl Seen {
                 let gap = subscription.take(events_max, bytes_max, &mut taken);
                 match gap {
                     Some(count) if is_told => self.told += count,
-                    Some(count) => subscription.handle_untold(count),
+                    Some(count) => subscription.handle_unnotified(count),
                     None => {}
                 }
                 for number in numbers(&taken) {
@@ -160,14 +160,14 @@ impl Seen {
     }
 
     fn publish(&mut self, byte_lens: &[usize]) -> Checked<bool> {
-        let was_gone = self.subscription.state() == State::Gone;
+        let was_gone = self.subscription.state() == SubscriptionState::Gone;
         let before = self.subscription.snapshot().accounts;
         let run = numbered_from(self.published, byte_lens);
         let is_woken = self.subscription.handle_events(run, self.now);
         let offered = self.offered_since(&before);
         // The rest came after the subscription had ended.
         let is_whole = offered == byte_lens.len();
-        prop_assert!(is_whole || self.subscription.state() == State::Gone);
+        prop_assert!(is_whole || self.subscription.state() == SubscriptionState::Gone);
         prop_assert!(!was_gone || offered == 0);
         self.published += offered as u32;
         Ok(is_woken)
@@ -231,11 +231,11 @@ impl Seen {
             prop_assert_eq!(lost, self.told + self.subscription.queue.gaps());
         }
         prop_assert!(queued <= 3 && queued_bytes <= 100);
-        prop_assert!(state == State::Online || queued == 0);
+        prop_assert!(state == SubscriptionState::Online || queued == 0);
         let is_due = |bytes: usize| queued_bytes >= bytes as u64;
         let must_be_awake = self.parked_until.is_some_and(is_due);
         prop_assert!(!must_be_awake, "parked although there is enough to do");
-        let must_end = state == State::Gone && self.parked_until.is_some();
+        let must_end = state == SubscriptionState::Gone && self.parked_until.is_some();
         prop_assert!(!must_end, "parked although the subscription has ended");
         Ok(())
     }

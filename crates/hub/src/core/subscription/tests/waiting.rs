@@ -30,7 +30,7 @@ fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_ev
         subscription
     };
     let mut failed = full();
-    failed.handle_failed(0, Failure::Hard, now);
+    failed.handle_failed(0, DeliveryFailure::Hard, now);
     assert!(failed.is_roomy());
     assert_eq!(failed.offer(event(3), now).1, None);
     let mut removed = full();

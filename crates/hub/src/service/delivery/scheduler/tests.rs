@@ -9,7 +9,7 @@ use crate::settings::HubSettings;
 #[tokio::test]
 async fn what_a_scheduler_that_panics_has_taken_is_accounted_for() {
     let ready = Arc::<ReadyQueue>::default();
-    let subscriber = Subscriber::to_nobody(&ready);
+    let subscriber = Subscriber::unreachable(&ready);
     let mut settings = HubSettings::default();
     settings.queue_limits.events = 2;
     subscriber.reconfigure(&settings);
@@ -73,7 +73,7 @@ mod at_work {
 
     /// A subscriber whose delivery task waits, and has not left its window to the scheduler: that wakes it in its turn.
     fn subscriber(ready: &Arc<ReadyQueue>, delivery: &Arc<Task>) -> Arc<Subscriber> {
-        let subscriber = Subscriber::to_nobody(ready);
+        let subscriber = Subscriber::unreachable(ready);
         subscriber.lock().note_delivery(&delivery.clone().into());
         subscriber
     }

@@ -31,7 +31,7 @@ fn events_in(mode: OperationMode, count: usize) -> Vec<Event> {
 
 #[test]
 fn events_without_a_connection_wait_for_each_other_unless_they_need_none() {
-    let subscriber = Subscriber::to_nobody(&Arc::default());
+    let subscriber = Subscriber::unreachable(&Arc::default());
     for is_here in [false, true] {
         let mut slow_path = SlowPath::new(&subscriber);
         slow_path.set_here(is_here);
@@ -42,7 +42,7 @@ fn events_without_a_connection_wait_for_each_other_unless_they_need_none() {
 
 #[test]
 fn answers_to_what_was_under_way_when_its_delivery_panicked_settle_nothing() {
-    let subscriber = Subscriber::to_nobody(&Arc::default());
+    let subscriber = Subscriber::unreachable(&Arc::default());
     for event in events(3) {
         subscriber.publish(event.into(), Instant::now());
     }
@@ -70,7 +70,7 @@ fn answers_to_what_was_under_way_when_its_delivery_panicked_settle_nothing() {
 
 #[test]
 fn what_waits_for_room_is_overtaken_by_nothing() {
-    let subscriber = Subscriber::to_nobody(&Arc::default());
+    let subscriber = Subscriber::unreachable(&Arc::default());
     let mut slow_path = SlowPath::new(&subscriber);
     let polled = [(); 2].map(|()| Arc::<AtomicUsize>::default());
     for (number, (polled, event)) in (0..).zip(polled.iter().cloned().zip(events(2))) {
@@ -101,7 +101,7 @@ fn what_waits_for_room_is_overtaken_by_nothing() {
 
 #[tokio::test]
 async fn what_comes_again_to_nobody_fails_together() {
-    let subscriber = Subscriber::to_nobody(&Arc::default());
+    let subscriber = Subscriber::unreachable(&Arc::default());
     let mut slow_path = SlowPath::new(&subscriber);
     for event in events(3) {
         subscriber.publish(event.into(), Instant::now());
@@ -134,7 +134,7 @@ async fn what_comes_again_to_nobody_fails_together() {
 
 #[test]
 fn what_comes_again_leaves_before_what_came_after_it() {
-    let subscriber = Subscriber::to_nobody(&Arc::default());
+    let subscriber = Subscriber::unreachable(&Arc::default());
     let mut slow_path = SlowPath::new(&subscriber);
     // Two left at once; the others had no room.
     subscriber.lock().in_flight().take_numbers(2);
@@ -153,7 +153,7 @@ fn what_comes_again_leaves_before_what_came_after_it() {
 
 #[tokio::test]
 async fn what_is_under_way_where_each_takes_its_own_connection_outlives_one_that_fails_again() {
-    let subscriber = Subscriber::to_nobody(&Arc::default());
+    let subscriber = Subscriber::unreachable(&Arc::default());
     let mut slow_path = SlowPath::new(&subscriber);
     slow_path.set_here(true);
     let mut sent = events_in(OperationMode::Idempotent, 4);

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::ears::{Ears, Listening, Mood, operation};
 use super::{EARS, PUBLISHERS, Step, TOPICS, Wish};
-use crate::core::{Accounts, Qos, State};
+use crate::core::{Accounts, Qos, SubscriptionState};
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
 use crate::service::registry::tests::Events;
@@ -363,9 +363,9 @@ impl Stage {
             all.1 += known.topic.forwarded();
             all.2 += sum;
         }
-        let (present, mut counts) = self.registry.topics_and_past();
+        let (present, mut counts) = self.registry.directory().topics_and_destroyed();
         for topic in &present {
-            counts += crate::service::past_topics::Counts::of(topic);
+            counts += crate::service::destroyed_topics::TopicCounts::of(topic);
         }
         let told = (counts.published, counts.forwarded, counts.totals.accounts);
         prop_assert_eq!(told, all);
@@ -383,7 +383,8 @@ impl Stage {
         for member in &self.members {
             let now = member.subscriber.snapshot();
             let known = &self.topics[member.topic];
-            let is_present = known.topic.has(&member.subscriber) && now.state != State::Gone;
+            let is_present =
+                known.topic.has(&member.subscriber) && now.state != SubscriptionState::Gone;
             let given = match is_present {
                 true => Some(given(&known.topic)),
                 false => member.given_at_end,

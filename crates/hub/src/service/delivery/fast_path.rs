@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use floe::{ConnectionToken, Event, InvokeError, Outcome, PendingEvent, ReplySink};
 
-use crate::core::{InFlight, Load, Resend};
+use crate::core::{InFlightEvents, Load, Resend};
 use crate::service::subscriber::{Shared, Subscriber};
 
 /// The place of events among all that are sent.
@@ -28,7 +28,7 @@ pub(super) struct Failed {
     pub(super) left: Load,
 }
 
-impl InFlight<PendingEvent> {
+impl InFlightEvents<PendingEvent> {
     /// Where the next events stand.
     pub(super) fn position(&self) -> SendPosition {
         SendPosition {

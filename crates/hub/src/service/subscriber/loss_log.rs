@@ -16,13 +16,13 @@ use crate::service::subscriber::Subscriber;
 
 impl Subscriber {
     /// Subscriber and topic, for the log.
-    pub(in crate::service) fn log_name(&self) -> impl Display {
+    pub(crate) fn log_name(&self) -> impl Display {
         let (identity, topic) = (OneLine(self.identity()), self.topic());
         format!("\"{identity}\" of topic {topic:?}")
     }
 
     /// Tells people what has become of its queue.
-    pub(in crate::service) fn tell(&self, notice: Option<OverflowNotice>) {
+    pub(crate) fn log_notice(&self, notice: Option<OverflowNotice>) {
         let Some(notice) = notice else {
             return;
         };
@@ -51,11 +51,11 @@ impl Subscriber {
     }
 
     /// The same where events come, of which too much may happen to be told at once: the rest is told later.
-    pub(in crate::service) fn tell_and_follow(self: &Arc<Self>, notice: Option<OverflowNotice>) {
+    pub(crate) fn log_notice_and_summaries(self: &Arc<Self>, notice: Option<OverflowNotice>) {
         if notice.is_none() {
             return;
         }
-        self.tell(notice);
+        self.log_notice(notice);
         // Without a runtime, the end of its delivery tells it.
         let Ok(runtime) = Handle::try_current() else {
             return;
@@ -69,7 +69,7 @@ impl Subscriber {
                 loop {
                     sleep(interval).await;
                     let Some(own) = own.upgrade() else { return };
-                    if !own.tell_summary() {
+                    if !own.log_summary() {
                         return;
                     }
                 }
@@ -78,7 +78,7 @@ impl Subscriber {
     }
 
     /// Tells people what has become of its queue of which they were not told as it happened; whether there was anything.
-    pub(in crate::service) fn tell_summary(&self) -> bool {
+    pub(crate) fn log_summary(&self) -> bool {
         let summary = self.lock().subscription.poll_summary(Instant::now());
         if let Some(summary) = summary {
             let name = self.log_name();
@@ -89,7 +89,7 @@ impl Subscriber {
 
     /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if the subscriber is
     /// gone, the events that follow tell it. What surely did not reach it stands in the next notice.
-    pub(in crate::service) async fn tell_lost(&self, count: u64) {
+    pub(crate) async fn notify_lost(&self, count: u64) {
         let Some(facet) = &self.qos().lost_facet else {
             return;
         };
@@ -109,7 +109,7 @@ impl Subscriber {
             tracing::debug!("could not tell {name} of {count} lost events: {error}");
         }
         if is_untold {
-            self.lock().subscription.handle_untold(count);
+            self.lock().subscription.handle_unnotified(count);
         }
     }
 }
