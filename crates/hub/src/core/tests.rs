@@ -132,18 +132,18 @@ impl Recipient {
     }
 
     fn offer(&mut self, events: &Events, now: Instant) {
-        let runs: Vec<Events> = match self.link {
+        let batches: Vec<Events> = match self.link {
             None => vec![events.clone()],
             Some((_, cost)) => cost.passing(events).collect(),
         };
-        for run in runs {
+        for batch in batches {
             let before = self.subscription.snapshot().accounts.offered;
-            self.subscription.handle_events(run.clone(), now);
+            self.subscription.handle_events(batch.clone(), now);
             let offered = self.subscription.snapshot().accounts.offered - before;
-            // A subscription that ends within a run is not offered the rest.
+            // A subscription that ends within a batch is not offered the rest.
             self.offered += offered;
             self.meant
-                .extend(names(&run).into_iter().take(offered as usize));
+                .extend(names(&batch).into_iter().take(offered as usize));
         }
     }
 
@@ -173,7 +173,7 @@ impl Recipient {
     }
 
     fn count_under_way(&self) -> u64 {
-        self.under_way.iter().map(|run| run.len() as u64).sum()
+        self.under_way.iter().map(|batch| batch.len() as u64).sum()
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
@@ -278,7 +278,7 @@ impl World {
                 // Events of one publisher to two topics may overtake one another.
                 let publisher = topic * PUBLISHERS + publisher;
                 let first = self.published[publisher] + 1;
-                let events = run(publisher, first, &costs);
+                let events = batch(publisher, first, &costs);
                 self.published[publisher] += costs.len() as u32;
                 let recipients = self.topics[topic].recipients.iter_mut();
                 recipients.for_each(|recipient| recipient.offer(&events, now));
@@ -323,7 +323,7 @@ impl World {
             return Ok(());
         };
         prop_assert!(
-            arrived.iter().all(|run| cost.passing(run).count() == 1),
+            arrived.iter().all(|batch| cost.passing(batch).count() == 1),
             "it lets all pass that it took"
         );
         let call = encode_forward(&arrived).expect("short enough");
@@ -348,7 +348,7 @@ impl World {
 }
 
 /// Events of a publisher, numbered from this one, which cost so much.
-fn run(publisher: usize, first: u32, costs: &[Option<i32>]) -> Events {
+fn batch(publisher: usize, first: u32, costs: &[Option<i32>]) -> Events {
     let mut events = EventsBuilder::default();
     for (number, cost) in (first..).zip(costs) {
         let write = |buffer: &mut Vec<u8>| {
@@ -392,7 +392,7 @@ fn what_is_accepted_of_many_events_does_not_hold_the_memory_of_those_that_are_lo
         ..QueueLimits::default()
     };
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-    let events = run(0, 0, &[None; 100]);
+    let events = batch(0, 0, &[None; 100]);
     subscription.handle_events(events.clone(), Instant::now());
     let mut queued = Vec::new();
     subscription.take(2, usize::MAX, &mut queued);

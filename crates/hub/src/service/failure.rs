@@ -1,4 +1,4 @@
-//! What a delivery that failed says of its subscriber.
+//! Classifies the failure of a delivery.
 
 use std::io;
 
@@ -6,10 +6,10 @@ use floe::{InvocationMode, InvokeError, LocalError, SystemException};
 
 use crate::core::DeliveryFailure;
 
-/// Whether it may work later; `mode` is how the subscriber is sent events.
+/// Says what an error means for the subscription. `mode` is how the subscriber receives events.
 ///
-/// Source of what a broken connection says: observed, IceStorm 3.7.8, which writes a oneway event that has not left whole
-/// over another connection, and gives up a batch.
+/// Source: observed, IceStorm 3.7.8. If a connection breaks, it sends a oneway event that was not written whole over
+/// another connection, and loses a batch.
 pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> DeliveryFailure {
     match error {
         _ if is_for_want_of_descriptors(error) => DeliveryFailure::Ours,
@@ -24,8 +24,8 @@ pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> DeliveryFail
     }
 }
 
-/// Whether nothing was sent because this process, or its machine, has no descriptor left: no subscriber can help that, and
-/// all would be gone with the next event.
+/// Whether nothing was sent because this process or its machine has no file descriptor left. That is not the fault of
+/// the subscriber, and it would otherwise end all subscriptions with the next event.
 pub(super) fn is_for_want_of_descriptors(error: &InvokeError) -> bool {
     let error = match error {
         InvokeError::NotDispatched(LocalError::BatchLost { source, .. }) => source,
@@ -41,7 +41,8 @@ pub(super) fn is_for_want_of_descriptors(error: &InvokeError) -> bool {
             .is_some_and(|code| NO_DESCRIPTORS.contains(&code))
 }
 
-/// `ENFILE` and `EMFILE`: the machine, or the process, has as many descriptors as it may. The same numbers on all Unixes.
+/// `ENFILE` and `EMFILE`: the machine or the process has reached its limit of file descriptors. The numbers are the
+/// same on all Unix systems.
 const NO_DESCRIPTORS: [i32; 2] = [23, 24];
 
 #[cfg(test)]

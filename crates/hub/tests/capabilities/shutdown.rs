@@ -65,7 +65,7 @@ async fn what_a_shutdown_loses_is_counted_in_a_warning() {
     world.shut_down().await;
     let lines = log.lines_with("lost at shutdown");
     assert_eq!(lines.len(), 1, "{lines:?}");
-    let expected = "WARN floe_hub::service::registry::ending: lost at shutdown: 12 events for \"stuck\" of topic \"t\"";
+    let expected = "WARN floe_hub::service::registry::deliveries: lost at shutdown: 12 events for \"stuck\" of topic \"t\"";
     assert!(lines[0].contains(expected), "{lines:?}");
 }
 

@@ -14,7 +14,7 @@ use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Numbered(Vec<(u32, usize)>);
 
-impl Run for Numbered {
+impl EventBatch for Numbered {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -81,7 +81,7 @@ fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32
 }
 
 fn numbers(taken: &[Numbered]) -> Vec<u32> {
-    let events = taken.iter().flat_map(|run| &run.0);
+    let events = taken.iter().flat_map(|batch| &batch.0);
     events.map(|(number, _)| *number).collect()
 }
 
@@ -158,8 +158,8 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
     assert_eq!(subscription.next_step(100), DeliveryStep::Wait);
-    let run = events(1..6);
-    assert!(subscription.handle_events(run, now), "woken to end");
+    let batch = events(1..6);
+    assert!(subscription.handle_events(batch, now), "woken to end");
     assert_eq!(subscription.next_step(100), DeliveryStep::End);
     let notice = Some(OverflowNotice::Disconnected);
     assert_eq!(subscription.poll_notice(), notice);
@@ -417,7 +417,7 @@ fn what_was_accepted_stays_if_the_newest_are_dropped() {
     }
 }
 
-/// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
+/// Takes events of a subscriber that wants to know of gaps: each batch with what was lost before it.
 fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>, Vec<u32>)> {
     let mut all = Vec::new();
     while subscription.next_step(1) == DeliveryStep::Deliver {

@@ -1,4 +1,4 @@
-//! Delivery to another topic: all that is queued in one call, one call at a time.
+//! Delivery over a link: one call forwards all queued events to the other topic, and the next call waits for it.
 
 use floe::{Events, InvokeError, OperationMode, RequestFailed, SystemException};
 
@@ -6,8 +6,7 @@ use crate::core::encode_forward;
 use crate::service::directory::ObjectDirectory;
 use crate::service::subscriber::Subscriber;
 
-/// Bytes in one call, if there is more than one event: peers refuse messages of more than 1 MiB
-/// unless they are told otherwise.
+/// The maximum bytes in one call, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const CALL_BYTES_MAX: usize = 256 * 1024;
 
 /// Delivers until the link ends.
@@ -15,7 +14,7 @@ pub(super) async fn run(link: &Subscriber, directory: &ObjectDirectory) {
     let mut events = Vec::new();
     while link.wait_for_bytes(1).await {
         let count = link.take(usize::MAX, CALL_BYTES_MAX, &mut events).await;
-        // Boxed: it is 2 kB long, which an idle link need not hold.
+        // Boxed, because it takes 2 kB, which an idle link should not hold.
         let result = Box::pin(forward(link, directory, &events)).await;
         events.clear();
         link.settle(count, result);
@@ -43,7 +42,7 @@ async fn forward(
     forwarded.await.map(drop)
 }
 
-/// What the receiving end of a topic that is gone would say.
+/// The error that the link receiver of a destroyed topic would return.
 fn no_topic(link: &Subscriber) -> InvokeError {
     let gone = RequestFailed {
         identity: link.identity().clone(),

@@ -1,7 +1,7 @@
-//! What operators, monitoring programs and subscribers are told of a hub.
+//! What operators and monitoring programs see of a hub.
 //!
-//! - `status.rs`: what is known of the hub, its topics and its subscribers
-//! - `metrics.rs`: the same as IceStorm measures it
+//! - `status.rs`: the status of the hub, its topics and its subscribers
+//! - `metrics.rs`: metrics, as IceStorm has them
 
 pub(super) mod metrics;
 pub(super) mod status;

@@ -1,4 +1,4 @@
-//! What is known of a hub, its topics and their subscribers, as its contract has it.
+//! The status of a hub, its topics and their subscribers, in the types of its contract.
 
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
     }
 }
 
-/// All topics together, those that were destroyed included.
+/// The sum over all topics, destroyed ones included.
 pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
     let (topics, mut all) = registry.directory().topics_and_destroyed();
     let mut subscribers = 0;
@@ -60,7 +60,7 @@ pub(crate) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
     }
 }
 
-/// The same as older clients know it.
+/// A topic and its subscribers, for older clients.
 pub(crate) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
     let accounts = topic.totals().accounts;
     let subscribers = topic.subscribers();
@@ -144,7 +144,7 @@ fn uptime(registry: &Registry) -> i64 {
     micros(registry.uptime())
 }
 
-/// How long the event has waited that waits longest.
+/// How long the oldest queued event has waited.
 fn lag(oldest: Option<Instant>) -> i64 {
     oldest.map_or(0, |since| micros(since.elapsed()))
 }

@@ -1,4 +1,4 @@
-//! What the hub tells of itself.
+//! The administrative interface of the hub: status and counts.
 
 use std::sync::Arc;
 

@@ -41,7 +41,7 @@ impl TopicServant {
         own_identity(&self.registry, publisher_name(self.topic.name()))
     }
 
-    /// Who takes the events for a topic; none if it is a topic of this hub, which needs no call.
+    /// The object that takes the events of a link to this topic; `None` for a topic of this hub, which needs no call.
     async fn receiver_of(
         &self,
         topic: &Proxy,
@@ -73,7 +73,7 @@ impl TopicServant {
         Ok(Some(receiver.as_proxy().reference().clone()))
     }
 
-    /// Who is subscribed is told so, whatever else is wrong.
+    /// The exception for an invalid subscription. If the object is subscribed already, it says that instead.
     fn refused(&self, subscriber: &Identity, error: QosError) -> SubscribeError {
         let former = self.topic.find(subscriber);
         match error {
@@ -141,7 +141,7 @@ impl TopicContract for TopicServant {
         _current: &Current,
     ) -> Result<(), InvokeError> {
         let Some(subscriber) = subscriber else {
-            // IceStorm 3.7 throws it here, too, where its contract does not declare it.
+            // IceStorm 3.7 throws this exception here, although its contract does not declare it.
             let type_id = "::IceStorm::InvalidSubscriber".to_owned();
             return Err(SystemException::UnknownUserException(type_id).into());
         };
@@ -248,7 +248,7 @@ impl TopicInternal for TopicServant {
     }
 }
 
-/// Whether an object lives where the hub listens; one that says nothing of where does.
+/// Whether the hub has this object. A proxy without endpoints or adapter id counts as an object of the hub.
 fn is_here(proxy: &Proxy, current: &Current) -> bool {
     let adapter = current.adapter();
     match &proxy.reference().target {
@@ -262,7 +262,7 @@ fn is_here(proxy: &Proxy, current: &Current) -> bool {
     }
 }
 
-/// IceStorm answers a nil proxy so.
+/// IceStorm throws this exception for a nil proxy.
 fn nil_topic() -> InvokeError {
     let text = "expected the proxy of a topic to link to, got a nil proxy";
     SystemException::UnknownException(text.to_owned()).into()

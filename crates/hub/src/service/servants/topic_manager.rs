@@ -70,7 +70,7 @@ impl TopicManager for TopicManagerServant {
                 .change(|registry| registry.create(wanted))
                 .await
             {
-                // Somebody else has created it meanwhile.
+                // Another client has created it meanwhile.
                 Ok(_) | Err(ChangeError::TopicExists) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -95,7 +95,7 @@ impl TopicManager for TopicManagerServant {
     }
 }
 
-/// There are no replicas.
+/// A hub has no replicas.
 impl TopicManagerInternal for TopicManagerServant {
     async fn get_replica_node(&self, _current: &Current) -> Result<Option<Proxy>, InvokeError> {
         Ok(None)
@@ -112,7 +112,7 @@ pub(super) fn publisher_proxy(registry: &Registry, name: String, current: &Curre
     publishing_adapter(registry, current).proxy(own_identity(registry, name))
 }
 
-/// Where publisher objects are.
+/// The adapter of publisher objects.
 pub(super) fn publishing_adapter(registry: &Registry, current: &Current) -> Adapter {
     let adapters = registry.adapters();
     let own = adapters.and_then(|adapters| adapters.publish.clone());

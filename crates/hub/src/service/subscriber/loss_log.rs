@@ -1,4 +1,4 @@
-//! What people and subscribers are told of a subscriber that loses events.
+//! Logs the losses of a subscriber, and notifies the subscriber of them.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 
 impl Subscriber {
-    /// Subscriber and topic, for the log.
+    /// The subscriber and its topic, for the log.
     pub(crate) fn log_name(&self) -> impl Display {
         let (identity, topic) = (OneLine(self.identity()), self.topic());
         format!("\"{identity}\" of topic {topic:?}")
     }
 
-    /// Tells people what has become of its queue.
+    /// Logs what happened to the queue.
     pub(crate) fn log_notice(&self, notice: Option<OverflowNotice>) {
         let Some(notice) = notice else {
             return;
@@ -50,20 +50,21 @@ impl Subscriber {
         }
     }
 
-    /// The same where events come, of which too much may happen to be told at once: the rest is told later.
+    /// The same for events that have just come. Many things can happen to the queue in a short time, so later summaries
+    /// log most of them.
     pub(crate) fn log_notice_and_summaries(self: &Arc<Self>, notice: Option<OverflowNotice>) {
         if notice.is_none() {
             return;
         }
         self.log_notice(notice);
-        // Without a runtime, the end of its delivery tells it.
+        // Without a runtime there is no timer. The end of the delivery logs the summary.
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
         let interval = self.lock().subscription.await_summary();
         if let Some(interval) = interval {
-            // Nobody waits for it: at the end of the delivery all is told that it would tell. Nor does it keep alive what
-            // nobody else does.
+            // No task waits for this one: the end of the delivery logs the last summary. It does not keep the
+            // subscriber alive either.
             let own = Arc::downgrade(self);
             runtime.spawn(async move {
                 loop {
@@ -77,7 +78,7 @@ impl Subscriber {
         }
     }
 
-    /// Tells people what has become of its queue of which they were not told as it happened; whether there was anything.
+    /// Logs what happened to the queue since the last line. Returns whether there was anything.
     pub(crate) fn log_summary(&self) -> bool {
         let summary = self.lock().subscription.poll_summary(Instant::now());
         if let Some(summary) = summary {
@@ -87,8 +88,8 @@ impl Subscriber {
         summary.is_some()
     }
 
-    /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if the subscriber is
-    /// gone, the events that follow tell it. What surely did not reach it stands in the next notice.
+    /// Notifies the subscriber of events that it lost. A failure is worth only a debug line: if the subscriber is gone,
+    /// the next event fails too. If the notification surely did not arrive, the next one includes its count.
     pub(crate) async fn notify_lost(&self, count: u64) {
         let Some(facet) = &self.qos().lost_facet else {
             return;

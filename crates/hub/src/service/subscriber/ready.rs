@@ -1,4 +1,4 @@
-//! Subscribers that have events for the delivery scheduler.
+//! The ready queue: subscribers that have events for the delivery scheduler.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,22 +9,22 @@ use std::time::Duration;
 use super::Subscriber;
 use crate::settings::HubSettings;
 
-/// The queue between publishers, which add subscribers, and the one scheduler that serves them.
+/// The queue between publishers, which add subscribers, and the one scheduler, which serves them.
 #[derive(Default)]
 pub(crate) struct ReadyQueue {
-    /// Guards the subscribers to be served; held for a moment. It may be taken while that of a subscriber is held, and never
-    /// the other way round.
+    /// Guards the subscribers to be served. It is held for a moment. A thread may take it while it holds the lock of a
+    /// subscriber, but not the other way round.
     ready: Mutex<Ready>,
-    /// Whether the scheduler rests. A subscriber whose events are not to wait so long wakes its delivery task.
+    /// Whether the scheduler rests. A subscriber with many events then wakes its delivery task.
     is_resting: AtomicBool,
 }
 
 #[derive(Default)]
 struct Ready {
-    /// In the order in which events came for them. A subscriber is seldom there twice, for it is added again only after it
-    /// was served.
+    /// In the order in which they became ready. A subscriber is seldom in it twice, because it is added again only
+    /// after it was served.
     subscribers: VecDeque<Arc<Subscriber>>,
-    /// The scheduler, while it waits.
+    /// Wakes the scheduler, which waits.
     waker: Option<Waker>,
     is_served: bool,
     pace: SchedulerPace,
@@ -49,7 +49,7 @@ impl From<&HubSettings> for SchedulerPace {
 }
 
 impl ReadyQueue {
-    /// Sets the pace from now on.
+    /// Sets the pace.
     pub(crate) fn set_pace(&self, pace: SchedulerPace) {
         self.lock().pace = pace;
     }
@@ -63,7 +63,7 @@ impl ReadyQueue {
         self.is_resting.store(is_resting, Ordering::Relaxed);
     }
 
-    /// Adds a subscriber that has events; false if no scheduler would serve it.
+    /// Adds a subscriber that has events. Returns false if no scheduler would serve it.
     pub(crate) fn push(&self, subscriber: &Arc<Subscriber>) -> bool {
         let mut ready = self.lock();
         if !ready.is_served {
@@ -83,7 +83,7 @@ impl ReadyQueue {
         self.lock().is_served = true;
     }
 
-    /// The scheduler has ended; gives those that it has not served.
+    /// The scheduler has ended. Returns the subscribers that it has not served.
     pub(crate) fn end(&self) -> VecDeque<Arc<Subscriber>> {
         self.set_resting(false);
         let mut ready = self.lock();
@@ -92,7 +92,7 @@ impl ReadyQueue {
         std::mem::take(&mut ready.subscribers)
     }
 
-    /// How many subscribers there are, and the pace; the scheduler is woken by the next one if there is none.
+    /// The number of ready subscribers, and the pace. If there is none, the next one wakes the scheduler.
     pub(crate) fn poll_len(&self, context: &mut Context<'_>) -> Option<(usize, SchedulerPace)> {
         let mut ready = self.lock();
         if ready.subscribers.is_empty() {
@@ -102,7 +102,8 @@ impl ReadyQueue {
         Some((ready.subscribers.len(), ready.pace))
     }
 
-    /// Takes the first `count` subscribers. The scheduler is woken for the others, now or when they come.
+    /// Takes the first `count` subscribers. The scheduler is woken for the others: immediately if there are some, or
+    /// when they come.
     pub(crate) fn take(
         &self,
         count: usize,
@@ -117,7 +118,7 @@ impl ReadyQueue {
         }
     }
 
-    /// All subscribers that are to be served.
+    /// All ready subscribers.
     pub(crate) fn all(&self) -> Vec<Arc<Subscriber>> {
         self.lock().subscribers.iter().cloned().collect()
     }

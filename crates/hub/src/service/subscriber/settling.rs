@@ -1,4 +1,4 @@
-//! What became of events that a delivery took, in the accounts of their subscriber and in words.
+//! Counts and logs what happened to the events that a delivery took.
 
 use std::fmt::Arguments;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::service::failure::{failure, is_for_want_of_descriptors};
 use crate::service::one_line::OneLine;
 
 impl Subscriber {
-    /// Says what became of events that the delivery took.
+    /// Settles events that the delivery took.
     pub(crate) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
         match result {
             Ok(_) => self.settle_delivered(count),
@@ -20,7 +20,7 @@ impl Subscriber {
         }
     }
 
-    /// The same of events that reached the subscriber.
+    /// Settles events that reached the subscriber.
     pub(crate) fn settle_delivered(&self, count: usize) {
         self.lock().subscription.handle_delivered(count as u64);
     }
@@ -61,8 +61,9 @@ impl Subscriber {
         }
     }
 
-    /// The delivery has panicked: what was under way is lost, or nobody knows what became of it. That says nothing of the
-    /// subscriber, which stays subscribed; what is queued waits for another delivery.
+    /// Settles a panic of the delivery task. The unanswered events count as lost, because nothing says what happened to
+    /// them. The subscriber stays subscribed, since the panic is not its fault; queued events wait for the next
+    /// delivery task.
     pub(crate) fn settle_panicked(&self) {
         let mut shared = self.lock();
         let count = shared.subscription.snapshot().outstanding;
@@ -72,7 +73,7 @@ impl Subscriber {
             .subscription
             .handle_failed(count, DeliveryFailure::Ours, Instant::now());
         drop(shared);
-        // Without the lock, for that of the connection is taken.
+        // Dropped after the lock is released, because that takes the lock of the connection.
         drop(abandoned);
         self.backpressure.notify();
         report(format_args!(
@@ -81,8 +82,8 @@ impl Subscriber {
         ));
     }
 
-    /// The scheduler has panicked while it served this subscriber: what it took, and neither sent nor gave back, is lost.
-    /// That says nothing of the subscriber.
+    /// Settles a panic of the scheduler while it served this subscriber. Events that the scheduler took, and neither
+    /// sent nor gave back, are lost. The subscriber stays subscribed, since the panic is not its fault.
     pub(crate) fn settle_taken(&self) {
         let mut shared = self.lock();
         let outstanding = shared.subscription.snapshot().outstanding;
@@ -101,8 +102,7 @@ impl Subscriber {
     }
 }
 
-/// Tells people of a panic. By a task of its own: if it is the log that panics, what goes on after it does so all the same,
-/// and the process does not end.
+/// Logs a panic, in a task of its own: if the log itself panics, the caller goes on, and the process does not end.
 fn report(what: Arguments<'_>) {
     let Ok(runtime) = Handle::try_current() else {
         return;

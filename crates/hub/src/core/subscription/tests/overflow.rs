@@ -63,7 +63,7 @@ fn an_event_that_no_queue_has_room_for_is_told_as_such() {
 #[test]
 fn an_event_that_is_too_long_hides_no_overflow() {
     let now = Instant::now();
-    let runs = [
+    let batches = [
         (vec![(0, 10), (1, 10), (2, 10), (3, 10), (4, 101)], 2),
         (vec![(0, 101), (1, 10), (2, 10), (3, 10), (4, 10)], 1),
     ];
@@ -71,9 +71,9 @@ fn an_event_that_is_too_long_hides_no_overflow() {
         too_long_count: 1,
         ..OverflowSummary::default()
     };
-    for (run, lost) in runs {
+    for (batch, lost) in batches {
         let mut subscription = subscription(RetryCount::Unlimited);
-        subscription.handle_events(Numbered(run), now);
+        subscription.handle_events(Numbered(batch), now);
         assert_eq!(subscription.poll_notice(), Some(BEGAN));
         take(&mut subscription, 10);
         let ended = OverflowNotice::Ended { lost };

@@ -48,8 +48,8 @@ fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_ev
 fn an_event_that_never_fits_is_lost_alone_and_those_behind_it_wait() {
     let now = Instant::now();
     let (mut subscription, _) = waited_for();
-    let run = Numbered(vec![(3, 101), (4, 10), (5, 101), (6, 10)]);
-    let (_, rest) = subscription.offer(run, now);
+    let batch = Numbered(vec![(3, 101), (4, 10), (5, 101), (6, 10)]);
+    let (_, rest) = subscription.offer(batch, now);
     let rest = rest.expect("what can fit waits");
     assert_eq!(numbers(std::slice::from_ref(&rest)), [4, 5, 6]);
     assert_eq!(take(&mut subscription, 3), [0, 1, 2]);
