@@ -35,11 +35,11 @@ impl fmt::Display for HubError {
                  tcp -h hub.example -p 10000, got \"{endpoint}\""
             ),
             Self::NothingPublished => f.write_str(
-                "expected endpoints of publisher objects beside what their proxies shall say, got none: set \
+                "expected endpoints at which publisher objects listen, because their published endpoints or adapter id are set, got none: set \
                  publish-listen (Publish.Endpoints), or leave publish-published-endpoints and publish-adapter-id out",
             ),
             Self::NoInstanceName => f.write_str(
-                "expected a name of the instance, such as IceStorm, got none: set instance (InstanceName), or leave it out",
+                "expected an instance name, such as IceStorm, got an empty one: set instance (InstanceName), or leave it out",
             ),
             Self::Store(error) => error.fmt(f),
         }

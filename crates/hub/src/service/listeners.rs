@@ -122,10 +122,10 @@ fn warn_of_names(settings: &HubSettings, has_locator: bool) {
     ] {
         match (names.adapter_id, names.replica_group_id) {
             (None, Some(group)) => tracing::warn!(
-                "the {prefix}replica-group-id \"{group}\" means nothing without {prefix}adapter-id"
+                "{prefix}replica-group-id \"{group}\" has no effect without {prefix}adapter-id"
             ),
             (Some(id), _) if !has_locator => tracing::warn!(
-                "nobody is told where the adapter \"{id}\" is, which proxies of the hub name: set a locator \
+                "proxies of the hub name the adapter \"{id}\", and clients cannot find it without a locator: set one \
                  (--locator), or leave {prefix}adapter-id out"
             ),
             _ => {}

@@ -217,7 +217,7 @@ impl Registry {
         if let Err(error) = &applied
             && !self.deliveries.are_aborted()
         {
-            tracing::error!("nothing has changed: {error}");
+            tracing::error!("the change was not made: {error}");
         }
         applied
     }

@@ -68,7 +68,7 @@ impl Disk {
             // lost its content.
             let shown = file.display();
             tracing::warn!(
-                "\"{shown}\" is empty: there are no topics, unless a copy of it is put back"
+                "the store \"{shown}\" is empty: the hub starts without topics; to restore them, put back a copy of the file"
             );
         }
         let database = guarded(&file, || {
@@ -345,7 +345,7 @@ fn encoded(value: &impl Encode) -> Result<Vec<u8>, StoreError> {
 
 fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, DecodeError> {
     let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
-    let subscriber = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nobody);
+    let subscriber = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
     let qos = Decode::decode(&mut decoder)?;
     decoder.finish_exact("subscription")?;
     Ok(StoredSubscription { subscriber, qos })
@@ -353,7 +353,7 @@ fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, DecodeError> 
 
 fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
     let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
-    let topic = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nobody);
+    let topic = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
     let receiver = Reference::decode_nilable(&mut decoder)?;
     let cost = decoder.get()?;
     decoder.finish_exact("link")?;
@@ -365,7 +365,7 @@ fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
 }
 
 /// Takes the place of a nil proxy, which is never stored.
-fn nobody() -> Reference {
+fn nil_reference() -> Reference {
     Reference::new(Identity::default(), floe::Target::WellKnown)
 }
 

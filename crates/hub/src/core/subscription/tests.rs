@@ -1,7 +1,7 @@
-//! The rules of subscriptions, one by one; `tests/random.rs` has them in any order.
+//! The rules of subscriptions, one by one. `tests/random.rs` checks them after any sequence of steps.
 //!
-//! - `tests/overflow.rs`: what people are told of a full queue
-//! - `tests/waiting.rs`: those of publishers that wait for room
+//! - `tests/overflow.rs`: the notices of a full queue
+//! - `tests/waiting.rs`: publishers that wait for room
 
 mod overflow;
 mod random;
@@ -140,7 +140,7 @@ fn a_full_queue_loses_its_oldest_events_and_counts_them() {
 }
 
 #[test]
-fn an_event_that_never_fits_leaves_the_others_alone() {
+fn an_event_that_never_fits_is_lost_alone() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(event(0), now);
@@ -171,7 +171,7 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
 }
 
 #[test]
-fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
+fn a_collected_batch_is_sent_when_the_subscription_is_removed() {
     let now = Instant::now();
     let qos = qos(Delivery::Batch, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::DropOldest);
@@ -191,7 +191,7 @@ fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
 }
 
 #[test]
-fn what_waits_behind_a_batch_under_way_is_lost_with_the_subscription() {
+fn events_behind_a_batch_that_is_being_sent_are_lost_with_the_subscription() {
     let now = Instant::now();
     let qos = qos(Delivery::Batch, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::DropOldest);
@@ -236,7 +236,7 @@ fn a_tolerated_failure_discards_events_for_an_interval() {
 }
 
 #[test]
-fn an_interval_too_long_to_be_told_lasts_for_ever() {
+fn an_interval_beyond_the_clock_lasts_for_ever() {
     let now = Instant::now();
     let qos = qos(TWOWAY, RetryCount::Unlimited);
     let limits = limits(OverflowPolicy::DropOldest);
@@ -248,7 +248,7 @@ fn an_interval_too_long_to_be_told_lasts_for_ever() {
 }
 
 #[test]
-fn an_answer_proves_that_a_twoway_subscriber_lives() {
+fn a_reply_proves_that_a_twoway_subscriber_is_alive() {
     let now = Instant::now();
     let mut subscription = failed(RetryCount::Limited(1), DeliveryFailure::Soft, now);
     let mut now = now;
@@ -286,7 +286,7 @@ fn failures_of_requests_that_were_outstanding_count_once() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_a_failure_only_if_the_next_one_takes_no_events_either() {
+fn a_broken_connection_is_a_failure_only_if_the_next_one_breaks_too() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     let mut deliver = |outcome: Option<DeliveryFailure>| {
@@ -328,14 +328,14 @@ fn a_connection_after_an_interval_offline_may_break_as_the_first_did() {
 }
 
 #[test]
-fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
+fn a_shutdown_of_the_hub_is_no_failure_of_the_subscriber() {
     let now = Instant::now();
     let subscription = failed(RetryCount::Limited(0), DeliveryFailure::Ours, now);
     assert_eq!(subscription.snapshot().state, SubscriptionState::Online);
 }
 
 #[test]
-fn draining_delivers_what_waits_and_takes_nothing_new() {
+fn draining_delivers_queued_events_and_accepts_no_new_ones() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(event(0), now);
@@ -349,7 +349,7 @@ fn draining_delivers_what_waits_and_takes_nothing_new() {
 }
 
 #[test]
-fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
+fn a_waiting_delivery_is_woken_once_and_only_for_enough_bytes() {
     let now = Instant::now();
     let mut subscription = long_subscription();
     assert!(
@@ -366,7 +366,7 @@ fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
 }
 
 #[test]
-fn a_queue_that_is_half_full_is_worth_a_delivery_however_short_it_is() {
+fn a_half_full_queue_is_delivered_whatever_its_bytes() {
     let now = Instant::now();
     let mut subscription = long_subscription();
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Wait);
@@ -392,7 +392,7 @@ fn long_subscription() -> Subscription<Numbered> {
 }
 
 #[test]
-fn events_that_came_together_are_parted_only_where_they_must_be() {
+fn events_that_came_together_are_separated_only_where_they_must_be() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(events(0..3), now);
@@ -406,7 +406,7 @@ fn events_that_came_together_are_parted_only_where_they_must_be() {
 }
 
 #[test]
-fn what_was_accepted_stays_if_the_newest_are_dropped() {
+fn queued_events_stay_if_the_newest_are_dropped() {
     let now = Instant::now();
     for overflow in [OverflowPolicy::DropNewest, OverflowPolicy::Block] {
         let qos = qos(TWOWAY, RetryCount::Limited(0));
@@ -429,7 +429,7 @@ fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>
 }
 
 #[test]
-fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
+fn a_subscriber_is_notified_of_a_gap_where_it_is() {
     let now = Instant::now();
     let mut qos = qos(TWOWAY, RetryCount::Limited(1));
     qos.lost_facet = Some("gaps".to_owned());
@@ -458,7 +458,7 @@ fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
 }
 
 #[test]
-fn a_subscriber_that_asked_learns_of_events_whose_delivery_failed() {
+fn a_subscriber_is_notified_of_events_whose_delivery_failed() {
     let now = Instant::now();
     let mut qos = qos(TWOWAY, RetryCount::Unlimited);
     qos.lost_facet = Some("gaps".to_owned());

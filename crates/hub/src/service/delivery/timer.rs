@@ -18,7 +18,9 @@ impl Timer {
     pub(super) fn new() -> Self {
         let timer = TimerFd::new();
         if let Err(error) = &timer {
-            tracing::debug!("deliveries do not rest, for the system gives no timer: {error}");
+            tracing::debug!(
+                "deliveries do not rest, because the system provides no timer: {error}"
+            );
         }
         Self { timer: timer.ok() }
     }

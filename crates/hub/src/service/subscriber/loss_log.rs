@@ -33,16 +33,14 @@ impl Subscriber {
                     OverflowPolicy::DropOldest => "its oldest events",
                     _ => "the newest events",
                 };
-                tracing::warn!(
-                    "{name} loses {which}: its queue is full, for it takes them too slowly"
-                );
+                tracing::warn!("{name} loses {which}: its queue is full, because it is too slow");
             }
             OverflowNotice::Ended { lost } => tracing::warn!(
-                "{name} loses no more events: its queue was full, and {lost} were lost"
+                "{name} loses no more events: its queue has room again, after {lost} were lost"
             ),
             OverflowNotice::TooLong { len, max } => tracing::warn!(
-                "{name} loses an event of {len} bytes: its queue has room for {max} bytes: raise the bytes of \
-                 the hub's queues (`floe serve --queue-bytes`), and its own floe.queueBytes if it asks for less"
+                "{name} loses an event of {len} bytes: its queue holds at most {max} bytes: raise the limit \
+                 of the hub (`floe serve --queue-bytes`), and floe.queueBytes if the subscriber sets a lower limit"
             ),
             OverflowNotice::Disconnected => {
                 tracing::warn!("the subscription of {name} ends: its queue is full")
@@ -83,7 +81,7 @@ impl Subscriber {
         let summary = self.lock().subscription.poll_summary(Instant::now());
         if let Some(summary) = summary {
             let name = self.log_name();
-            tracing::warn!("since the last line on {name}: {}", Since(summary));
+            tracing::warn!("since the last line about {name}: {}", Since(summary));
         }
         summary.is_some()
     }
@@ -107,7 +105,7 @@ impl Subscriber {
             .is_err_and(InvokeError::is_surely_not_dispatched);
         if let Err(error) = told {
             let (name, error) = (self.log_name(), OneLine(error));
-            tracing::debug!("could not tell {name} of {count} lost events: {error}");
+            tracing::debug!("could not notify {name} of {count} lost events: {error}");
         }
         if is_untold {
             self.lock().subscription.handle_unnotified(count);
@@ -128,7 +126,7 @@ impl Display for Since {
         } = self.0;
         if count > 0 {
             let times = if count == 1 { "time" } else { "times" };
-            let lasts = if lasts { ", is so still" } else { "" };
+            let lasts = if lasts { ", is still full" } else { "" };
             write!(
                 f,
                 "its queue was full {count} {times}{lasts}, and {lost} events were lost"
@@ -138,14 +136,11 @@ impl Display for Since {
             f.write_str("; ")?;
         }
         if too_long_count > 0 {
-            let events = match too_long_count {
-                1 => "event",
-                _ => "events",
+            let what = match too_long_count {
+                1 => "event came that does",
+                _ => "events came that do",
             };
-            write!(
-                f,
-                "{too_long_count} {events} came for which its queue never has room"
-            )?;
+            write!(f, "{too_long_count} {what} not fit into an empty queue")?;
         }
         Ok(())
     }
@@ -172,12 +167,12 @@ mod tests {
         );
         assert_eq!(
             summary(20, 400, 2, true),
-            "its queue was full 20 times, is so still, and 400 events were lost; 2 events came for which its queue \
-             never has room"
+            "its queue was full 20 times, is still full, and 400 events were lost; 2 events came that do not \
+             fit into an empty queue"
         );
         assert_eq!(
             summary(0, 0, 1, true),
-            "1 event came for which its queue never has room"
+            "1 event came that does not fit into an empty queue"
         );
     }
 }

@@ -42,7 +42,7 @@ impl Subscriber {
                  hub (`ulimit -n`)"
             ),
             _ if is_leaving => {
-                tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
+                tracing::warn!("lost the last events for {name}, which was unsubscribed: {error}");
             }
             SubscriptionState::Offline if before != after => {
                 let until = match self.lock().subscription.discard_interval() {
@@ -77,7 +77,7 @@ impl Subscriber {
         drop(abandoned);
         self.backpressure.notify();
         report(format_args!(
-            "lost {count} events for {}, whose delivery panicked: it begins anew, with what waits in the queue",
+            "lost {count} events for {}, whose delivery panicked: the delivery starts again with the queued events",
             self.log_name()
         ));
     }
@@ -96,7 +96,7 @@ impl Subscriber {
             .handle_failed(count, DeliveryFailure::Ours, Instant::now());
         drop(shared);
         report(format_args!(
-            "lost {count} events for {}, for the delivery scheduler panicked: it begins anew",
+            "lost {count} events for {}, because the delivery scheduler panicked: it starts again",
             self.log_name()
         ));
     }
@@ -110,7 +110,7 @@ fn report(what: Arguments<'_>) {
     let what = what.to_string();
     runtime.spawn(async move {
         tracing::error!(
-            "{what}; please report the panic, which is told on standard error: it is a fault of the hub"
+            "{what}; this is a fault of the hub: please report the panic message on standard error"
         );
     });
 }
