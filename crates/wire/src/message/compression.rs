@@ -1,12 +1,13 @@
-//! What a message's header says of compression, and how a compressed message can be wrong.
+//! The compression byte of a message header, and the errors of compressed messages.
 //!
-//! [`crate::compression`] compresses and decompresses.
+//! [`crate::compression`] compresses and decompresses messages.
 
 use std::fmt;
 
 /// A way to compress messages.
 ///
-/// A message says in its header which one it is compressed with, or would take its reply in:
+/// The compression byte in the header of a message says how the message is compressed, or how its reply may be
+/// compressed:
 ///
 /// | | takes it | compressed |
 /// |---|---|---|
@@ -17,15 +18,15 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Compression {
-    /// What every Ice peer understands.
+    /// Every Ice peer understands it.
     #[default]
     Bzip2,
-    /// Much smaller than bzip2 where a long message repeats itself. Between Floe peers.
+    /// Much smaller than bzip2 for long repetitive messages. Only between Floe peers.
     Zstd,
-    /// A little smaller than zstd. Between Floe peers.
+    /// A little smaller than zstd. Only between Floe peers.
     Brotli,
-    /// Each message is coded against those before it on the connection: by far the smallest for
-    /// many similar messages, for some 4 MiB of memory in all at either end. Between Floe peers.
+    /// Each message is coded against earlier ones of the connection. This is by far the smallest for many similar
+    /// messages, and needs about 4 MiB of memory in all at each end. Only between Floe peers.
     ZstdStream,
 }
 
@@ -33,7 +34,7 @@ impl Compression {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Bzip2, Self::Zstd, Self::Brotli, Self::ZstdStream];
 
-    /// The compression byte of a message that is not compressed, whose reply may be.
+    /// The compression byte of an uncompressed message whose reply may be compressed so.
     pub const fn accepted(self) -> u8 {
         match self {
             Self::Bzip2 => 1,
@@ -48,18 +49,18 @@ impl Compression {
         self.accepted() + 1
     }
 
-    /// What a reply to a message with this compression byte may be compressed with.
+    /// How the reply to a message with this compression byte may be compressed.
     pub fn of_reply(status: u8) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|it| it.accepted() == status || it.compressed() == status)
     }
 
-    /// What a message with this compression byte is compressed with; `None` if it is not.
+    /// How a message with this compression byte is compressed; `None` if it is not.
     pub fn of_message(status: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.compressed() == status)
     }
 
-    /// Whether this build has it: the feature of its name is on.
+    /// Whether this build has it: the feature with its name is on.
     pub const fn is_built(self) -> bool {
         match self {
             Self::Bzip2 => cfg!(feature = "bzip2"),
@@ -78,7 +79,7 @@ impl Compression {
         }
     }
 
-    /// The one of that name.
+    /// The compression with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == name)
     }
@@ -90,38 +91,38 @@ impl fmt::Display for Compression {
     }
 }
 
-/// What is wrong with a compressed message. The connection closes.
+/// Why a compressed message cannot be decompressed. The connection closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompressionError {
     /// This build lacks the compression.
     NotBuilt(Compression),
-    /// It has no place for the size before compression.
+    /// The message ends before its uncompressed size.
     Truncated,
-    /// The size before compression, which it claims, is below that of a header.
+    /// The uncompressed size that it claims is smaller than a header.
     SizeTooSmall(i32),
-    /// It claims to have been longer than a message may be.
+    /// The uncompressed size that it claims exceeds the limit.
     SizeTooLarge {
         /// The size that it claims, in bytes, header included.
         size: usize,
         /// The limit in bytes.
         limit: usize,
     },
-    /// What it holds is longer than it claims: a bomb, or garbage.
+    /// The content is longer than claimed: a decompression bomb, or garbage.
     LongerThanClaimed {
         /// The bytes that it claims, header excluded.
         claimed: usize,
     },
-    /// What it holds is shorter than it claims.
+    /// The content is shorter than claimed.
     ShorterThanClaimed {
         /// The bytes that it claims, header excluded.
         claimed: usize,
-        /// The bytes that it holds.
+        /// The actual bytes.
         len: usize,
     },
-    /// It was given to the connection as it came, without a [`Decompressor`](crate::compression::Decompressor).
+    /// The message was given to the connection without a [`Decompressor`](crate::compression::Decompressor).
     StillCompressed,
-    /// It holds no such compressed data.
+    /// The body is not valid compressed data.
     Corrupt(Compression),
 }
 

@@ -1,8 +1,8 @@
 //! The messages of the protocol: a header of 14 bytes and, in three of five, a body.
 //!
-//! Incoming messages are kept as the bytes that arrived ([`IncomingRequest`], [`RequestBatch`],
-//! [`IncomingReply`]): their fields are checked once and then borrowed. What leaves is written straight into a buffer
-//! ([`RequestHeader`], [`reply`], [`BatchWriter`]).
+//! Incoming messages keep the bytes that arrived ([`IncomingRequest`], [`RequestBatch`], [`IncomingReply`]): their
+//! fields are checked once and then borrowed. Outgoing messages are written straight into a buffer ([`RequestHeader`],
+//! [`reply`], [`BatchWriter`]).
 
 mod batch;
 mod batch_scan;
