@@ -1,4 +1,5 @@
-//! Messages that arrive: bounded by what they claim, and that by the limit of a message.
+//! Decompresses incoming messages. The size that a message claims limits its memory, and the limit of a message limits
+//! that size.
 
 use bytes::Bytes;
 
@@ -13,8 +14,8 @@ pub struct Decompressor {
 }
 
 impl Decompressor {
-    /// The message as it was before it was compressed; its header then says that the reply may be.
-    /// One that is not compressed stays as it is. `size_max` is the limit of a message in bytes.
+    /// Decompresses a message. Its header then says that the reply may be compressed. An uncompressed message is
+    /// returned unchanged. `size_max` is the limit of a message in bytes.
     ///
     /// # Errors
     /// [`ProtocolError::Compression`], fatal for the connection.
@@ -53,7 +54,7 @@ impl Decompressor {
         Ok(plain.into())
     }
 
-    /// Appends the body to `plain`, which then has the length that was claimed.
+    /// Appends the body to `plain`, which then has the claimed length.
     fn unpack(
         &mut self,
         packed: &[u8],
@@ -84,20 +85,19 @@ impl Decompressor {
     }
 }
 
-/// A message in the making, which never gets longer than it was claimed to be.
+/// A message that is being decompressed. It never exceeds its claimed length.
 pub(super) struct PlainBody<'a> {
     plain: &'a mut Vec<u8>,
     claimed: usize,
 }
 
-/// Bytes that are decompressed at a time.
+/// The number of bytes that are decompressed at a time.
 pub(super) const PIECE: usize = 8 * 1024;
-/// How much longer than the compressed one a message is expected to be; room for more is made when
-/// it really comes.
+/// How much longer than its compressed form a message is expected to be. More memory is allocated when the bytes come.
 const GROWTH: usize = 8;
 
 impl PlainBody<'_> {
-    /// Appends some bytes of the body.
+    /// Appends bytes of the body.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), CompressionError> {
         if bytes.len() > self.claimed - self.plain.len() {
             let claimed = self.claimed - HEADER_LEN;

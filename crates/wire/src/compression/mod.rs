@@ -1,19 +1,20 @@
-//! Compressed messages: bzip2 as Ice has it, and what only Floe peers understand.
+//! Compressed messages: bzip2 as Ice uses it, and compressions between Floe peers.
 //!
 //! ```text
-//! 0        14                  18
-//! | header | size before: i32 | compressed body |
+//! 0        14                18
+//! | header | plain size: i32 | compressed body |
 //! ```
 //!
-//! The header's size is that of the compressed message; the size before includes the header.
+//! The size in the header is that of the compressed message. The plain size is that of the uncompressed message, header
+//! included.
 //!
-//! - `compressor.rs`: messages that leave
-//! - `decompressor.rs`: messages that arrive, within bounds
+//! - `compressor.rs`: compresses outgoing messages
+//! - `decompressor.rs`: decompresses incoming messages, within limits
 //! - `bzip2.rs`, `zstd.rs`, `brotli.rs`: each message by itself
-//! - `stream.rs`: each message coded against those before it
-//! - `offer.rs`: what an adapter says in its proxies that it understands
+//! - `stream.rs`: each message coded against earlier ones
+//! - `offer.rs`: the compressions that an adapter offers in its proxies
 //!
-//! [`Compression`] itself is a part of a message's header, and lives with it.
+//! [`Compression`] is a part of the message header, and lives in `message/`.
 //!
 //! Source: `tests/vectors/compressed.json`; `docs/adr/0014-compression-between-floe-peers.md`.
 

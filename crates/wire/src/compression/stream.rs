@@ -1,5 +1,5 @@
-//! One zstd stream for each direction of a connection, flushed with each message: what was said
-//! before need not be said again.
+//! One zstd stream for each direction of a connection. It is flushed with each message, and each message can refer to
+//! earlier ones.
 
 use std::fmt;
 
@@ -10,11 +10,10 @@ use crate::message::{Compression, CompressionError};
 
 /// The library's own default.
 const LEVEL: i32 = 3;
-/// How far back a message may refer: 1 MiB. It bounds the memory of both ends, about 3 MiB for a
-/// direction.
+/// How far back a message may refer: 1 MiB. This limits the memory at both ends to about 3 MiB for each direction.
 const WINDOW_LOG: u32 = 20;
 
-/// The end that sends.
+/// The sending end.
 pub(super) struct StreamEncoder(raw::Encoder<'static>);
 
 impl StreamEncoder {
@@ -26,7 +25,7 @@ impl StreamEncoder {
         Some(Self(encoder))
     }
 
-    /// What the stream says for this body, after all those before.
+    /// Compresses a body against all earlier ones.
     pub(super) fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let mut packed = Vec::new();
         let mut piece = [0; PIECE];
@@ -45,7 +44,7 @@ impl StreamEncoder {
     }
 }
 
-/// The end that receives.
+/// The receiving end.
 pub(super) struct StreamDecoder(raw::Decoder<'static>);
 
 impl StreamDecoder {
@@ -64,7 +63,7 @@ impl StreamDecoder {
     ) -> Result<(), CompressionError> {
         let has_ended = super::zstd::run(&mut self.0, packed, target, Compression::ZstdStream)?;
         match has_ended {
-            // The stream lasts as long as the connection.
+            // The stream does not end before the connection.
             true => Err(CompressionError::Corrupt(Compression::ZstdStream)),
             false => Ok(()),
         }
