@@ -1,4 +1,4 @@
-//! A locator with its registry, in place of an IceGrid's: it says what it was told, and notes it.
+//! A locator with its registry, in place of IceGrid's. It records what it is told.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use floe::{Communicator, Current, Identity, InvokeError, Proxy, Settings, TypedP
 
 use crate::world::Subscribers;
 
-/// Knows where adapters are, and notes after a while which are there and which no more. It refuses one that is called
+/// Knows where adapters are, and records registrations and removals with a delay. It refuses an adapter named
 /// `Refused`.
 #[derive(Default)]
 pub(crate) struct Registry {
@@ -34,12 +34,12 @@ impl Registry {
         Ok(())
     }
 
-    /// The adapter is where this object is, which tells nobody.
+    /// The endpoints of this object itself, which are not recorded.
     pub(crate) fn place(&self, id: &str, proxy: Proxy) {
         self.places.lock().unwrap().insert(id.to_owned(), proxy);
     }
 
-    /// What adapters have told.
+    /// What adapters have told the registry.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap().clone()
     }
@@ -104,7 +104,7 @@ impl LocatorRegistry for Registry {
     }
 }
 
-/// A registry, what it runs in, and a communicator whose locator has it.
+/// A registry, its communicator, and a communicator that uses it as its locator.
 pub(crate) async fn start(delay: Duration) -> (Arc<Registry>, Subscribers, Communicator) {
     let registry = Arc::new(Registry {
         delay,

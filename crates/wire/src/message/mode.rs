@@ -10,7 +10,7 @@ pub enum OperationMode {
     /// At most once.
     #[default]
     Normal,
-    /// As often as needed; the older of two spellings, which Ice 3.7 still sends.
+    /// As often as needed. This is the older of two values, which Ice 3.7 still sends.
     Nonmutating,
     /// As often as needed.
     Idempotent,

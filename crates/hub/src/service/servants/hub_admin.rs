@@ -1,4 +1,4 @@
-//! What the hub tells of itself.
+//! The administrative interface of the hub: status and counts.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl HubAdmin for HubAdminServant {
         name: String,
         _current: &Current,
     ) -> Result<TopicInfo, HubAdminTopicInfoError> {
-        let Some(topic) = self.registry.topic(&name) else {
+        let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
         Ok(status::info_of_topic(&self.registry, &topic))
@@ -49,7 +49,7 @@ impl HubAdmin for HubAdminServant {
         name: String,
         _current: &Current,
     ) -> Result<TopicStatus, HubAdminTopicStatusError> {
-        match self.registry.topic(&name) {
+        match self.registry.directory().topic(&name) {
             Some(topic) => Ok(status::of_topic(&self.registry, &topic)),
             None => Err(NoSuchTopic { name }.into()),
         }

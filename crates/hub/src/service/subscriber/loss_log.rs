@@ -1,4 +1,4 @@
-//! What people and subscribers are told of a subscriber that loses events.
+//! Logs the losses of a subscriber, and notifies the subscriber of them.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 
 impl Subscriber {
-    /// Subscriber and topic, for the log.
-    pub(in crate::service) fn log_name(&self) -> impl Display {
+    /// The subscriber and its topic, for the log.
+    pub(crate) fn log_name(&self) -> impl Display {
         let (identity, topic) = (OneLine(self.identity()), self.topic());
         format!("\"{identity}\" of topic {topic:?}")
     }
 
-    /// Tells people what has become of its queue.
-    pub(in crate::service) fn tell(&self, notice: Option<OverflowNotice>) {
+    /// Logs what happened to the queue.
+    pub(crate) fn log_notice(&self, notice: Option<OverflowNotice>) {
         let Some(notice) = notice else {
             return;
         };
@@ -33,16 +33,14 @@ impl Subscriber {
                     OverflowPolicy::DropOldest => "its oldest events",
                     _ => "the newest events",
                 };
-                tracing::warn!(
-                    "{name} loses {which}: its queue is full, for it takes them too slowly"
-                );
+                tracing::warn!("{name} loses {which}: its queue is full, because it is too slow");
             }
             OverflowNotice::Ended { lost } => tracing::warn!(
-                "{name} loses no more events: its queue was full, and {lost} were lost"
+                "{name} loses no more events: its queue has room again, after {lost} were lost"
             ),
             OverflowNotice::TooLong { len, max } => tracing::warn!(
-                "{name} loses an event of {len} bytes: its queue has room for {max} bytes: raise the bytes of \
-                 the hub's queues (`floe serve --queue-bytes`), and its own floe.queueBytes if it asks for less"
+                "{name} loses an event of {len} bytes: its queue holds at most {max} bytes: raise the limit \
+                 of the hub (`floe serve --queue-bytes`), and floe.queueBytes if the subscriber sets a lower limit"
             ),
             OverflowNotice::Disconnected => {
                 tracing::warn!("the subscription of {name} ends: its queue is full")
@@ -50,26 +48,27 @@ impl Subscriber {
         }
     }
 
-    /// The same where events come, of which too much may happen to be told at once: the rest is told later.
-    pub(in crate::service) fn tell_and_follow(self: &Arc<Self>, notice: Option<OverflowNotice>) {
+    /// The same for events that have just come. Many things can happen to the queue in a short time, so later summaries
+    /// log most of them.
+    pub(crate) fn log_notice_and_summaries(self: &Arc<Self>, notice: Option<OverflowNotice>) {
         if notice.is_none() {
             return;
         }
-        self.tell(notice);
-        // Without a runtime, the end of its delivery tells it.
+        self.log_notice(notice);
+        // Without a runtime there is no timer. The end of the delivery logs the summary.
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
         let interval = self.lock().subscription.await_summary();
         if let Some(interval) = interval {
-            // Nobody waits for it: at the end of the delivery all is told that it would tell. Nor does it keep alive what
-            // nobody else does.
+            // No task waits for this one: the end of the delivery logs the last summary. It does not keep the
+            // subscriber alive either.
             let own = Arc::downgrade(self);
             runtime.spawn(async move {
                 loop {
                     sleep(interval).await;
                     let Some(own) = own.upgrade() else { return };
-                    if !own.tell_summary() {
+                    if !own.log_summary() {
                         return;
                     }
                 }
@@ -77,19 +76,19 @@ impl Subscriber {
         }
     }
 
-    /// Tells people what has become of its queue of which they were not told as it happened; whether there was anything.
-    pub(in crate::service) fn tell_summary(&self) -> bool {
+    /// Logs what happened to the queue since the last line. Returns whether there was anything.
+    pub(crate) fn log_summary(&self) -> bool {
         let summary = self.lock().subscription.poll_summary(Instant::now());
         if let Some(summary) = summary {
             let name = self.log_name();
-            tracing::warn!("since the last line on {name}: {}", Since(summary));
+            tracing::warn!("since the last line about {name}: {}", Since(summary));
         }
         summary.is_some()
     }
 
-    /// Tells the subscriber of events that it lost. That this fails is worth no more than a line: if the subscriber is
-    /// gone, the events that follow tell it. What surely did not reach it stands in the next notice.
-    pub(in crate::service) async fn tell_lost(&self, count: u64) {
+    /// Notifies the subscriber of events that it lost. A failure is worth only a debug line: if the subscriber is gone,
+    /// the next event fails too. If the notification surely did not arrive, the next one includes its count.
+    pub(crate) async fn notify_lost(&self, count: u64) {
         let Some(facet) = &self.qos().lost_facet else {
             return;
         };
@@ -106,10 +105,10 @@ impl Subscriber {
             .is_err_and(InvokeError::is_surely_not_dispatched);
         if let Err(error) = told {
             let (name, error) = (self.log_name(), OneLine(error));
-            tracing::debug!("could not tell {name} of {count} lost events: {error}");
+            tracing::debug!("could not notify {name} of {count} lost events: {error}");
         }
         if is_untold {
-            self.lock().subscription.handle_untold(count);
+            self.lock().subscription.handle_unnotified(count);
         }
     }
 }
@@ -127,7 +126,7 @@ impl Display for Since {
         } = self.0;
         if count > 0 {
             let times = if count == 1 { "time" } else { "times" };
-            let lasts = if lasts { ", is so still" } else { "" };
+            let lasts = if lasts { ", is still full" } else { "" };
             write!(
                 f,
                 "its queue was full {count} {times}{lasts}, and {lost} events were lost"
@@ -137,14 +136,11 @@ impl Display for Since {
             f.write_str("; ")?;
         }
         if too_long_count > 0 {
-            let events = match too_long_count {
-                1 => "event",
-                _ => "events",
+            let what = match too_long_count {
+                1 => "event came that does",
+                _ => "events came that do",
             };
-            write!(
-                f,
-                "{too_long_count} {events} came for which its queue never has room"
-            )?;
+            write!(f, "{too_long_count} {what} not fit into an empty queue")?;
         }
         Ok(())
     }
@@ -171,12 +167,12 @@ mod tests {
         );
         assert_eq!(
             summary(20, 400, 2, true),
-            "its queue was full 20 times, is so still, and 400 events were lost; 2 events came for which its queue \
-             never has room"
+            "its queue was full 20 times, is still full, and 400 events were lost; 2 events came that do not \
+             fit into an empty queue"
         );
         assert_eq!(
             summary(0, 0, 1, true),
-            "1 event came for which its queue never has room"
+            "1 event came that does not fit into an empty queue"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! A subscriber of which the hub learns late that its connection has broken, while others have made another one: in a
-//! runtime of several threads that is a matter of chance; here somebody who is told first takes his time.
+//! A subscriber whose delivery learns late that its connection has broken, after other subscribers have reconnected. In
+//! a runtime of several threads this happens by chance; here a request that is told first delays the report.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use crate::reconnecting::numbers;
 use crate::world::{Inbox, Subscribers, World, nothing, publisher, soon, subscribe};
 
-/// More than any socket takes at once.
+/// More than any socket buffers.
 const LONG: usize = 12_000_000;
 
 /// Forwards connections to a port of loopback.
@@ -29,14 +29,14 @@ struct Relay {
     first: Arc<First>,
 }
 
-/// What becomes of the first connection.
+/// The state of the first connection.
 #[derive(Default)]
 struct First {
-    /// It is not to be read any more.
+    /// The relay does not read it any more.
     hold: Notify,
-    /// It is not.
+    /// The relay reads and forwards it.
     is_held: Notify,
-    /// Then it is cut.
+    /// The relay cuts it.
     cut: Notify,
 }
 
@@ -72,7 +72,7 @@ async fn forward(mut near: TcpStream, mut far: TcpStream, first: Option<Arc<Firs
     first.cut.notified().await;
 }
 
-/// Hears of a broken connection, and holds up whoever tells it.
+/// Is told of a broken connection, and then delays those that are told after it.
 struct Slow {
     told: Notify,
     go_on: Mutex<Receiver<()>>,
@@ -102,7 +102,7 @@ impl ReplySink for Slow {
     }
 }
 
-/// An event with so many bytes.
+/// An event of this many bytes.
 fn event(len: usize) -> Vec<Event> {
     let mut events = EventsBuilder::default();
     let write = |buffer: &mut Vec<u8>| {
@@ -129,11 +129,11 @@ struct Stage {
     inbox: Inbox,
     relay: Relay,
     publisher: Proxy,
-    /// Where the others are.
+    /// The adapter of the other subscribers.
     others: Proxy,
     slow: Arc<Slow>,
     go_on: Sender<()>,
-    /// What the others were sent, and do not answer.
+    /// Events that were sent to the other subscribers, which do not answer.
     sent: Vec<PendingEvent>,
     others_inbox: Inbox,
 }
@@ -193,11 +193,11 @@ impl Stage {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_overtakes_events_of_which_it_is_not_known_yet_that_they_come_again() {
+async fn no_event_overtakes_events_whose_failure_is_reported_late() {
     let mut stage = Stage::set().await;
     stage.publish(0..3).await;
     assert_eq!(stage.inbox.operations(3).await, ["e0", "e1", "e2"]);
-    // What follows waits for room.
+    // The events after these wait for room.
     stage.relay.first.hold.notify_one();
     soon(stage.relay.first.is_held.notified()).await;
     stage.send_to_others(LONG);
@@ -207,7 +207,7 @@ async fn nothing_overtakes_events_of_which_it_is_not_known_yet_that_they_come_ag
 
     stage.relay.first.cut.notify_one();
     soon(stage.slow.told.notified()).await;
-    // The delivery looks what there is to do.
+    // The delivery task looks for events to send.
     stage.publish(6..7).await;
     for _ in 0..20 {
         stage.world.info("t").await;

@@ -1,4 +1,4 @@
-//! Topics that were destroyed: what became of their events is not forgotten.
+//! Topics that were destroyed. Their events still count in the totals of the hub.
 
 use std::ops::AddAssign;
 use std::sync::atomic::{Ordering, fence};
@@ -9,30 +9,30 @@ use super::topic::{Topic, Totals};
 
 /// The topics of a hub that were destroyed.
 #[derive(Default)]
-pub(super) struct PastTopics(Mutex<Past>);
+pub(crate) struct DestroyedTopics(Mutex<Records>);
 
 #[derive(Default)]
-struct Past {
-    /// Those with deliveries or requests under way.
+struct Records {
+    /// Topics with deliveries or requests under way: their counts still change.
     leaving: Vec<Arc<Topic>>,
-    /// All others together.
-    counts: Counts,
+    /// The sum of the counts of all other topics.
+    settled: TopicCounts,
 }
 
-/// What happened in topics.
+/// Event counts of one or more topics.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts {
+pub(crate) struct TopicCounts {
     /// Events that were published.
-    pub(super) published: u64,
+    pub(crate) published: u64,
     /// Events that came over links.
-    pub(super) forwarded: u64,
-    /// What became of them.
-    pub(super) totals: Totals,
+    pub(crate) forwarded: u64,
+    /// What happened to the events at the subscribers.
+    pub(crate) totals: Totals,
 }
 
-impl Counts {
-    /// Those of a topic.
-    pub(super) fn of(topic: &Topic) -> Self {
+impl TopicCounts {
+    /// The counts of one topic.
+    pub(crate) fn of(topic: &Topic) -> Self {
         Self {
             published: topic.published(),
             forwarded: topic.forwarded(),
@@ -41,7 +41,7 @@ impl Counts {
     }
 }
 
-impl AddAssign for Counts {
+impl AddAssign for TopicCounts {
     fn add_assign(&mut self, other: Self) {
         self.published += other.published;
         self.forwarded += other.forwarded;
@@ -49,48 +49,48 @@ impl AddAssign for Counts {
     }
 }
 
-impl PastTopics {
-    /// Keeps the counts of a topic that nobody finds any more.
-    pub(super) fn add(&self, topic: Arc<Topic>) {
-        self.with(|past| past.leaving.push(topic));
+impl DestroyedTopics {
+    /// Adds a topic that was just removed from the directory.
+    pub(crate) fn add(&self, topic: Arc<Topic>) {
+        self.with(|records| records.leaving.push(topic));
     }
 
-    /// All of them together.
-    pub(super) fn counts(&self) -> Counts {
-        self.with(|past| {
-            let leaving = past.leaving.iter().map(|topic| Counts::of(topic));
-            leaving.fold(past.counts, |mut sum, own| {
-                sum += own;
-                sum
-            })
+    /// The sum of the counts of all of them.
+    pub(crate) fn counts(&self) -> TopicCounts {
+        self.with(|records| {
+            let mut sum = records.settled;
+            for topic in &records.leaving {
+                sum += TopicCounts::of(topic);
+            }
+            sum
         })
     }
 
-    /// Subscribers of theirs with deliveries under way.
-    pub(super) fn recipients(&self) -> Vec<Arc<Subscriber>> {
-        self.with(|past| {
-            let leaving = past.leaving.iter();
+    /// Their subscribers that have deliveries under way.
+    pub(crate) fn recipients(&self) -> Vec<Arc<Subscriber>> {
+        self.with(|records| {
+            let leaving = records.leaving.iter();
             leaving.flat_map(|topic| topic.recipients()).collect()
         })
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Past) -> T) -> T {
-        let mut past = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        past.settle();
-        look(&mut past)
+    fn with<T>(&self, read: impl FnOnce(&mut Records) -> T) -> T {
+        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        records.settle();
+        read(&mut records)
     }
 }
 
-impl Past {
-    /// Adds up the counts that do not change any more: nobody else has the topic.
+impl Records {
+    /// Adds up and releases the topics that nothing else refers to: their counts cannot change any more.
     fn settle(&mut self) {
-        let Self { leaving, counts } = self;
+        let Self { leaving, settled } = self;
         leaving.retain(|topic| {
             let is_shared = Arc::strong_count(topic) > 1;
             if !is_shared {
-                // Whoever gave it up had counted before.
+                // Pairs with the release of the last other reference, so that its counts are visible here.
                 fence(Ordering::Acquire);
-                *counts += Counts::of(topic);
+                *settled += TopicCounts::of(topic);
             }
             is_shared
         });
@@ -123,19 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_published_while_a_topic_leaves_counts_and_its_memory_is_given_up_afterwards() {
-        let past = PastTopics::default();
+    fn events_published_while_a_topic_leaves_count_and_its_memory_is_released_afterwards() {
+        let destroyed = DestroyedTopics::default();
         let topic = Topic::new("t".to_owned());
         topic.publish(events(2), Instant::now());
-        past.add(topic.clone());
+        destroyed.add(topic.clone());
         topic.publish(events(1), Instant::now());
         topic.publish_forwarded(&events(4));
-        let counts = past.counts();
+        let counts = destroyed.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));
         let forgotten = Arc::downgrade(&topic);
         drop(topic);
-        assert_eq!(past.counts().published, 3);
+        assert_eq!(destroyed.counts().published, 3);
         assert!(forgotten.upgrade().is_none());
-        assert_eq!(past.counts().published, 3);
+        assert_eq!(destroyed.counts().published, 3);
     }
 }

@@ -1,5 +1,6 @@
-//! Events that leave without a wait, and their replies, which settle them where they are read: the delivery task is not
-//! woken for each.
+//! The fast path: events that leave without a wait, and their replies.
+//!
+//! The task that reads a reply settles its event, so that the delivery task is not woken for each reply.
 
 use std::ops::Range;
 use std::sync::{Arc, MutexGuard};
@@ -8,61 +9,62 @@ use std::time::{Duration, Instant};
 
 use floe::{ConnectionToken, Event, InvokeError, Outcome, PendingEvent, ReplySink};
 
-use crate::core::{InFlight, Load, Resend};
+use crate::core::{InFlightEvents, Load, Resend};
 use crate::service::subscriber::{Shared, Subscriber};
 
-/// The place of events among all that are sent.
+/// The position of events in the order of all events that are sent.
 pub(super) struct SendPosition {
-    /// The number of the first of them.
+    /// The number of the first event.
     first: u64,
-    /// The connection over which earlier events left, while these are not answered.
+    /// The connection of the events before these, while those are unanswered.
     behind: Option<ConnectionToken>,
 }
 
-/// Events that failed, and how much is in flight besides.
+/// Events that failed, and how much is still in flight.
 pub(super) struct Failed {
     pub(super) events: Vec<Resend>,
-    /// Whether there may be more: the connection of the others has ended, and they were not told yet. It is looked up only
-    /// where something takes the slow path.
-    pub(super) is_astray: bool,
+    /// Whether more failures will follow, because the connection of the other events has ended. This is looked up only
+    /// while the slow path has events.
+    pub(super) has_lost_connection: bool,
     pub(super) left: Load,
 }
 
-impl InFlight<PendingEvent> {
-    /// Where the next events stand.
+impl InFlightEvents<PendingEvent> {
+    /// The position of the events that are sent next.
     pub(super) fn position(&self) -> SendPosition {
         SendPosition {
             first: self.next(),
-            behind: self.token(),
+            behind: self.connection(),
         }
     }
 
-    /// Whether what is in flight has lost its connection, and was not told yet.
-    pub(super) fn is_astray(&self) -> bool {
-        self.token().is_some_and(|token| !token.is_open())
+    /// Whether the connection of the unanswered events has ended, and they have not failed yet.
+    pub(super) fn has_lost_connection(&self) -> bool {
+        self.connection().is_some_and(|token| !token.is_open())
     }
 
-    /// The connection over which all that is not answered left: another one is taken only after its end was told.
-    fn token(&self) -> Option<ConnectionToken> {
+    /// The connection of all unanswered events. There is only one: events take a new connection only after the events on
+    /// the old one have failed.
+    fn connection(&self) -> Option<ConnectionToken> {
         self.oldest()?.token()
     }
 }
 
 impl Subscriber {
-    /// How much is in flight of what left without a wait.
-    pub(super) fn load(&self) -> Load {
+    /// How much is unanswered of what left by the fast path.
+    pub(super) fn fast_load(&self) -> Load {
         self.lock().in_flight().load()
     }
 
-    /// Sends events in one write, and leaves none; false, and nothing is sent, if that needs a wait. The caller has the
-    /// right to send, so that the position is still the next one.
-    pub(super) fn forward_at_once(
+    /// Sends events in one write, and leaves the list empty. Returns false, and sends nothing, if they would have to wait.
+    /// The caller has the right to send, so `position` is still current.
+    pub(super) fn send_now(
         self: &Arc<Self>,
         position: &SendPosition,
         events: &mut Vec<Event>,
-        since: Instant,
+        now: Instant,
     ) -> bool {
-        // Not locked: the connection may break meanwhile, and report it.
+        // This must not hold the lock: if the connection breaks meanwhile, it reports that to this subscriber.
         let (proxy, behind) = (self.proxy(), position.behind.as_ref());
         let Some(sent) = proxy.forward_at_once(events, self, position.first, behind) else {
             return false;
@@ -70,13 +72,13 @@ impl Subscriber {
         let mut shared = self.lock();
         if !shared.in_flight().end_sending() {
             drop(shared);
-            // The window was abandoned, and the events with it.
+            // The window was abandoned, and these events with it.
             events.clear();
             return true;
         }
         let in_flight = shared.in_flight();
-        let early = in_flight.note_sent(events, sent, since);
-        // The delivery task starts a timer after what it sends itself; the scheduler must ask it for one.
+        let early = in_flight.note_sent(events, sent, now);
+        // The delivery task starts the reply timer when it is polled next. If the scheduler sends, it must wake the task.
         let needs_timer =
             in_flight.is_open() && !in_flight.is_timed() && self.send_timeout().is_some();
         if needs_timer {
@@ -94,10 +96,14 @@ impl Subscriber {
         true
     }
 
-    /// Takes what failed. From now on the next failure wakes this task, and the scheduler does not send. Where events take
-    /// the slow path, and what is in flight has lost its connection, each answer wakes the task. Pending while the scheduler
-    /// sends.
-    pub(super) fn poll_failed(&self, context: &mut Context<'_>, is_slow: bool) -> Poll<Failed> {
+    /// Takes the events that failed, and stops the scheduler from sending. The next failure wakes the delivery task. If the
+    /// slow path has events, or some have failed, and the connection is lost, each reply wakes it. Pending while the
+    /// scheduler sends.
+    pub(super) fn poll_failed(
+        &self,
+        context: &mut Context<'_>,
+        has_slow_events: bool,
+    ) -> Poll<Failed> {
         let mut shared = self.lock();
         shared.note_delivery(context.waker());
         let in_flight = shared.in_flight();
@@ -105,30 +111,30 @@ impl Subscriber {
             return Poll::Pending;
         }
         let events = in_flight.take_failed();
-        let may_resend = is_slow || !events.is_empty();
-        let is_astray = may_resend && in_flight.is_astray();
-        in_flight.set_awaited(is_astray);
+        let may_resend = has_slow_events || !events.is_empty();
+        let has_lost_connection = may_resend && in_flight.has_lost_connection();
+        in_flight.set_awaited(has_lost_connection);
         Poll::Ready(Failed {
             events,
-            is_astray,
+            has_lost_connection,
             left: in_flight.load(),
         })
     }
 
-    /// Waits no longer for events that were sent this long ago; how many these are.
-    pub(super) fn give_up(&self, limit: Duration) -> usize {
+    /// Gives up the events that were sent at least `limit` ago. Returns how many.
+    pub(super) fn give_up_late(&self, limit: Duration) -> usize {
         let late = self.lock().in_flight().take_late(limit, Instant::now());
-        // Dropped without the lock, for dropping them takes that of the connection.
+        // Dropped after the lock is released, because that takes the lock of the connection.
         late.len()
     }
 
-    /// Gives up what is in flight, and what the scheduler may be sending: the delivery ends.
+    /// Gives up all unanswered events when the delivery ends, and those that the scheduler is sending.
     pub(super) fn abandon(&self) {
         let mut shared = self.lock();
         let in_flight = shared.in_flight();
         let abandoned = match in_flight.close() {
             true => in_flight.abandon(0),
-            // Its numbers are not known yet.
+            // The scheduler has not noted the numbers of its events yet.
             false => in_flight.abandon(self.outstanding_max().unwrap_or(0) as u64),
         };
         drop(shared);
@@ -173,7 +179,7 @@ impl Shared {
     }
 }
 
-/// Wakes the delivery task if it waits for answers.
+/// Wakes the delivery task if it waits for a reply.
 #[inline]
 fn wake_if_awaited(mut shared: MutexGuard<'_, Shared>) {
     if shared.in_flight().poll_awaited() {

@@ -1,4 +1,4 @@
-//! A registry, its subscribers, and what each of them must have.
+//! A registry, its subscribers, and what each of them must receive.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,71 +10,71 @@ use proptest::test_runner::TestCaseError;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::ears::{Ears, Listening, Mood, operation};
-use super::{EARS, PUBLISHERS, Step, TOPICS, Wish};
-use crate::core::{Accounts, Qos, State};
+use super::receivers::{Behavior, ReceiverServant, Receivers, operation};
+use super::{PUBLISHERS, RECEIVERS, RequestedQos, Step, TOPICS};
+use crate::core::{Accounts, Qos, SubscriptionState};
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
-use crate::service::registry::tests::Events;
+use crate::service::registry::tests::EventSource;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::{Topic, Totals};
 use crate::settings::HubSettings;
 use crate::store::{Memory, StoredLink};
 
-type Checked = Result<(), TestCaseError>;
+type Check = Result<(), TestCaseError>;
 
 /// The category of subscribers.
-const EAR: &str = "ear";
-/// How long deliveries may take to end, on a machine that is busy.
+const CATEGORY: &str = "receiver";
+/// How long deliveries may take to end on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Stage {
+pub(super) struct Scenario {
     registry: Arc<Registry>,
     communicator: Communicator,
-    /// Where the subscribers are: in the hub's process, or behind a connection.
+    /// The adapter of the subscribers: in the communicator of the hub, or behind a connection.
     adapter: Adapter,
-    ears: Arc<Ears>,
-    /// Makes events: what is invoked there comes out of the channel.
-    maker: (Proxy, mpsc::UnboundedReceiver<floe::Event>),
-    /// All topics that ever were, and which of them has which name now.
-    topics: Vec<Known>,
+    receivers: Arc<Receivers>,
+    /// Makes events: a request to this proxy comes out of the channel as an event.
+    event_source: (Proxy, mpsc::UnboundedReceiver<floe::Event>),
+    /// All topics that ever existed, and the one that has each name now.
+    topics: Vec<KnownTopic>,
     names: [Option<usize>; TOPICS],
-    /// All subscribers and links that ever were.
+    /// All subscribers and links that ever existed.
     members: Vec<Member>,
-    /// Events of each publisher so far, and the one that it waits for.
+    /// The number of events of each publisher so far, and the publication that it waits for.
     published: [u64; PUBLISHERS],
     waiting: [Option<JoinHandle<()>>; PUBLISHERS],
 }
 
-/// A topic, and what it was given.
-struct Known {
+/// A topic, and the events that it was given.
+struct KnownTopic {
     topic: Arc<Topic>,
     published: u64,
-    /// Whether nobody published without waiting for room.
+    /// Whether all its publishers wait for room.
     all_wait: bool,
 }
 
 struct Member {
     topic: usize,
     subscriber: Arc<Subscriber>,
-    /// What the topic had been given before.
+    /// The events that the topic was given before the subscription.
     given_before: u64,
-    /// The same when the subscription was ended by others.
+    /// The events that the topic was given when the test ended the subscription.
     given_at_end: Option<u64>,
-    /// None of a link.
-    ear: Option<Ear>,
+    /// `None` for a link.
+    receiver: Option<Receiver>,
 }
 
-struct Ear {
+struct Receiver {
     at: usize,
     facet: String,
-    wish: Wish,
-    /// Whether it answered badly, or not at once, at any time.
-    was_unwell: bool,
+    requested: RequestedQos,
+    /// Whether it ever failed to answer immediately and well.
+    had_trouble: bool,
 }
 
-impl Stage {
-    pub(super) async fn set(is_remote: bool) -> Self {
+impl Scenario {
+    pub(super) async fn new(is_remote: bool) -> Self {
         let communicator = Communicator::new();
         let settings = HubSettings {
             discard_interval: Duration::from_millis(1),
@@ -82,23 +82,25 @@ impl Stage {
             ..HubSettings::default()
         };
         let registry = Registry::open(settings, Box::new(Memory), Vec::new(), &communicator);
-        let ears_side = match is_remote {
+        let subscriber_side = match is_remote {
             true => Communicator::new(),
             false => communicator.clone(),
         };
-        let adapter = super::super::adapter(&ears_side).await;
-        let ears = Arc::new(Ears::new());
-        let listening = Listening(ears.clone());
-        adapter.add_default(EAR, listening).expect("the first");
+        let adapter = super::super::adapter(&subscriber_side).await;
+        let receivers = Arc::new(Receivers::new());
+        let servant = ReceiverServant(receivers.clone());
+        adapter.add_default(CATEGORY, servant).expect("the first");
         let (sender, events) = mpsc::unbounded_channel();
-        let maker = adapter.add("maker", Events(sender)).expect("the first");
+        let event_source = adapter
+            .add("event_source", EventSource(sender))
+            .expect("the first");
         adapter.activate();
         Self {
             registry,
             communicator,
             adapter,
-            ears,
-            maker: (maker, events),
+            receivers,
+            event_source: (event_source, events),
             topics: Vec::new(),
             names: [None; TOPICS],
             members: Vec::new(),
@@ -107,12 +109,16 @@ impl Stage {
         }
     }
 
-    pub(super) async fn take(&mut self, step: Step) -> Checked {
+    pub(super) async fn apply(&mut self, step: Step) -> Check {
         match step {
             Step::Create { topic } => self.create(topic)?,
             Step::Destroy { topic } => self.destroy(topic)?,
-            Step::Subscribe { topic, ear, wish } => self.subscribe(topic, ear, wish)?,
-            Step::Unsubscribe { topic, ear } => self.unsubscribe(topic, ear)?,
+            Step::Subscribe {
+                topic,
+                receiver,
+                requested,
+            } => self.subscribe(topic, receiver, requested)?,
+            Step::Unsubscribe { topic, receiver } => self.unsubscribe(topic, receiver)?,
             Step::Link { from, to } => self.link(from, to)?,
             Step::Unlink { from, to } => self.unlink(from, to)?,
             Step::Publish {
@@ -121,9 +127,9 @@ impl Stage {
                 count,
                 waits,
             } => self.publish(topic, publisher, count, waits).await,
-            Step::Turn { ear, mood } => self.turn(ear, mood),
-            Step::Deliver { turns } => {
-                for _ in 0..turns {
+            Step::SetBehavior { receiver, behavior } => self.set_behavior(receiver, behavior),
+            Step::Deliver { yields } => {
+                for _ in 0..yields {
                     tokio::task::yield_now().await;
                 }
             }
@@ -132,11 +138,11 @@ impl Stage {
         Ok(())
     }
 
-    fn create(&mut self, name: usize) -> Checked {
+    fn create(&mut self, name: usize) -> Check {
         match (self.registry.create(topic_name(name)), self.names[name]) {
             (Ok(topic), None) => {
                 self.names[name] = Some(self.topics.len());
-                self.topics.push(Known {
+                self.topics.push(KnownTopic {
                     topic,
                     published: 0,
                     all_wait: true,
@@ -151,7 +157,7 @@ impl Stage {
         Ok(())
     }
 
-    fn destroy(&mut self, name: usize) -> Checked {
+    fn destroy(&mut self, name: usize) -> Check {
         let Some(at) = self.names[name].take() else {
             return Ok(());
         };
@@ -160,23 +166,23 @@ impl Stage {
         Ok(())
     }
 
-    fn subscribe(&mut self, name: usize, ear: usize, wish: Wish) -> Checked {
+    fn subscribe(&mut self, name: usize, receiver: usize, requested: RequestedQos) -> Check {
         let Some(at) = self.names[name] else {
             return Ok(());
         };
         let topic = &self.topics[at].topic;
         let facet = self.members.len().to_string();
-        let identity = ear_identity(ear);
+        let identity = receiver_identity(receiver);
         let proxy = self.adapter.proxy(identity.clone()).ice_facet(&facet);
-        let proxy = match wish.mode {
+        let proxy = match requested.mode {
             InvocationMode::Oneway => proxy.ice_oneway(),
             InvocationMode::BatchOneway => proxy.ice_batch_oneway(),
             _ => proxy,
         };
-        // As the hub reads it from a request: a proxy of its own communicator.
+        // A proxy of the communicator of the hub, as if the hub had read it from a request.
         let proxy = self.communicator.proxy_from(proxy.reference().clone());
-        let text = qos_text(&wish);
-        let qos = Qos::parse(&text, wish.mode).expect("wishes that make sense");
+        let text = qos_text(&requested);
+        let qos = Qos::parse(&text, requested.mode).expect("a valid quality of service");
         let is_subscribed = topic.find(&identity).is_some_and(|s| !s.is_gone());
         let subscribed = self.registry.subscribe(topic, &proxy, text, qos);
         if is_subscribed {
@@ -184,40 +190,42 @@ impl Stage {
             return Ok(());
         }
         prop_assert!(subscribed.is_ok());
-        let was_unwell = self.ears.mood(ear) != Mood::Well;
-        let ear = Ear {
-            at: ear,
+        let had_trouble = self.receivers.behavior(receiver) != Behavior::Answering;
+        let receiver = Receiver {
+            at: receiver,
             facet,
-            wish,
-            was_unwell,
+            requested,
+            had_trouble,
         };
-        self.add(at, &identity, Some(ear));
+        self.add(at, &identity, Some(receiver));
         Ok(())
     }
 
-    fn add(&mut self, topic: usize, identity: &Identity, ear: Option<Ear>) {
+    fn add(&mut self, topic: usize, identity: &Identity, receiver: Option<Receiver>) {
         let known = &self.topics[topic].topic;
         self.members.push(Member {
             topic,
             subscriber: known.find(identity).expect("it was added"),
             given_before: given(known),
             given_at_end: None,
-            ear,
+            receiver,
         });
     }
 
-    fn unsubscribe(&mut self, name: usize, ear: usize) -> Checked {
+    fn unsubscribe(&mut self, name: usize, receiver: usize) -> Check {
         if let Some(at) = self.names[name] {
-            self.note_end(at, Some(&ear_identity(ear)));
+            self.note_end(at, Some(&receiver_identity(receiver)));
             let topic = &self.topics[at].topic;
-            let left = self.registry.unsubscribe(topic, &[ear_identity(ear)]);
+            let left = self
+                .registry
+                .unsubscribe(topic, &[receiver_identity(receiver)]);
             prop_assert!(left.is_ok());
-            prop_assert!(topic.find(&ear_identity(ear)).is_none());
+            prop_assert!(topic.find(&receiver_identity(receiver)).is_none());
         }
         Ok(())
     }
 
-    /// Subscriptions to a topic are about to end, all or one.
+    /// Notes that all subscriptions to a topic, or one of them, are about to end.
     fn note_end(&mut self, topic: usize, identity: Option<&Identity>) {
         let known = &self.topics[topic].topic;
         for member in &mut self.members {
@@ -229,7 +237,7 @@ impl Stage {
         }
     }
 
-    fn link(&mut self, from: usize, to: usize) -> Checked {
+    fn link(&mut self, from: usize, to: usize) -> Check {
         let Some(at) = self.names[from] else {
             return Ok(());
         };
@@ -251,7 +259,7 @@ impl Stage {
         Ok(())
     }
 
-    fn unlink(&mut self, from: usize, to: usize) -> Checked {
+    fn unlink(&mut self, from: usize, to: usize) -> Check {
         let Some(at) = self.names[from] else {
             return Ok(());
         };
@@ -265,7 +273,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Publishes one event after the other, until there is one to wait for.
+    /// Publishes one event after the other, until one has to wait.
     async fn publish(&mut self, name: usize, publisher: usize, count: usize, waits: bool) {
         for _ in 0..count {
             let (Some(at), true) = (self.names[name], self.is_free(publisher)) else {
@@ -273,20 +281,21 @@ impl Stage {
             };
             self.published[publisher] += 1;
             let event = (at, publisher, self.published[publisher]);
-            let (maker, made) = &mut self.maker;
+            let (event_source, source_events) = &mut self.event_source;
             let nothing = [6, 0, 0, 0, 1, 1];
             let operation = operation(event);
-            let invoked = maker.invoke(&operation, OperationMode::Normal, &nothing);
+            let invoked = event_source.invoke(&operation, OperationMode::Normal, &nothing);
             invoked.await.expect("the test answers");
-            let run = floe::Events::from(made.recv().await.expect("it was made"));
+            let events =
+                floe::Events::from(source_events.recv().await.expect("it was source_events"));
             let known = &mut self.topics[at];
             known.published += 1;
             if waits {
-                let waiting = known.topic.publish_waiting(run, Instant::now());
+                let waiting = known.topic.publish_waiting(events, Instant::now());
                 self.waiting[publisher] = waiting.map(tokio::spawn);
             } else {
                 known.all_wait = false;
-                known.topic.publish(run, Instant::now());
+                known.topic.publish(events, Instant::now());
             }
         }
     }
@@ -298,19 +307,20 @@ impl Stage {
         waiting.is_none()
     }
 
-    fn turn(&mut self, ear: usize, mood: Mood) {
-        self.ears.set_mood(ear, mood);
-        let ears = self.members.iter_mut().flat_map(|m| &mut m.ear);
-        for known in ears.filter(|known| known.at == ear) {
-            known.was_unwell |= mood != Mood::Well;
+    fn set_behavior(&mut self, receiver: usize, behavior: Behavior) {
+        self.receivers.set_behavior(receiver, behavior);
+        let receivers = self.members.iter_mut().flat_map(|m| &mut m.receiver);
+        for known in receivers.filter(|known| known.at == receiver) {
+            known.had_trouble |= behavior != Behavior::Answering;
         }
     }
 
-    /// Lets all subscribers answer, and waits until nothing is under way.
-    pub(super) async fn settle(&mut self) -> Checked {
-        (0..EARS).for_each(|ear| self.ears.set_mood(ear, Mood::Well));
+    /// Makes all subscribers answer, and waits until no delivery is under way.
+    pub(super) async fn settle(&mut self) -> Check {
+        (0..RECEIVERS)
+            .for_each(|receiver| self.receivers.set_behavior(receiver, Behavior::Answering));
         let waiting = async {
-            while !self.is_at_rest() {
+            while !self.is_idle() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
@@ -319,19 +329,19 @@ impl Stage {
         Ok(())
     }
 
-    fn is_at_rest(&mut self) -> bool {
+    fn is_idle(&mut self) -> bool {
         (0..PUBLISHERS).all(|publisher| self.is_free(publisher))
             && self.members.iter().all(|member| {
                 let now = member.subscriber.snapshot();
-                let has_arrived = member.ear.as_ref().is_none_or(|ear| {
-                    self.ears.heard(&ear.facet).len() as u64 >= now.accounts.delivered
+                let has_arrived = member.receiver.as_ref().is_none_or(|receiver| {
+                    self.receivers.received(&receiver.facet).len() as u64 >= now.accounts.delivered
                 });
                 now.queued == 0 && now.outstanding == 0 && has_arrived
             })
     }
 
-    /// Checks what holds at any moment: each event is in exactly one place, and topics forget nobody.
-    pub(super) fn check_accounts(&self) -> Checked {
+    /// Checks the rules that hold at any moment: each event is in exactly one place, and topics count every subscriber.
+    pub(super) fn check_accounts(&self) -> Check {
         for member in &self.members {
             let now = member.subscriber.snapshot();
             let Accounts {
@@ -363,19 +373,22 @@ impl Stage {
             all.1 += known.topic.forwarded();
             all.2 += sum;
         }
-        let (present, mut counts) = self.registry.topics_and_past();
+        let (present, mut counts) = self.registry.directory().topics_and_destroyed();
         for topic in &present {
-            counts += crate::service::past_topics::Counts::of(topic);
+            counts += crate::service::destroyed_topics::TopicCounts::of(topic);
         }
-        let told = (counts.published, counts.forwarded, counts.totals.accounts);
-        prop_assert_eq!(told, all);
+        let totals = (counts.published, counts.forwarded, counts.totals.accounts);
+        prop_assert_eq!(totals, all);
         Ok(())
     }
 
-    /// Checks what holds when nothing is under way.
-    pub(super) fn check_end(&self) -> Checked {
+    /// Checks the rules that hold when no delivery is under way.
+    pub(super) fn check_end(&self) -> Check {
         let forwarded: u64 = self.topics.iter().map(|k| k.topic.forwarded()).sum();
-        let links = self.members.iter().filter(|member| member.ear.is_none());
+        let links = self
+            .members
+            .iter()
+            .filter(|member| member.receiver.is_none());
         let passed: u64 = links
             .map(|m| m.subscriber.snapshot().accounts.delivered)
             .sum();
@@ -383,41 +396,43 @@ impl Stage {
         for member in &self.members {
             let now = member.subscriber.snapshot();
             let known = &self.topics[member.topic];
-            let is_present = known.topic.has(&member.subscriber) && now.state != State::Gone;
+            let is_present =
+                known.topic.has(&member.subscriber) && now.state != SubscriptionState::Gone;
             let given = match is_present {
                 true => Some(given(&known.topic)),
                 false => member.given_at_end,
             };
-            if let (Some(given), Some(_)) = (given, &member.ear) {
+            if let (Some(given), Some(_)) = (given, &member.receiver) {
                 prop_assert_eq!(now.accounts.offered, given - member.given_before);
             }
-            if let Some(ear) = &member.ear {
-                self.check_ear(ear, known, now.accounts)?;
+            if let Some(receiver) = &member.receiver {
+                self.check_ear(receiver, known, now.accounts)?;
             }
         }
         Ok(())
     }
 
-    fn check_ear(&self, ear: &Ear, known: &Known, accounts: Accounts) -> Checked {
-        let heard = self.ears.heard(&ear.facet);
-        // A batch whose servant hangs does not hold up the next one: that is its adapter's affair.
-        let may_overtake = ear.wish.mode == InvocationMode::BatchOneway && ear.was_unwell;
+    fn check_ear(&self, receiver: &Receiver, known: &KnownTopic, accounts: Accounts) -> Check {
+        let received = self.receivers.received(&receiver.facet);
+        // If a servant hangs in a batch, the adapter may dispatch the next batch before it.
+        let may_overtake =
+            receiver.requested.mode == InvocationMode::BatchOneway && receiver.had_trouble;
         let mut last = BTreeMap::new();
-        for &(topic, publisher, number) in heard.iter().filter(|_| !may_overtake) {
+        for &(topic, publisher, number) in received.iter().filter(|_| !may_overtake) {
             let before = last.insert((topic, publisher), number);
             prop_assert!(
                 before.is_none_or(|before| before < number),
                 "{:?}: {number} came after {before:?} of publisher {publisher} to topic {topic}",
-                ear.wish
+                receiver.requested
             );
         }
-        // Who is not well fails what it has heard.
+        // A subscriber that fails may have received the event.
         let lost = accounts.lost;
-        prop_assert_eq!(heard.len() as u64, accounts.delivered + lost.failed);
-        if !ear.was_unwell {
+        prop_assert_eq!(received.len() as u64, accounts.delivered + lost.failed);
+        if !receiver.had_trouble {
             prop_assert_eq!((lost.failed, lost.offline), (0, 0));
         }
-        let is_waited_for = ear.wish.overflow == "block" && known.all_wait;
+        let is_waited_for = receiver.requested.overflow == "block" && known.all_wait;
         if is_waited_for && known.topic.forwarded() == 0 {
             prop_assert_eq!(lost.overflow, 0, "lost although its publishers wait");
         }
@@ -425,7 +440,7 @@ impl Stage {
     }
 }
 
-/// Events that a topic was given so far, by publishers and links.
+/// The number of events that publishers and links have given to a topic so far.
 fn given(topic: &Topic) -> u64 {
     topic.published() + topic.forwarded()
 }
@@ -434,8 +449,8 @@ fn topic_name(name: usize) -> String {
     format!("t{name}")
 }
 
-fn ear_identity(ear: usize) -> Identity {
-    Identity::with_category(ear.to_string(), EAR)
+fn receiver_identity(receiver: usize) -> Identity {
+    Identity::with_category(receiver.to_string(), CATEGORY)
 }
 
 fn link_identity(to: usize) -> Identity {
@@ -443,13 +458,13 @@ fn link_identity(to: usize) -> Identity {
     Identity::with_category(name, "IceStorm")
 }
 
-fn qos_text(wish: &Wish) -> BTreeMap<String, String> {
+fn qos_text(requested: &RequestedQos) -> BTreeMap<String, String> {
     let mut text = BTreeMap::from([
-        ("floe.overflow", wish.overflow.to_owned()),
-        ("floe.queueEvents", wish.queue_events.to_string()),
-        ("retryCount", wish.retry_count.to_string()),
+        ("floe.overflow", requested.overflow.to_owned()),
+        ("floe.queueEvents", requested.queue_events.to_string()),
+        ("retryCount", requested.retry_count.to_string()),
     ]);
-    if wish.is_ordered {
+    if requested.is_ordered {
         text.insert("reliability", "ordered".to_owned());
     }
     let owned = text.into_iter().map(|(key, value)| (key.to_owned(), value));
