@@ -91,6 +91,12 @@ impl From<SystemException> for InvokeError {
     }
 }
 
+impl From<EncodeError> for InvokeError {
+    fn from(error: EncodeError) -> Self {
+        Self::NotDispatched(error.into())
+    }
+}
+
 /// What a servant's own invocations failed with is an unknown failure to its caller, except what
 /// another server already reported.
 pub(crate) fn system_exception(error: InvokeError) -> SystemException {
