@@ -1,7 +1,7 @@
 //! Generated classes, optional values and exceptions with both, called through the runtime in both
 //! encodings.
 
-use floe::{Communicator, EncodingVersion, Link, Ref, Settings, TypedProxy};
+use floe::{Communicator, EncodingVersion, Graph, Link, Settings, TypedProxy};
 
 use crate::contract::classes::{
     Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterNextError, CounterProxy,
@@ -68,16 +68,8 @@ async fn any_class_of_the_contract_is_known_where_any_is_asked_for() {
 async fn a_cycle_and_what_is_shared_arrive_as_they_were() {
     let (_adapter, proxy) = served().await;
     for proxy in in_both_encodings(&proxy) {
-        let first = Ref::new_cyclic(|back| Node {
-            name: "first".to_owned(),
-            next: Link::new(Node {
-                name: "second".to_owned(),
-                next: back.clone(),
-                ..Node::default()
-            }),
-            ..Node::default()
-        });
-        let nodes = vec![Link::to(&first), Link::nil(), Link::to(&first)];
+        let first = ring();
+        let nodes = vec![first.clone(), Link::nil(), first];
         let (node, index) = proxy.link(&nodes).await.unwrap();
         let node = node.get().unwrap();
         let second = node.next.get().unwrap();
@@ -86,6 +78,23 @@ async fn a_cycle_and_what_is_shared_arrive_as_they_were() {
         assert!(index["first"].get().unwrap().ptr_eq(&node));
         assert!(index[""].is_nil());
     }
+}
+
+/// Two nodes that lead to one another; a link to the first.
+fn ring() -> Link<Node> {
+    let mut graph = Graph::new();
+    let first = graph.add(Node {
+        name: "first".to_owned(),
+        ..Node::default()
+    });
+    let second = graph.add(Node {
+        name: "second".to_owned(),
+        next: first.link(),
+        ..Node::default()
+    });
+    graph[&first].next = second.link();
+    graph.finish().expect("a whole ring");
+    first.link()
 }
 
 #[tokio::test]

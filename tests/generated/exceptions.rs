@@ -24,13 +24,12 @@ async fn a_caller_gets_the_exceptions_of_ice() {
         let sliced = proxy.throw_sliced("").await.expect_err("it throws");
         let compact = proxy.throw_compact("").await.expect_err("it throws");
         let json = vector.value();
-        let graph = &mut Graph::default();
         let name = json["$exception"].as_str().expect("an exception");
         macro_rules! assert_thrown {
             ($($exception:ident),*) => {
                 match name {
                     $(concat!("::M::", stringify!($exception)) => {
-                        let expected = $exception::build(json, graph);
+                        let expected = Graph::default().finished(|graph| $exception::build(json, graph));
                         let TThrowSlicedError::$exception(got) = sliced else {
                             panic!("{}: {sliced}", vector.name);
                         };
@@ -92,7 +91,8 @@ macro_rules! thrown {
     ($json:expr => $($exception:ident),*) => {
         match $json["$exception"].as_str() {
             $(Some(concat!("::M::", stringify!($exception))) => {
-                Err($exception::build(&$json, &mut Graph::default()).into())
+                let thrown = Graph::default().finished(|graph| $exception::build(&$json, graph));
+                Err(thrown.into())
             })*
             other => panic!("no exception {other:?}"),
         }

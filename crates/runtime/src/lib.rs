@@ -90,10 +90,10 @@ pub use bytes::Bytes;
 pub use floe_wire::compression::{Compression, CompressionError};
 pub use floe_wire::encoding::{
     AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, ClassType, Classes,
-    ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode,
-    EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
-    ExceptionWriter, Extends, Link, Nilable, Packed, PackedBytes, ProtocolVersion, Ref, SliceId,
-    TagFormat, Tagged, UnknownClass, UnknownSlice, UserException, View, packed_len,
+    ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Draft, Encapsulation,
+    Encode, EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
+    ExceptionWriter, Extends, Graph, Link, Nilable, Packed, PackedBytes, ProtocolVersion, Ref,
+    SliceId, TagFormat, Tagged, UnknownClass, UnknownSlice, UserException, View, packed_len,
 };
 pub use floe_wire::message::{
     Context, OperationMode, Outcome, ProtocolError, RequestFailed, RequestId, SystemException,

@@ -101,6 +101,12 @@ impl From<SystemException> for InvokeError {
     }
 }
 
+impl From<EncodeError> for InvokeError {
+    fn from(error: EncodeError) -> Self {
+        Self::NotDispatched(error.into())
+    }
+}
+
 /// A failure of a servant's own invocation is an unknown failure to its caller, except what another server already
 /// reported.
 impl From<InvokeError> for SystemException {
