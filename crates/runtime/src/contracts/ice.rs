@@ -1108,7 +1108,7 @@ impl RouterProxy {
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getClientProxy", true);
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getClientProxy", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1123,7 +1123,7 @@ impl RouterProxy {
     pub fn get_server_proxy<'call>(
         &'call self,
     ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getServerProxy", true);
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -1186,7 +1186,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getClientProxy" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as Router>::get_client_proxy(
                     &self.servant,
                     request.current(),
@@ -1201,7 +1201,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 )
             }
             b"getServerProxy" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as Router>::get_server_proxy(
                     &self.servant,
                     request.current(),

@@ -26,6 +26,7 @@ pub(crate) async fn check(communicator: &Communicator, proxy: &str) {
     let probe = ProbeProxy::checked(untyped).await.expect("an answer");
     let probe = probe.expect("it is a probe");
     check_requests(communicator, &probe).await;
+    check_modes(&probe).await;
     check_servants(&probe).await;
     check_failures(&probe).await;
     check_forwarding(&probe).await;
@@ -92,6 +93,27 @@ async fn check_requests(communicator: &Communicator, probe: &ProbeProxy) {
     );
     implicit.remove("a");
     implicit.remove("b");
+}
+
+/// A servant of Ice 3.7 may check what these expect.
+async fn check_modes(probe: &ProbeProxy) {
+    assert_eq!(probe.see().await.expect("seen").mode, 0);
+    assert_eq!(probe.peek().await.expect("seen").mode, 1);
+    let located = addressed(probe, "located", "someone");
+    let mode = async || probe.located_mode().await.expect("a mode");
+    located.ice_ping().await.expect("a ping");
+    assert_eq!(mode().await, 1, "ice_ping");
+    located.total().await.expect("the total");
+    assert_eq!(mode().await, 2, "idempotent");
+    let is_a = located.ice_is_a(ProbeProxy::TYPE_ID).await;
+    assert!(is_a.expect("an answer"));
+    assert_eq!(mode().await, 1, "ice_isA");
+    located.total().await.expect("the total");
+    assert_eq!(located.ice_id().await.expect("an id"), ProbeProxy::TYPE_ID);
+    assert_eq!(mode().await, 1, "ice_id");
+    located.total().await.expect("the total");
+    assert_eq!(located.ice_ids().await.expect("ids").len(), 2);
+    assert_eq!(mode().await, 1, "ice_ids");
 }
 
 async fn check_servants(probe: &ProbeProxy) {

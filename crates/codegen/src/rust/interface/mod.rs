@@ -7,7 +7,7 @@ mod proxy;
 mod servant;
 mod values;
 
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation};
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation, OperationMode};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -103,10 +103,10 @@ fn operation_docs(interface: &Definition, operation: &Operation) -> TokenStream 
 
 fn operation_mode(scope: &Scope<'_>, operation: &Operation) -> TokenStream {
     let root = scope.root();
-    if operation.is_idempotent {
-        quote!(#root::OperationMode::Idempotent)
-    } else {
-        quote!(#root::OperationMode::Normal)
+    match operation.mode() {
+        OperationMode::Normal => quote!(#root::OperationMode::Normal),
+        OperationMode::Nonmutating => quote!(#root::OperationMode::Nonmutating),
+        OperationMode::Idempotent => quote!(#root::OperationMode::Idempotent),
     }
 }
 
