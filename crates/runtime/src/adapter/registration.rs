@@ -8,8 +8,9 @@ use tokio::time::timeout;
 
 use super::Adapter;
 use crate::contracts::ice::{
-    LocatorProxy, LocatorRegistryProxy, LocatorRegistrySetAdapterDirectProxyError as SetError,
-    LocatorRegistrySetReplicatedAdapterDirectProxyError as SetReplicatedError,
+    AdapterAlreadyActiveOrAdapterNotFoundError as SetError,
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError as SetReplicatedError,
+    LocatorProxy, LocatorRegistryProxy,
 };
 use crate::error::{AdapterError, InvokeError};
 use crate::proxy::{Proxy, TypedProxy};

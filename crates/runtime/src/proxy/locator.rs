@@ -7,9 +7,7 @@ use floe_wire::reference::{Endpoint, Reference, Target};
 
 use super::{Proxy, TypedProxy};
 use crate::communicator::Communicator;
-use crate::contracts::ice::{
-    LocatorFindAdapterByIdError, LocatorFindObjectByIdError, LocatorProxy,
-};
+use crate::contracts::ice::{AdapterNotFoundError, LocatorProxy, ObjectNotFoundError};
 use crate::directory::Sought;
 use crate::error::{InvokeError, LocalError};
 
@@ -138,13 +136,13 @@ impl Proxy {
     ) -> Result<Target, LocalError> {
         let found = match sought {
             Sought::Adapter(id) => match locator.find_adapter_by_id(id).await {
-                Err(LocatorFindAdapterByIdError::AdapterNotFoundException(_)) => Ok(None),
-                Err(LocatorFindAdapterByIdError::Invoke(error)) => Err(error),
+                Err(AdapterNotFoundError::AdapterNotFoundException(_)) => Ok(None),
+                Err(AdapterNotFoundError::Invoke(error)) => Err(error),
                 Ok(found) => Ok(found),
             },
             Sought::Object(id) => match locator.find_object_by_id(id).await {
-                Err(LocatorFindObjectByIdError::ObjectNotFoundException(_)) => Ok(None),
-                Err(LocatorFindObjectByIdError::Invoke(error)) => Err(error),
+                Err(ObjectNotFoundError::ObjectNotFoundException(_)) => Ok(None),
+                Err(ObjectNotFoundError::Invoke(error)) => Err(error),
                 Ok(found) => Ok(found),
             },
         };

@@ -54,15 +54,9 @@ impl Middle for Servant {
         source: Option<SourceProxy>,
         kind: String,
         current: &Current,
-    ) -> Result<(), MiddleFailError> {
-        relay(source, &kind, current)
-            .await
-            .map_err(|error| match error {
-                SourceFailError::Kept(kept) => kept.into(),
-                SourceFailError::KeptNearer(kept) => kept.into(),
-                SourceFailError::Cut(cut) => cut.into(),
-                SourceFailError::Invoke(error) => error.into(),
-            })
+    ) -> Result<(), CutOrKeptOrNoSourceError> {
+        let source = source.ok_or(NoSource {})?.ice_encoding(current.encoding());
+        Ok(source.fail(&kind).await?)
     }
 
     async fn fail_compact(
@@ -70,25 +64,10 @@ impl Middle for Servant {
         source: Option<SourceProxy>,
         kind: String,
         current: &Current,
-    ) -> Result<(), MiddleFailCompactError> {
-        relay(source, &kind, current)
-            .await
-            .map_err(|error| match error {
-                SourceFailError::Kept(kept) => kept.into(),
-                SourceFailError::KeptNearer(kept) => kept.into(),
-                SourceFailError::Cut(cut) => cut.into(),
-                SourceFailError::Invoke(error) => error.into(),
-            })
+    ) -> Result<(), CutOrKeptOrNoSourceError> {
+        let source = source.ok_or(NoSource {})?.ice_encoding(current.encoding());
+        Ok(source.fail(&kind).await?)
     }
-}
-
-async fn relay(
-    source: Option<SourceProxy>,
-    kind: &str,
-    current: &Current,
-) -> Result<(), SourceFailError> {
-    let source = source.expect("the client names a source");
-    source.ice_encoding(current.encoding()).fail(kind).await
 }
 
 /// What a client says of a source behind `middle`, a line for each call.

@@ -151,7 +151,7 @@ async fn check_locator(probe: &ProbeProxy) {
     located.ice_ping().await.expect("a ping");
     let refused = located.fail("refused").await;
     assert!(
-        matches!(refused, Err(ProbeFailError::Refused(_))),
+        matches!(refused, Err(RefusedError::Refused(_))),
         "{refused:?}"
     );
     becomes(
@@ -200,14 +200,14 @@ async fn check_failures(probe: &ProbeProxy) {
     }
     // Ice for Python looks at what is thrown, Ice for C++ leaves that to the caller.
     match probe.fail("undeclared").await {
-        Err(ProbeFailError::Invoke(InvokeError::UndeclaredException { type_id: text }))
-        | Err(ProbeFailError::Invoke(InvokeError::System(Failure::UnknownUserException(text)))) => {
+        Err(RefusedError::Invoke(InvokeError::UndeclaredException { type_id: text }))
+        | Err(RefusedError::Invoke(InvokeError::System(Failure::UnknownUserException(text)))) => {
             assert!(text.contains("::Runtime::Undeclared"), "{text}");
         }
         other => panic!("expected an undeclared exception, got {other:?}"),
     }
     match probe.fail("refused").await {
-        Err(ProbeFailError::Refused(refused)) => assert_eq!(refused.reason, "asked to"),
+        Err(RefusedError::Refused(refused)) => assert_eq!(refused.reason, "asked to"),
         other => panic!("expected Refused, got {other:?}"),
     }
     let nothing = [6, 0, 0, 0, 1, 1];
@@ -229,9 +229,9 @@ async fn system_exception(probe: &ProbeProxy, kind: &str) -> SystemException {
     }
 }
 
-fn into_invoke_error(error: ProbeFailError) -> Option<InvokeError> {
+fn into_invoke_error(error: RefusedError) -> Option<InvokeError> {
     match error {
-        ProbeFailError::Invoke(error) => Some(error),
+        RefusedError::Invoke(error) => Some(error),
         _ => None,
     }
 }
@@ -248,7 +248,7 @@ async fn check_forwarding(probe: &ProbeProxy) {
     assert_eq!(seen.context, key.into_iter().collect());
     let refused = forwarded.fail("refused").await;
     assert!(
-        matches!(refused, Err(ProbeFailError::Refused(_))),
+        matches!(refused, Err(RefusedError::Refused(_))),
         "{refused:?}"
     );
     match addressed(probe, "forward", "nobody").see().await {

@@ -199,7 +199,7 @@ impl Probe for Servant {
         Ok(total)
     }
 
-    async fn fail(&self, kind: String, _: &Current) -> Result<(), ProbeFailError> {
+    async fn fail(&self, kind: String, _: &Current) -> Result<(), RefusedError> {
         let told = || "told so".to_owned();
         let exception = match kind.as_str() {
             "object" => SystemException::ObjectNotExist(RequestFailed::default()),
