@@ -4,12 +4,12 @@
 use floe::{Communicator, EncodingVersion, Graph, Link, Settings, TypedProxy};
 
 use crate::contract::classes::{
-    Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterNextError, CounterProxy,
-    CountingDispatcher, CountingProxy, DrawingDispatcher, DrawingFailCompactError,
-    DrawingFailError, DrawingProxy, Failed, Held, Hostile, LaterProxy, Node, Nothing, Point, Ring,
-    Shape, SubCounter, SubCounterProxy, Uses,
+    AtNodeError, Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterProxy,
+    CountingDispatcher, CountingProxy, DrawingDispatcher, DrawingProxy, Failed, FailedError,
+    FailedOrLonelyError, Held, Hostile, LaterProxy, Node, Nothing, Point, Ring, Shape, SubCounter,
+    SubCounterProxy, Uses,
 };
-use crate::contract::extra::{self, SkyDispatcher, SkyFindError, SkyProxy, Star};
+use crate::contract::extra::{self, ShotError, SkyDispatcher, SkyProxy, Star};
 use crate::echo::{self, Any, Echo, in_both_encodings, served};
 
 #[tokio::test]
@@ -205,26 +205,29 @@ async fn exceptions_carry_instances_and_optional_values() {
             ..Node::default()
         });
         let fail = async |how| proxy.fail(how, &node).await.expect_err("it fails");
-        assert!(matches!(fail("failed").await, DrawingFailError::Failed(it) if it.code == set(7)));
-        assert!(matches!(fail("unset").await, DrawingFailError::Failed(it) if it.code.is_none()));
-        let DrawingFailError::AtNode(thrown) = fail("node").await else {
+        assert!(
+            matches!(fail("failed").await, FailedOrLonelyError::Failed(it) if it.code == set(7))
+        );
+        assert!(
+            matches!(fail("unset").await, FailedOrLonelyError::Failed(it) if it.code.is_none())
+        );
+        let FailedOrLonelyError::AtNode(thrown) = fail("node").await else {
             panic!("sliced");
         };
         assert_eq!(
             (&thrown.node, thrown.code, thrown.shape.is_some()),
             (&node, set(5), !is_1_0)
         );
-        let DrawingFailError::Deeper(thrown) = fail("deeper").await else {
+        let FailedOrLonelyError::Deeper(thrown) = fail("deeper").await else {
             panic!("sliced");
         };
         assert_eq!(thrown.node.get().unwrap().name, "here");
         assert_eq!(thrown.more.is_some(), !is_1_0);
-        let DrawingFailError::Lonely(thrown) = fail("lonely").await else {
+        let FailedOrLonelyError::Lonely(thrown) = fail("lonely").await else {
             panic!("sliced");
         };
         assert_eq!(thrown.node, (!is_1_0).then(|| node.clone()));
-        let DrawingFailCompactError::AtNode(thrown) = proxy.fail_compact(&node).await.unwrap_err()
-        else {
+        let AtNodeError::AtNode(thrown) = proxy.fail_compact(&node).await.unwrap_err() else {
             panic!("sliced");
         };
         assert_eq!(thrown.node, node);
@@ -251,7 +254,7 @@ async fn a_class_with_operations_has_data_proxies_and_servants() {
         4
     );
     let error = counter.next(3, &Link::nil()).await.unwrap_err();
-    assert!(matches!(error, CounterNextError::Failed(_)));
+    assert!(matches!(error, FailedError::Failed(_)));
     assert_eq!(
         counter.only(Some(1)).await.unwrap(),
         Some(1),
@@ -373,7 +376,7 @@ async fn a_contract_knows_the_classes_of_the_one_that_it_includes() {
         };
         let found = sky.find(&Link::new(star.clone())).await.unwrap();
         assert!(found.get().unwrap().cast::<Ring>().is_some());
-        let SkyFindError::Shot(shot) = sky.find(&Link::nil()).await.unwrap_err() else {
+        let ShotError::Shot(shot) = sky.find(&Link::nil()).await.unwrap_err() else {
             panic!("sliced");
         };
         assert_eq!(shot.star.get().unwrap().points, 5);

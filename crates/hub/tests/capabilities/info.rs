@@ -5,7 +5,7 @@ use std::time::Duration;
 use floe::TypedProxy;
 use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{
-    HubAdminProxy, HubAdminTopicInfoError, HubAdminTopicStatusError, Losses, TopicInfo, TopicStatus,
+    HubAdminProxy, IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus,
 };
 
 use crate::world::{Subscribers, World, publish, publish_many, publisher, soon, subscribe};
@@ -28,7 +28,7 @@ async fn an_unknown_topic_has_no_info() {
     let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
     let error = soon(admin.topic_info("t")).await.unwrap_err();
     assert!(
-        matches!(&error, HubAdminTopicInfoError::NoSuchTopic(e) if e.name == "t"),
+        matches!(&error, IceStormNoSuchTopicError::NoSuchTopic(e) if e.name == "t"),
         "{error}"
     );
 }
@@ -145,7 +145,7 @@ async fn an_unknown_topic_has_no_status() {
     let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
     let error = soon(admin.topic_status("t")).await.unwrap_err();
     assert!(
-        matches!(&error, HubAdminTopicStatusError::NoSuchTopic(e) if e.name == "t"),
+        matches!(&error, IceStormNoSuchTopicError::NoSuchTopic(e) if e.name == "t"),
         "{error}"
     );
 }

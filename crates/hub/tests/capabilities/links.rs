@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use floe::contracts::ice_storm::{
-    TopicInternalProxy, TopicLinkError, TopicLinkProxy, TopicProxy, TopicUnlinkError,
+    LinkExistsError, NoSuchLinkError, TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
 use floe::{Context, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 use floe_hub::StoreSettings;
@@ -86,7 +86,7 @@ async fn a_link_is_listed_and_removed_by_its_topic() {
     let b = world.create("b").await;
     link(&a, &b, 3).await;
     let again = soon(a.link(Some(&b), 0)).await.unwrap_err();
-    assert!(matches!(&again, TopicLinkError::LinkExists(e) if e.name == "b"));
+    assert!(matches!(&again, LinkExistsError::LinkExists(e) if e.name == "b"));
     assert_eq!(links(&a).await, [("b".to_owned(), 3)]);
     let expected = [identity("to a"), identity("IceStorm/topic.b")];
     assert_eq!(soon(a.get_subscribers()).await.unwrap(), expected);
@@ -94,7 +94,7 @@ async fn a_link_is_listed_and_removed_by_its_topic() {
     assert_eq!(info[0].the_topic.as_ref(), Some(&b));
     soon(a.unlink(Some(&b))).await.unwrap();
     let again = soon(a.unlink(Some(&b))).await.unwrap_err();
-    assert!(matches!(&again, TopicUnlinkError::NoSuchLink(e) if e.name == "b"));
+    assert!(matches!(&again, NoSuchLinkError::NoSuchLink(e) if e.name == "b"));
     assert_eq!(links(&a).await, []);
     link(&a, &b, 0).await;
     soon(a.unsubscribe(Some(b.as_proxy()))).await.unwrap();
@@ -121,7 +121,7 @@ async fn a_link_to_an_object_that_is_no_topic_is_refused_with_the_reason() {
     let link_to = async |proxy: Proxy| {
         let topic = TopicProxy::from_proxy(proxy);
         match soon(a.link(Some(&topic), 0)).await.unwrap_err() {
-            TopicLinkError::Invoke(error) => error,
+            LinkExistsError::Invoke(error) => error,
             error => panic!("{error}"),
         }
     };

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::ice::{
-    AdapterNotFoundException, Locator, LocatorDispatcher, LocatorFindAdapterByIdError,
-    LocatorFindObjectByIdError, LocatorRegistry, LocatorRegistryDispatcher, LocatorRegistryProxy,
-    LocatorRegistrySetAdapterDirectProxyError, LocatorRegistrySetReplicatedAdapterDirectProxyError,
-    LocatorRegistrySetServerProcessProxyError, ObjectNotFoundException, ProcessProxy,
+    AdapterAlreadyActiveOrAdapterNotFoundError,
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, AdapterNotFoundError,
+    AdapterNotFoundException, Locator, LocatorDispatcher, LocatorRegistry,
+    LocatorRegistryDispatcher, LocatorRegistryProxy, ObjectNotFoundError, ObjectNotFoundException,
+    ProcessProxy, ServerNotFoundError,
 };
 use floe::{Communicator, Current, Identity, InvokeError, Proxy, Settings, TypedProxy};
 
@@ -50,7 +51,7 @@ impl Locator for Registry {
         &self,
         _: Identity,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindObjectByIdError> {
+    ) -> Result<Option<Proxy>, ObjectNotFoundError> {
         Err(ObjectNotFoundException {}.into())
     }
 
@@ -58,7 +59,7 @@ impl Locator for Registry {
         &self,
         id: String,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindAdapterByIdError> {
+    ) -> Result<Option<Proxy>, AdapterNotFoundError> {
         let place = self.places.lock().unwrap().get(&id).cloned();
         place
             .map(Some)
@@ -80,7 +81,7 @@ impl LocatorRegistry for Registry {
         id: String,
         proxy: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundError> {
         Ok(self.note(&id, proxy).await?)
     }
 
@@ -90,7 +91,7 @@ impl LocatorRegistry for Registry {
         _: String,
         proxy: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError> {
         Ok(self.note(&id, proxy).await?)
     }
 
@@ -99,7 +100,7 @@ impl LocatorRegistry for Registry {
         _: String,
         _: Option<ProcessProxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetServerProcessProxyError> {
+    ) -> Result<(), ServerNotFoundError> {
         Ok(())
     }
 }

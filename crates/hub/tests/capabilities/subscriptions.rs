@@ -1,6 +1,6 @@
 //! Subscribing and unsubscribing.
 
-use floe::contracts::ice_storm::TopicSubscribeAndGetPublisherError as SubscribeError;
+use floe::contracts::ice_storm::AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError;
 use floe::{InvokeError, SystemException, TypedProxy};
 
 use floe_hub::contracts::floe::TopicInfo;

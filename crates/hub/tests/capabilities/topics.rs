@@ -1,8 +1,8 @@
 //! Topics: creating, finding and destroying them.
 
 use floe::contracts::ice_storm::{
-    FinderProxy, TopicManagerCreateError, TopicManagerInternalProxy, TopicManagerProxy,
-    TopicManagerRetrieveError, TopicProxy,
+    FinderProxy, NoSuchTopicError, TopicExistsError, TopicManagerInternalProxy, TopicManagerProxy,
+    TopicProxy,
 };
 use floe::{Communicator, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 use floe_hub::{Hub, HubError, HubSettings};
@@ -16,7 +16,7 @@ async fn a_topic_is_created_once_and_found_by_its_name() {
     assert_eq!(topic.get_name().await.unwrap(), "t");
     let again = world.manager.create("t").await.unwrap_err();
     assert!(
-        matches!(&again, TopicManagerCreateError::TopicExists(e) if e.name == "t"),
+        matches!(&again, TopicExistsError::TopicExists(e) if e.name == "t"),
         "{again}"
     );
     assert_eq!(
@@ -37,7 +37,7 @@ async fn a_topic_that_does_not_exist_is_not_found() {
     let world = World::start().await;
     let error = soon(world.manager.retrieve("t")).await.unwrap_err();
     assert!(
-        matches!(&error, TopicManagerRetrieveError::NoSuchTopic(e) if e.name == "t"),
+        matches!(&error, NoSuchTopicError::NoSuchTopic(e) if e.name == "t"),
         "{error}"
     );
     let object = world.object("IceStorm/topic.t");

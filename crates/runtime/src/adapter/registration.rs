@@ -7,8 +7,9 @@ use tokio::time::timeout;
 
 use super::Adapter;
 use crate::contracts::ice::{
-    LocatorProxy, LocatorRegistryProxy, LocatorRegistrySetAdapterDirectProxyError as SetError,
-    LocatorRegistrySetReplicatedAdapterDirectProxyError as SetReplicatedError,
+    AdapterAlreadyActiveOrAdapterNotFoundError as SetError,
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError as SetReplicatedError,
+    LocatorProxy, LocatorRegistryProxy,
 };
 use crate::dispatch::AdapterNames;
 use crate::error::{AdapterError, RegistrationError};

@@ -29,8 +29,8 @@ pub use dispatcher::put_one;
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
-    NilableParameter, Optional, OptionalProxy, Parameters, call, call_with, idempotent, nothing,
-    one, operation,
+    NilableParameter, Optional, OptionalProxy, Parameters, call, call_with, idempotent,
+    nonmutating, nothing, one, operation,
 };
 pub use structure::{min_wire_len, packed_member_len};
 

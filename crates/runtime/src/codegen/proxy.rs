@@ -24,6 +24,15 @@ pub const fn idempotent(name: &'static str, returns_data: bool) -> OperationInfo
     }
 }
 
+/// The same, declared `["nonmutating"]` as well.
+pub const fn nonmutating(name: &'static str, returns_data: bool) -> OperationInfo {
+    OperationInfo {
+        name,
+        mode: OperationMode::Nonmutating,
+        returns_data,
+    }
+}
+
 /// Calls an operation with these parameters; `decode` reads the results.
 #[inline]
 pub fn call<'call, R, E: OperationError>(

@@ -4,11 +4,14 @@ use floe_wire::encoding::{DecodeError, ExceptionReader, ExceptionWriter};
 
 use super::InvokeError;
 
-/// What an operation can fail with. Generated for each operation that declares exceptions;
+/// What an operation can fail with. Generated for each set of exceptions that operations declare;
 /// [`InvokeError`] itself serves those that declare none.
 ///
 /// One type serves both sides: a servant returns what its caller gets, and may pass on with `?`
-/// what an invocation of its own failed with.
+/// what an invocation of its own failed with, if that has no other exceptions. A servant that fails with
+/// [`InvokeError::UndeclaredException`] gives its caller
+/// [`UnknownUserException`](crate::SystemException::UnknownUserException) with the type id: so it raises an
+/// exception that its operation does not declare.
 pub trait OperationError: From<InvokeError> + Sized {
     /// Decodes the exception at which the reader stands; `None` if its type is not declared.
     ///

@@ -281,7 +281,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
 const fn builtin(name: &'static str, returns_data: bool) -> OperationInfo {
     OperationInfo {
         name,
-        mode: OperationMode::Idempotent,
+        mode: OperationMode::BUILTIN,
         returns_data,
     }
 }

@@ -6,8 +6,7 @@ use floe::contracts::ice_storm::NoSuchTopic;
 use floe::{Current, InvokeError};
 
 use crate::contracts::floe::{
-    HubAdmin, HubAdminTopicInfoError, HubAdminTopicStatusError, HubStatus, TopicInfo, TopicStatus,
-    TopicTotals,
+    HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicStatus, TopicTotals,
 };
 use crate::service::observe::status;
 use crate::service::registry::Registry;
@@ -29,7 +28,7 @@ impl HubAdmin for HubAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<TopicInfo, HubAdminTopicInfoError> {
+    ) -> Result<TopicInfo, IceStormNoSuchTopicError> {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
@@ -48,7 +47,7 @@ impl HubAdmin for HubAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<TopicStatus, HubAdminTopicStatusError> {
+    ) -> Result<TopicStatus, IceStormNoSuchTopicError> {
         match self.registry.directory().topic(&name) {
             Some(topic) => Ok(status::of_topic(&self.registry, &topic)),
             None => Err(NoSuchTopic { name }.into()),

@@ -5,10 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use floe::{Current, InvokeError, Link};
 
 use crate::contracts::ice_mx::{
-    Metrics as MetricsObject, MetricsAdmin, MetricsAdminDisableMetricsViewError,
-    MetricsAdminEnableMetricsViewError, MetricsAdminGetMapMetricsFailuresError,
-    MetricsAdminGetMetricsFailuresError, MetricsAdminGetMetricsViewError, MetricsFailures,
-    MetricsFailuresSeq, MetricsView, SubscriberMetrics, TopicMetrics, UnknownMetricsView,
+    Metrics as MetricsObject, MetricsAdmin, MetricsFailures, MetricsFailuresSeq, MetricsView,
+    SubscriberMetrics, TopicMetrics, UnknownMetricsView, UnknownMetricsViewError,
 };
 use crate::core::GroupMetrics;
 use crate::service::count::number;
@@ -40,7 +38,7 @@ impl MetricsAdmin for MetricsAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<(), MetricsAdminEnableMetricsViewError> {
+    ) -> Result<(), UnknownMetricsViewError> {
         let enabled = self.metrics.enable(&name);
         enabled.map_err(|_| UnknownMetricsView {}.into())
     }
@@ -49,7 +47,7 @@ impl MetricsAdmin for MetricsAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<(), MetricsAdminDisableMetricsViewError> {
+    ) -> Result<(), UnknownMetricsViewError> {
         let disabled = self.metrics.disable(&name);
         disabled.map_err(|_| UnknownMetricsView {}.into())
     }
@@ -58,7 +56,7 @@ impl MetricsAdmin for MetricsAdminServant {
         &self,
         view: String,
         _current: &Current,
-    ) -> Result<(MetricsView, i64), MetricsAdminGetMetricsViewError> {
+    ) -> Result<(MetricsView, i64), UnknownMetricsViewError> {
         let ViewMetrics {
             topics,
             subscribers,
@@ -80,7 +78,7 @@ impl MetricsAdmin for MetricsAdminServant {
         view: String,
         _map: String,
         _current: &Current,
-    ) -> Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError> {
+    ) -> Result<MetricsFailuresSeq, UnknownMetricsViewError> {
         self.read(&view)?;
         Ok(MetricsFailuresSeq::new())
     }
@@ -91,7 +89,7 @@ impl MetricsAdmin for MetricsAdminServant {
         map: String,
         id: String,
         _current: &Current,
-    ) -> Result<MetricsFailures, MetricsAdminGetMetricsFailuresError> {
+    ) -> Result<MetricsFailures, UnknownMetricsViewError> {
         let metrics = self.read(&view)?;
         let groups = match map.as_str() {
             TOPIC => metrics.topics,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use floe::contracts::ice::IdentitySeq;
 use floe::contracts::ice_storm::{
-    AlreadySubscribed, BadQoS, InvalidSubscriber, LinkExists, LinkInfo, LinkInfoSeq, NoSuchLink,
-    QoS, Topic as TopicContract, TopicInternal, TopicInternalProxy, TopicInternalReapError,
-    TopicLinkError, TopicLinkProxy, TopicProxy,
-    TopicSubscribeAndGetPublisherError as SubscribeError, TopicUnlinkError,
+    AlreadySubscribed, AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError, BadQoS,
+    InvalidSubscriber, LinkExists, LinkExistsError, LinkInfo, LinkInfoSeq, NoSuchLink,
+    NoSuchLinkError, QoS, ReapWouldBlockError, Topic as TopicContract, TopicInternal,
+    TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
 use floe::{
     Current, Identity, InvocationMode, InvokeError, Proxy, Reference, SystemException, Target,
@@ -154,7 +154,7 @@ impl TopicContract for TopicServant {
         link_to: Option<TopicProxy>,
         cost: i32,
         current: &Current,
-    ) -> Result<(), TopicLinkError> {
+    ) -> Result<(), LinkExistsError> {
         let link_to = link_to.ok_or_else(nil_topic)?;
         let link_to = link_to.as_proxy();
         let receiver = self.receiver_of(link_to, current).await?;
@@ -181,7 +181,7 @@ impl TopicContract for TopicServant {
         &self,
         link_to: Option<TopicProxy>,
         _current: &Current,
-    ) -> Result<(), TopicUnlinkError> {
+    ) -> Result<(), NoSuchLinkError> {
         let link_to = link_to.ok_or_else(nil_topic)?;
         let identity = link_to.as_proxy().reference().identity.clone();
         let name = named_topic(&identity.name).to_owned();
@@ -237,11 +237,7 @@ impl TopicInternal for TopicServant {
         Ok(Some(TopicLinkProxy::from_proxy(receiver)))
     }
 
-    async fn reap(
-        &self,
-        id: IdentitySeq,
-        _current: &Current,
-    ) -> Result<(), TopicInternalReapError> {
+    async fn reap(&self, id: IdentitySeq, _current: &Current) -> Result<(), ReapWouldBlockError> {
         self.remove(id)
             .await
             .map_err(|error| InvokeError::from(error).into())

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use floe::contracts::ice::SliceChecksumDict;
 use floe::contracts::ice_storm::{
-    NoSuchTopic, TopicDict, TopicExists, TopicManager, TopicManagerCreateError,
-    TopicManagerInternal, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
+    NoSuchTopic, NoSuchTopicError, TopicDict, TopicExists, TopicExistsError, TopicManager,
+    TopicManagerInternal, TopicManagerProxy, TopicProxy,
 };
 use floe::{Adapter, Current, Identity, InvokeError, Proxy, TypedProxy};
 
@@ -34,7 +34,7 @@ impl TopicManager for TopicManagerServant {
         &self,
         name: String,
         current: &Current,
-    ) -> Result<Option<TopicProxy>, TopicManagerCreateError> {
+    ) -> Result<Option<TopicProxy>, TopicExistsError> {
         let wanted = name.clone();
         match self
             .registry
@@ -51,7 +51,7 @@ impl TopicManager for TopicManagerServant {
         &self,
         name: String,
         current: &Current,
-    ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError> {
+    ) -> Result<Option<TopicProxy>, NoSuchTopicError> {
         match self.registry.directory().topic(&name) {
             Some(_) => Ok(Some(self.topic_proxy(&name, current))),
             None => Err(NoSuchTopic { name }.into()),

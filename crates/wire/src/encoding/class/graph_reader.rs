@@ -18,7 +18,7 @@ use super::{
     AnyClass, ClassFactory, ClassId, ClassReader, ClassType, Classes, GRAPH_DEPTH_MAX,
     GRAPH_STACK_MAX, Link, SliceId, TYPE_ID_LEN_MAX, UnknownClass, UnknownSlice,
 };
-use crate::encoding::slice::{self, HAS_TAGGED, TYPE_ID_KIND};
+use crate::encoding::slice::{self, Extent, HAS_TAGGED, TYPE_ID_KIND};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 
 /// What the references of one encapsulation have in common.
@@ -426,7 +426,7 @@ impl<'a> Decoder<'a> {
             if let Some(factory) = self.graph().find(class_id.as_class_id()) {
                 break ClassReader::inline(self, header).read(factory)?;
             }
-            unknown.push(self.unknown_slice(&header)?);
+            unknown.push(self.unknown_slice(class_id.clone(), header.extent)?);
             if is_last {
                 break Box::new(UnknownClass::new(&unknown[0].id)) as Box<dyn AnyClass>;
             }
@@ -437,16 +437,19 @@ impl<'a> Decoder<'a> {
         Ok(id)
     }
 
-    /// Keeps a slice of an unknown class.
-    fn unknown_slice(&mut self, header: &SliceHeader) -> Result<UnknownSlice, DecodeError> {
-        let id = header.id.clone().expect("the caller looked for its class");
-        let Some(end) = header.extent.end else {
+    /// Keeps a slice of an unknown class or exception, at whose members the decoder stands.
+    pub(in crate::encoding) fn unknown_slice(
+        &mut self,
+        id: SliceId,
+        extent: Extent,
+    ) -> Result<UnknownSlice, DecodeError> {
+        let Some(end) = extent.end else {
             let kind = DecodeErrorKind::UnknownClass(id.to_string());
             return Err(self.error("class instance", kind));
         };
-        let (table, after) = slice::read_table(self, header.extent)?;
+        let (table, after) = slice::read_table(self, extent)?;
         let members = self.bytes(end - self.position(), "slice of an unknown class")?;
-        let has_tagged = header.extent.flags & HAS_TAGGED != 0;
+        let has_tagged = extent.flags & HAS_TAGGED != 0;
         let bytes = match (has_tagged, members.split_last()) {
             (true, Some((_, members))) => members,
             _ => members,
@@ -461,7 +464,7 @@ impl<'a> Decoder<'a> {
             id,
             bytes: bytes.to_vec(),
             has_tagged,
-            is_last: header.extent.is_last(),
+            is_last: extent.is_last(),
             instances,
         })
     }

@@ -230,7 +230,7 @@ impl Encoder<'_> {
     }
 
     /// The members of a kept slice, whose references are indexes into its table as it was.
-    fn kept_members(&mut self, kept: &UnknownSlice) {
+    pub(in crate::encoding) fn kept_members(&mut self, kept: &UnknownSlice) {
         self.bytes(&kept.bytes);
         self.has_tagged = kept.has_tagged;
         for link in &kept.instances {
