@@ -6,6 +6,7 @@
 //! - `settings.rs`: what a user says of one adapter
 //! - `servants.rs`: which servant a request is for
 //! - `locator.rs`: objects that find the servant of each request
+//! - `unique.rs`: names that no other object has
 
 mod accepting;
 mod into_identity;
@@ -16,6 +17,7 @@ mod registration;
 mod servants;
 mod settings;
 mod shared;
+mod unique;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -36,6 +38,7 @@ pub use operation_error::OperationError;
 pub use registration::RegistrationError;
 pub use settings::AdapterSettings;
 pub(crate) use shared::AdapterCore;
+pub(crate) use unique::unique_name;
 
 use crate::communicator::Communicator;
 use crate::connection::Connection;

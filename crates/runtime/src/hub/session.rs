@@ -1,0 +1,380 @@
+//! Keeps a subscription alive: makes it, watches it, and makes it again.
+//!
+//! ```text
+//! subscribe ---> stands --- the connection breaks, the hub forgets or cannot be reached ---> interrupted
+//!                  ^                                                                            |
+//!                  +------------------ subscribe again, with growing pauses --------------------+
+//! ```
+//!
+//! A subscription has a connection of its own to the hub, so that a consumer that is behind holds up nothing
+//! else. While events come, nothing is asked. Otherwise an `ice_ping` is sent now and then to the object that the
+//! hub has for this subscriber alone: it is an event like any other, so it shows whether the hub still delivers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use floe_wire::message::SystemException;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::client::{failed, patient};
+use super::inbox::{Arrivals, LOST_FACET, Tell};
+use super::place::{Place, Servants, local_endpoints};
+use super::{HubClient, HubError, Interruption, Qos};
+use crate::connection::handle::Connection;
+use crate::contracts::ice_storm::{TopicProxy, TopicSubscribeAndGetPublisherError};
+use crate::error::{InvokeError, LocalError};
+use crate::proxy::{Proxy, TypedProxy};
+
+/// The facet of a topic at which a Floe hub subscribes what it then calls back over the connection of the request.
+const CALLBACK_FACET: &str = "floe.callback";
+
+/// How long an event may take that was sent as a test.
+const DELIVERY_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pauses between attempts to subscribe again: each is twice the one before.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// How long the hub may take to end a subscription that nobody wants any more.
+const FAREWELL_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What a subscription is to be.
+pub(super) struct Wish {
+    pub(super) hub: HubClient,
+    pub(super) topic: Arc<str>,
+    pub(super) qos: Qos,
+    /// Where to listen; none for wherever the hub reaches this side.
+    pub(super) listen: Option<String>,
+    /// How long no event may come before the hub is asked.
+    pub(super) check_interval: Duration,
+    pub(super) servants: Servants,
+    pub(super) arrivals: Arc<Arrivals>,
+}
+
+/// A subscription that is kept alive.
+pub(super) struct Session<T> {
+    wish: Wish,
+    tell: T,
+    place: Option<Place>,
+}
+
+/// A subscription that the hub knows.
+pub(super) struct Standing {
+    topic: TopicProxy,
+    /// The hub's object for this subscriber alone.
+    own: Proxy,
+    /// None if the hub is in the same communicator.
+    connection: Option<Connection>,
+}
+
+impl<T: Tell> Session<T> {
+    pub(super) fn new(wish: Wish, tell: T) -> Self {
+        Self {
+            wish,
+            tell,
+            place: None,
+        }
+    }
+
+    /// Subscribes for the first time. If that fails, nothing is left behind.
+    pub(super) async fn begin(&mut self) -> Result<Standing, HubError> {
+        match self.subscribe(None).await {
+            Ok(standing) => Ok(standing),
+            Err(error) => {
+                if let Some(place) = self.place.take() {
+                    place.close().await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Keeps the subscription until it is to stop, then ends it. Without a communicator there is none to keep.
+    pub(super) async fn run(
+        mut self,
+        mut standing: Standing,
+        stop: CancellationToken,
+    ) -> Result<(), HubError> {
+        let kept = tokio::select! {
+            () = stop.cancelled() => Ok(()),
+            kept = self.keep(&mut standing) => kept,
+        };
+        // What the consumer still holds up is not waited for.
+        let ended = match timeout(FAREWELL_PATIENCE, self.unsubscribe(&standing)).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                let timeout = LocalError::Timeout {
+                    operation: "unsubscribe".to_owned(),
+                    after: FAREWELL_PATIENCE,
+                };
+                Err(failed(
+                    &standing.topic,
+                    InvokeError::PerhapsDispatched(timeout),
+                ))
+            }
+        };
+        if let Some(connection) = &standing.connection {
+            connection.close().await;
+        }
+        if let Some(place) = self.place.take() {
+            place.close().await;
+        }
+        kept.and(ended)
+    }
+
+    /// Watches the subscription, and makes it again. It ends with the communicator.
+    async fn keep(&mut self, standing: &mut Standing) -> Result<(), HubError> {
+        loop {
+            let reason = self.watch(standing).await;
+            let since = Instant::now();
+            self.tell.tell(Interruption::Interrupted { reason }).await;
+            *standing = self.subscribe_again(standing).await?;
+            let after = since.elapsed();
+            self.tell.tell(Interruption::Resubscribed { after }).await;
+        }
+    }
+
+    /// Waits until the subscription does not stand any more; why.
+    async fn watch(&self, standing: &Standing) -> String {
+        let Wish {
+            arrivals,
+            check_interval,
+            ..
+        } = &self.wish;
+        loop {
+            let count = arrivals.count();
+            tokio::select! {
+                () = closed(standing.connection.as_ref()) => {
+                    return "the connection to the hub was closed".to_owned();
+                }
+                () = sleep(*check_interval) => {}
+            }
+            let is_delivering = arrivals.count() != count || arrivals.is_held();
+            if !is_delivering && let Err(reason) = self.check(standing).await {
+                return reason;
+            }
+        }
+    }
+
+    /// Checks whether an event for this subscriber alone arrives; why not.
+    async fn check(&self, standing: &Standing) -> Result<(), String> {
+        let arrivals = &self.wish.arrivals;
+        let count = arrivals.count();
+        match standing.own.ice_ping().await {
+            Ok(()) => {}
+            Err(InvokeError::System(SystemException::ObjectNotExist(_))) => {
+                return Err("the hub has ended the subscription".to_owned());
+            }
+            // The consumer may hold up what is read from the connection, the answer included.
+            Err(_) if arrivals.is_held() => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        }
+        let arrived = timeout(DELIVERY_PATIENCE, arrivals.wait_beyond(count)).await;
+        match arrived {
+            Err(_) if self.wish.qos.is_prompt() && !arrivals.is_held() => {
+                Err("the hub does not deliver any more".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Subscribes until it succeeds, or the communicator is shut down.
+    async fn subscribe_again(&mut self, former: &Standing) -> Result<Standing, HubError> {
+        let mut pause = PAUSE_MIN;
+        loop {
+            match self.subscribe(Some(former)).await {
+                Ok(standing) => return Ok(standing),
+                Err(error) if error.is_shutdown() => return Err(error),
+                Err(error) => tracing::debug!("cannot subscribe again yet: {error}"),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Subscribes in the way that the hub understands. `former` is what stood before.
+    async fn subscribe(&mut self, former: Option<&Standing>) -> Result<Standing, HubError> {
+        let topic = self.wish.hub.create_or_retrieve(&self.wish.topic).await?;
+        let topic = topic.ice_connection_id(&self.wish.servants.identity.name);
+        let connection = topic.ice_connection().await;
+        let connection = connection.map_err(|error| failed(&topic, error))?;
+        if self.wish.listen.is_none()
+            && let Some(own) = self.subscribe_callback(&topic, &connection, former).await?
+        {
+            return Ok(self.standing(topic, own, connection));
+        }
+        let own = self
+            .subscribe_listening(&topic, &connection, former)
+            .await?;
+        let standing = self.standing(topic, own, connection);
+        self.check_reached(&standing).await?;
+        Ok(standing)
+    }
+
+    fn standing(&self, topic: TopicProxy, own: Proxy, connection: Option<Connection>) -> Standing {
+        let own = patient(&own).ice_connection_id(&self.wish.servants.identity.name);
+        Standing {
+            topic,
+            own,
+            connection,
+        }
+    }
+
+    /// Lets a Floe hub deliver over the connection; `None` if the hub does not know how.
+    async fn subscribe_callback(
+        &mut self,
+        topic: &TopicProxy,
+        connection: &Option<Connection>,
+        former: Option<&Standing>,
+    ) -> Result<Option<Proxy>, HubError> {
+        let communicator = self.wish.hub.communicator();
+        let place = match self.place.take_if(|place| place.is_called_back()) {
+            Some(place) => place,
+            None => Place::called_back(communicator, &self.wish.servants).await?,
+        };
+        if let Some(connection) = connection {
+            place.open(connection);
+        }
+        let subscriber = place.subscriber().ice_mode(self.wish.qos.mode());
+        if former.is_some() {
+            // The hub may not have noticed yet that the former connection is gone.
+            let _ = topic.unsubscribe(Some(&subscriber)).await;
+        }
+        let callback = topic.ice_facet(CALLBACK_FACET);
+        let subscribed = self.request(&callback, &subscriber, true).await;
+        if let Err(TopicSubscribeAndGetPublisherError::Invoke(InvokeError::System(
+            SystemException::FacetNotExist(_),
+        ))) = subscribed
+        {
+            place.close().await;
+            return Ok(None);
+        }
+        self.replace_place(place).await;
+        self.own_publisher(topic, subscribed).map(Some)
+    }
+
+    /// Lets any hub deliver to where this side listens.
+    async fn subscribe_listening(
+        &mut self,
+        topic: &TopicProxy,
+        connection: &Option<Connection>,
+        former: Option<&Standing>,
+    ) -> Result<Proxy, HubError> {
+        let endpoints = match &self.wish.listen {
+            Some(endpoints) => endpoints.clone(),
+            None => local_endpoints(connection.as_ref())?,
+        };
+        let known = self.place.take_if(|place| place.listens_on(&endpoints));
+        let is_known = known.is_some();
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let communicator = self.wish.hub.communicator();
+                Place::listening(communicator, &self.wish.servants, endpoints).await?
+            }
+        };
+        let subscriber = place.subscriber().ice_mode(self.wish.qos.mode());
+        if former.is_some() && !is_known {
+            // The hub may still know where this side listened before.
+            let _ = topic.unsubscribe(Some(&subscriber)).await;
+        }
+        let is_floe = self.wish.listen.is_some();
+        let subscribed = self.request(topic, &subscriber, is_floe).await;
+        self.replace_place(place).await;
+        match (subscribed, former) {
+            // The hub has kept it over its restart.
+            (Err(TopicSubscribeAndGetPublisherError::AlreadySubscribed(_)), Some(former)) => {
+                Ok(former.own.clone())
+            }
+            (subscribed, _) => self.own_publisher(topic, subscribed),
+        }
+    }
+
+    async fn replace_place(&mut self, place: Place) {
+        if let Some(former) = self.place.replace(place) {
+            former.close().await;
+        }
+    }
+
+    /// Sends the request; a hub that may be Floe's is asked to tell of lost events.
+    async fn request(
+        &self,
+        topic: &TopicProxy,
+        subscriber: &Proxy,
+        may_be_floe: bool,
+    ) -> Result<Option<Proxy>, TopicSubscribeAndGetPublisherError> {
+        let mut qos: BTreeMap<String, String> = self.wish.qos.entries().clone();
+        if may_be_floe {
+            qos.entry("floe.lostFacet".to_owned())
+                .or_insert_with(|| LOST_FACET.to_owned());
+        }
+        topic
+            .subscribe_and_get_publisher(&qos, Some(subscriber))
+            .await
+    }
+
+    fn own_publisher(
+        &self,
+        topic: &TopicProxy,
+        subscribed: Result<Option<Proxy>, TopicSubscribeAndGetPublisherError>,
+    ) -> Result<Proxy, HubError> {
+        match subscribed {
+            Ok(own) => own.ok_or(HubError::Nil {
+                what: "the subscriber's own publisher object",
+            }),
+            Err(TopicSubscribeAndGetPublisherError::AlreadySubscribed(_)) => {
+                Err(HubError::AlreadySubscribed {
+                    topic: self.wish.topic.to_string(),
+                    identity: self.wish.servants.identity.clone(),
+                })
+            }
+            Err(TopicSubscribeAndGetPublisherError::BadQoS(error)) => Err(HubError::BadQos {
+                reason: error.reason,
+            }),
+            Err(TopicSubscribeAndGetPublisherError::InvalidSubscriber(error)) => {
+                Err(HubError::Refused {
+                    reason: error.reason,
+                })
+            }
+            Err(TopicSubscribeAndGetPublisherError::Invoke(error)) => Err(failed(topic, error)),
+        }
+    }
+
+    /// Checks that the hub reaches the endpoints that it was given. If it does not, the subscription is taken back.
+    async fn check_reached(&self, standing: &Standing) -> Result<(), HubError> {
+        if self.check(standing).await.is_ok() {
+            return Ok(());
+        }
+        let subscriber = self.place.as_ref().map(Place::subscriber);
+        let endpoints = subscriber.as_ref().map_or_else(String::new, |subscriber| {
+            let endpoints = subscriber.reference().endpoints();
+            let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
+            texts.join(":")
+        });
+        let _ = timeout(FAREWELL_PATIENCE, self.unsubscribe(standing)).await;
+        Err(HubError::NotReached {
+            endpoints,
+            after: DELIVERY_PATIENCE,
+        })
+    }
+
+    async fn unsubscribe(&self, standing: &Standing) -> Result<(), HubError> {
+        let Some(place) = &self.place else {
+            return Ok(());
+        };
+        // Over the connection that others share: a consumer may hold up what is read from its own.
+        let topic = standing.topic.ice_connection_id("");
+        let ended = topic.unsubscribe(Some(&place.subscriber())).await;
+        ended.map_err(|error| failed(&topic, error))
+    }
+}
+
+/// Waits until a connection is closed; for ever if there is none.
+async fn closed(connection: Option<&Connection>) {
+    match connection {
+        Some(connection) => connection.closed().await,
+        None => std::future::pending().await,
+    }
+}
