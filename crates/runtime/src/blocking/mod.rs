@@ -31,12 +31,14 @@
 //! millisecond later; one that comes alone leaves at once.
 //!
 //! - `communicator.rs`: [`Communicator`]
+//! - `hub.rs`: a hub and its topics
 //! - `servant.rs`: [`Servant`]
 //! - `wait.rs`, `look.rs`, `sleeper.rs`: how a thread waits, and for what
 //! - `background.rs`: the thread that does what no caller waits for
 
 pub(crate) mod background;
 mod communicator;
+mod hub;
 mod look;
 mod servant;
 mod sleeper;

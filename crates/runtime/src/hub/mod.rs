@@ -70,3 +70,7 @@ pub use subscribe::{Subscribe, SubscribeServant};
 pub use subscription::{BlockingEvents, ServantSubscription, Subscription};
 pub use topic::Topic;
 pub use typed_event::TypedEvent;
+
+/// The facet of a topic at which a Floe hub subscribes an object of the caller, to be called back over the connection
+/// of the request. Such a subscription ends with the connection.
+pub const CALLBACK_FACET: &str = "floe.callback";

@@ -21,14 +21,11 @@ use tokio_util::sync::CancellationToken;
 use super::client::{failed, patient};
 use super::inbox::{Arrivals, LOST_FACET, Tell};
 use super::place::{Place, Servants, local_endpoints};
-use super::{HubClient, HubError, Interruption, Qos};
+use super::{CALLBACK_FACET, HubClient, HubError, Interruption, Qos};
 use crate::connection::handle::Connection;
 use crate::contracts::ice_storm::{TopicProxy, TopicSubscribeAndGetPublisherError};
 use crate::error::{InvokeError, LocalError};
 use crate::proxy::{Proxy, TypedProxy};
-
-/// The facet of a topic at which a Floe hub subscribes what it then calls back over the connection of the request.
-const CALLBACK_FACET: &str = "floe.callback";
 
 /// How long an event may take that was sent as a test.
 const DELIVERY_PATIENCE: Duration = Duration::from_secs(5);

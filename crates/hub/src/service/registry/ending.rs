@@ -7,6 +7,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use floe::TypedProxy;
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -86,8 +87,11 @@ impl Registry {
             subscriber,
             ..
         } = &delivery;
-        let has_ended =
-            unless_cancelled(&registry.abort, delivery::run(subscriber, registry)).await;
+        let mut delivering = delivery::run(subscriber, registry);
+        if subscriber.proxy().is_fixed() {
+            delivering = Box::pin(registry.deliver_while_connected(topic, subscriber, delivering));
+        }
+        let has_ended = unless_cancelled(&registry.abort, delivering).await;
         subscriber.tell_summary();
         // At a shutdown the subscription lives on in the store.
         let ended = (has_ended && subscriber.is_gone()).then(|| {
@@ -100,6 +104,33 @@ impl Registry {
         if let Some(ended) = ended {
             ended.await;
         }
+    }
+
+    /// Delivers over the connection of a subscriber; when it closes, so ends the subscription.
+    async fn deliver_while_connected(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        subscriber: &Arc<Subscriber>,
+        mut delivering: Pin<Box<dyn Future<Output = ()> + Send + '_>>,
+    ) {
+        let connection = subscriber.proxy().ice_cached_connection();
+        let closed = async {
+            if let Some(connection) = connection {
+                connection.closed().await;
+            }
+        };
+        tokio::select! {
+            () = &mut delivering => return,
+            () = closed => {}
+        }
+        let (topic, subscriber) = (topic.clone(), subscriber.clone());
+        self.change(move |registry| {
+            let mut changes = registry.begin_change();
+            // Nothing of it is stored, so that it cannot fail.
+            let _ = registry.remove(&mut changes, &topic, &[subscriber]);
+        })
+        .await;
+        delivering.await;
     }
 
     /// Goes on after a delivery has panicked.
