@@ -468,6 +468,21 @@ async fn a_place_without_a_hub_is_named_in_the_error() {
 }
 
 #[tokio::test]
+async fn a_subscriber_that_the_hub_cannot_reach_is_told_so() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    let topic = soon(client.topic("t")).await.unwrap();
+    // Nobody answers datagrams.
+    let events = topic.subscribe::<Number>().listen("udp -h 127.0.0.1 -p 0");
+    let error = soon(events.start()).await.unwrap_err();
+    assert!(
+        matches!(&error, HubError::NotReached { endpoints, .. } if endpoints.starts_with("udp -h 127.0.0.1")),
+        "{error}"
+    );
+    assert_eq!(world.info("t").await.subscribers.len(), 0);
+}
+
+#[tokio::test]
 async fn a_subscription_that_does_not_begin_leaves_nothing_behind() {
     let world = World::start().await;
     let client = connect(&world).await;

@@ -3,7 +3,7 @@
 //!
 //! - `invocation.rs`: the caller's side
 //! - `dispatch.rs`: the servant's side
-//! - `deadline.rs`, `logging.rs`, `metrics.rs`, `retry.rs`: ready ones
+//! - `deadline.rs`, `logging.rs`, `metrics.rs`, `retry.rs`, `spans.rs`: ready ones
 //!
 //! Where there is none, nothing is allocated and nothing is copied for their sake.
 
@@ -13,6 +13,7 @@ mod invocation;
 mod logging;
 mod metrics;
 pub(crate) mod retry;
+mod spans;
 
 pub use deadline::Deadline;
 pub use dispatch::{DispatchInterceptor, NextDispatch};
@@ -20,3 +21,4 @@ pub use invocation::{Interceptor, Interceptors, Invocation, InvokeFuture, Next};
 pub use logging::Logging;
 pub use metrics::{LATENCY_BUCKETS, Metrics, OperationMetrics};
 pub use retry::Retry;
+pub use spans::Spans;

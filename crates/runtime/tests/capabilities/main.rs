@@ -37,5 +37,6 @@ mod routing;
 mod shared;
 mod shutdown;
 mod sole;
+mod spans;
 mod transports;
 mod twoway;
