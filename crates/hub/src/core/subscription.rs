@@ -239,6 +239,11 @@ impl<R: Run> Subscription<R> {
         (self.notices_gaps && gap > 0).then_some(gap)
     }
 
+    /// Whether the subscriber is to be told of lost events before it gets the next one.
+    pub(crate) fn has_gap_to_tell(&self) -> bool {
+        self.notices_gaps && self.queue.begins_with_gap()
+    }
+
     /// Whether somebody who waits for room may try again: there is some, or it is not waited for.
     pub(crate) fn is_roomy(&self) -> bool {
         self.state != State::Online || self.is_draining || self.queue.is_half_empty(&self.limits)

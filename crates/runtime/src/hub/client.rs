@@ -158,6 +158,6 @@ pub(super) fn patient<P: TypedProxy>(proxy: &P) -> P {
 pub(super) fn failed(hub: &impl TypedProxy, source: InvokeError) -> HubError {
     HubError::Hub {
         hub: hub.as_proxy().to_string(),
-        source,
+        source: Box::new(source),
     }
 }

@@ -23,7 +23,7 @@ pub enum HubError {
         /// The proxy that was asked.
         hub: String,
         /// What happened.
-        source: InvokeError,
+        source: Box<InvokeError>,
     },
     /// The hub answered with a nil proxy.
     Nil {
@@ -67,14 +67,15 @@ pub enum HubError {
 impl HubError {
     /// Whether the communicator is shut down, so that trying again is in vain.
     pub(super) fn is_shutdown(&self) -> bool {
-        matches!(
-            self,
-            Self::Hub {
-                source: InvokeError::NotDispatched(LocalError::Shutdown)
-                    | InvokeError::PerhapsDispatched(LocalError::Shutdown),
-                ..
-            } | Self::Listen(AdapterError::Shutdown)
-        )
+        match self {
+            Self::Hub { source, .. } => matches!(
+                **source,
+                InvokeError::NotDispatched(LocalError::Shutdown)
+                    | InvokeError::PerhapsDispatched(LocalError::Shutdown)
+            ),
+            Self::Listen(error) => matches!(error, AdapterError::Shutdown),
+            _ => false,
+        }
     }
 }
 
@@ -131,7 +132,7 @@ impl std::error::Error for HubError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Address { source, .. } => Some(source),
-            Self::Hub { source, .. } => Some(source),
+            Self::Hub { source, .. } => Some(&**source),
             Self::Listen(source) => Some(source),
             _ => None,
         }

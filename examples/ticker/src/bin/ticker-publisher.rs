@@ -7,7 +7,8 @@ use ticker::demo::{Tick, TickerProxy};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let hub = HubClient::connect(&ticker::hub_address()).await?;
+    let address = std::env::args().nth(1).unwrap_or("localhost:10000".into());
+    let hub = HubClient::connect(&address).await?;
     let ticker: TickerProxy = hub.topic("ticker").await?.publisher().await?;
     for (symbol, price) in [("FLOE", 1.5), ("ICE", 0.5), ("FLOE", 1.75)] {
         let symbol = symbol.to_owned();

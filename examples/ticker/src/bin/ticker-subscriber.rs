@@ -7,7 +7,8 @@ use ticker::demo::TickerEvent;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let hub = HubClient::connect(&ticker::hub_address()).await?;
+    let address = std::env::args().nth(1).unwrap_or("localhost:10000".into());
+    let hub = HubClient::connect(&address).await?;
     let mut events = hub.topic("ticker").await?.subscribe().await?;
     println!("ready");
     for _ in 0..3 {

@@ -168,6 +168,9 @@ impl Subscriber {
     /// Takes what the window allows; `None` if that is up to the delivery task.
     fn take_ready(&self, runs: &mut Vec<Events>) -> Option<Taken> {
         let mut shared = self.lock();
+        if shared.subscription.has_gap_to_tell() {
+            return None;
+        }
         let in_flight = shared.in_flight();
         let room = Room::beside(in_flight.load(), self.outstanding_max()?)?;
         if !in_flight.begin_sending() {
@@ -175,7 +178,7 @@ impl Subscriber {
         }
         let position = in_flight.position();
         let subscription = &mut shared.subscription;
-        // A subscriber that wants to know of gaps is never left to the scheduler.
+        // There is no gap in front of these, as was checked.
         let _ = subscription.take(room.events, room.bytes, runs);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
         let is_roomy = subscription.is_roomy();

@@ -102,9 +102,7 @@ impl Delivering<'_> {
 
     /// Leaves the sending to the scheduler while there is nothing else to do.
     fn open_to_scheduler(&self) {
-        let is_simple = !self.slow_path.has_slow()
-            && self.subscriber.qos().lost_facet.is_none()
-            && self.subscriber.proxy().is_connected();
+        let is_simple = !self.slow_path.has_slow() && self.subscriber.proxy().is_connected();
         if is_simple {
             self.subscriber.lock().in_flight().open();
         }
