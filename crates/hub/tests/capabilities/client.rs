@@ -161,6 +161,51 @@ async fn subscribers_have_identities_of_their_own_unless_they_choose_one() {
 }
 
 #[tokio::test]
+async fn subscribers_of_one_name_at_two_topics_get_the_events_of_their_own() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    let mut all = Vec::new();
+    for name in ["t", "u"] {
+        let topic = soon(client.topic(name)).await.unwrap();
+        let events = topic.subscribe::<Number>().identity(identity("me"));
+        all.push((topic, soon(events.start()).await.unwrap()));
+    }
+    for (number, (topic, events)) in all.iter_mut().enumerate() {
+        let number = i32::try_from(number).unwrap();
+        publish(&soon(topic.publisher()).await.unwrap(), number).await;
+        assert_eq!(next(events).await, Ok(number));
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_gives_up_subscribing_leaves_no_subscription_behind() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    let topic = soon(client.topic("t")).await.unwrap();
+    for polls in 1..20 {
+        let mut subscribing = Box::pin(topic.subscribe::<Number>().start());
+        for _ in 0..polls {
+            let is_ready = std::future::poll_fn(|context| {
+                std::task::Poll::Ready(subscribing.as_mut().poll(context).is_ready())
+            });
+            if is_ready.await {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(subscribing);
+    }
+    let later = soon(topic.subscribe::<Number>().start()).await.unwrap();
+    world
+        .info_when("t", |info| info.subscribers.len() == 1)
+        .await;
+    drop(later);
+    world
+        .info_when("t", |info| info.subscribers.is_empty())
+        .await;
+}
+
+#[tokio::test]
 async fn a_subscription_that_is_dropped_or_ended_is_gone_from_the_hub() {
     let world = World::start().await;
     let client = connect(&world).await;

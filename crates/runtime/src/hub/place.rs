@@ -27,40 +27,22 @@ pub(super) struct Servants {
 /// Where a hub delivers to.
 pub(super) struct Place {
     adapter: Adapter,
-    /// What the adapter listens on; none if the hub calls back.
-    endpoints: Option<String>,
+    /// What the adapter listens on; empty if the hub calls back.
+    endpoints: String,
     identity: Identity,
 }
 
 impl Place {
-    /// One that a Floe hub reaches over the connection that it is given.
-    pub(super) async fn called_back(
+    /// One that listens on these endpoints, or, without any, one that a Floe hub reaches over the connection that it is
+    /// given.
+    pub(super) async fn new(
         communicator: &Communicator,
         servants: &Servants,
+        endpoints: &str,
     ) -> Result<Self, HubError> {
-        Self::at(communicator, servants, None).await
-    }
-
-    /// One that listens on these endpoints.
-    pub(super) async fn listening(
-        communicator: &Communicator,
-        servants: &Servants,
-        endpoints: String,
-    ) -> Result<Self, HubError> {
-        Self::at(communicator, servants, Some(endpoints)).await
-    }
-
-    async fn at(
-        communicator: &Communicator,
-        servants: &Servants,
-        endpoints: Option<String>,
-    ) -> Result<Self, HubError> {
-        let adapter = communicator
-            .adapter(endpoints.as_deref().unwrap_or(""))
-            .await?;
         let place = Self {
-            adapter,
-            endpoints,
+            adapter: communicator.adapter(endpoints).await?,
+            endpoints: endpoints.to_owned(),
             identity: servants.identity.clone(),
         };
         place.serve(servants)?;
@@ -76,14 +58,9 @@ impl Place {
         Ok(())
     }
 
-    /// Whether the hub calls back over a connection that this side made.
-    pub(super) fn is_called_back(&self) -> bool {
-        self.endpoints.is_none()
-    }
-
     /// Whether it listens on these endpoints.
-    pub(super) fn listens_on(&self, endpoints: &str) -> bool {
-        self.endpoints.as_deref() == Some(endpoints)
+    pub(super) fn is_at(&self, endpoints: &str) -> bool {
+        self.endpoints == endpoints
     }
 
     /// Lets the hub deliver over this connection.
@@ -94,13 +71,11 @@ impl Place {
     /// What the hub is given.
     pub(super) fn subscriber(&self) -> Proxy {
         let identity = self.identity.clone();
-        match self.endpoints {
-            Some(_) => self.adapter.proxy(identity),
-            None => {
-                let reference = Reference::new(identity, Target::WellKnown);
-                self.adapter.communicator().proxy_from(reference)
-            }
+        if !self.endpoints.is_empty() {
+            return self.adapter.proxy(identity);
         }
+        let reference = Reference::new(identity, Target::WellKnown);
+        self.adapter.communicator().proxy_from(reference)
     }
 
     /// Takes nothing any more.

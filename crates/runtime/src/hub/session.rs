@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use floe_wire::message::SystemException;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -22,9 +23,12 @@ use super::client::{failed, patient};
 use super::inbox::{Arrivals, LOST_FACET, Tell};
 use super::place::{Place, Servants, local_endpoints};
 use super::{CALLBACK_FACET, HubClient, HubError, Interruption, Qos};
+use crate::adapter::unique_name;
 use crate::connection::handle::Connection;
-use crate::contracts::ice_storm::{TopicProxy, TopicSubscribeAndGetPublisherError};
-use crate::error::{InvokeError, LocalError};
+use crate::contracts::ice_storm::{
+    TopicProxy, TopicSubscribeAndGetPublisherError as SubscribeError,
+};
+use crate::error::InvokeError;
 use crate::proxy::{Proxy, TypedProxy};
 
 /// How long an event may take that was sent as a test.
@@ -54,12 +58,19 @@ pub(super) struct Wish {
 pub(super) struct Session<T> {
     wish: Wish,
     tell: T,
-    place: Option<Place>,
+    /// Sets the connection apart from all others.
+    connection_id: String,
+    /// Where a Floe hub delivers to, once it was tried.
+    called_back: Option<Place>,
+    /// Where other hubs deliver to. It stays the same over a restart of the hub, which may remember it.
+    listening: Option<Place>,
 }
 
 /// A subscription that the hub knows.
-pub(super) struct Standing {
+struct Standing {
     topic: TopicProxy,
+    /// What the hub was given.
+    subscriber: Proxy,
     /// The hub's object for this subscriber alone.
     own: Proxy,
     /// None if the hub is in the same communicator.
@@ -71,54 +82,41 @@ impl<T: Tell> Session<T> {
         Self {
             wish,
             tell,
-            place: None,
+            connection_id: unique_name(),
+            called_back: None,
+            listening: None,
         }
     }
 
-    /// Subscribes for the first time. If that fails, nothing is left behind.
-    pub(super) async fn begin(&mut self) -> Result<Standing, HubError> {
-        match self.subscribe(None).await {
-            Ok(standing) => Ok(standing),
-            Err(error) => {
-                if let Some(place) = self.place.take() {
-                    place.close().await;
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Keeps the subscription until it is to stop, then ends it. Without a communicator there is none to keep.
+    /// Subscribes, says whether that succeeded, keeps the subscription until it is to stop, and ends it. Nothing is
+    /// left behind if it does not succeed.
     pub(super) async fn run(
         mut self,
-        mut standing: Standing,
+        begun: oneshot::Sender<Result<(), HubError>>,
         stop: CancellationToken,
     ) -> Result<(), HubError> {
-        let kept = tokio::select! {
-            () = stop.cancelled() => Ok(()),
-            kept = self.keep(&mut standing) => kept,
+        let subscribed = self.subscribe(None).await;
+        let (mut standing, begun_with) = match subscribed {
+            Ok(standing) => (Some(standing), Ok(())),
+            Err(error) => (None, Err(error)),
         };
-        // What the consumer still holds up is not waited for.
-        let ended = match timeout(FAREWELL_PATIENCE, self.unsubscribe(&standing)).await {
-            Ok(ended) => ended,
-            Err(_) => {
-                let timeout = LocalError::Timeout {
-                    operation: "unsubscribe".to_owned(),
-                    after: FAREWELL_PATIENCE,
-                };
-                Err(failed(
-                    &standing.topic,
-                    InvokeError::PerhapsDispatched(timeout),
-                ))
+        // If nobody waits for it any more, it is to stop.
+        let _ = begun.send(begun_with);
+        let mut ended = Ok(());
+        if let Some(standing) = &mut standing {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                kept = self.keep(standing) => ended = kept,
             }
-        };
-        if let Some(connection) = &standing.connection {
-            connection.close().await;
+            ended = ended.and(self.unsubscribe_in_time(standing).await);
+            if let Some(connection) = &standing.connection {
+                connection.close().await;
+            }
         }
-        if let Some(place) = self.place.take() {
+        for place in [self.called_back, self.listening].into_iter().flatten() {
             place.close().await;
         }
-        kept.and(ended)
+        ended
     }
 
     /// Watches the subscription, and makes it again. It ends with the communicator.
@@ -194,105 +192,86 @@ impl<T: Tell> Session<T> {
     /// Subscribes in the way that the hub understands. `former` is what stood before.
     async fn subscribe(&mut self, former: Option<&Standing>) -> Result<Standing, HubError> {
         let topic = self.wish.hub.create_or_retrieve(&self.wish.topic).await?;
-        let topic = topic.ice_connection_id(&self.wish.servants.identity.name);
+        let topic = topic.ice_connection_id(&self.connection_id);
         let connection = topic.ice_connection().await;
         let connection = connection.map_err(|error| failed(&topic, error))?;
-        if self.wish.listen.is_none()
-            && let Some(own) = self.subscribe_callback(&topic, &connection, former).await?
-        {
-            return Ok(self.standing(topic, own, connection));
+        if self.wish.listen.is_none() {
+            let subscriber = self.be_called_back(connection.as_ref()).await?;
+            if former.is_some() {
+                // The hub may not have noticed yet that the former connection is gone.
+                let _ = topic.unsubscribe(Some(&subscriber)).await;
+            }
+            let callback = topic.ice_facet(CALLBACK_FACET);
+            let subscribed = self.request(&callback, &subscriber, true).await;
+            if !lacks_facet(&subscribed) {
+                let own = self.own_publisher(&topic, subscribed)?;
+                return Ok(self.standing(topic, subscriber, own, connection));
+            }
         }
-        let own = self
-            .subscribe_listening(&topic, &connection, former)
-            .await?;
-        let standing = self.standing(topic, own, connection);
+        let (subscriber, is_new) = self.listen(connection.as_ref()).await?;
+        if former.is_some() && is_new {
+            // The hub may still know where this side listened before.
+            let _ = topic.unsubscribe(Some(&subscriber)).await;
+        }
+        let may_be_floe = self.wish.listen.is_some();
+        let subscribed = self.request(&topic, &subscriber, may_be_floe).await;
+        let own = match (subscribed, former) {
+            // The hub has kept it over its restart.
+            (Err(SubscribeError::AlreadySubscribed(_)), Some(former)) => former.own.clone(),
+            (subscribed, _) => self.own_publisher(&topic, subscribed)?,
+        };
+        let standing = self.standing(topic, subscriber, own, connection);
         self.check_reached(&standing).await?;
         Ok(standing)
     }
 
-    fn standing(&self, topic: TopicProxy, own: Proxy, connection: Option<Connection>) -> Standing {
-        let own = patient(&own).ice_connection_id(&self.wish.servants.identity.name);
+    fn standing(
+        &self,
+        topic: TopicProxy,
+        subscriber: Proxy,
+        own: Proxy,
+        connection: Option<Connection>,
+    ) -> Standing {
         Standing {
             topic,
-            own,
+            subscriber,
+            own: patient(&own).ice_connection_id(&self.connection_id),
             connection,
         }
     }
 
-    /// Lets a Floe hub deliver over the connection; `None` if the hub does not know how.
-    async fn subscribe_callback(
-        &mut self,
-        topic: &TopicProxy,
-        connection: &Option<Connection>,
-        former: Option<&Standing>,
-    ) -> Result<Option<Proxy>, HubError> {
-        let communicator = self.wish.hub.communicator();
-        let place = match self.place.take_if(|place| place.is_called_back()) {
+    /// Lets a Floe hub deliver over the connection; what it is given to subscribe.
+    async fn be_called_back(&mut self, connection: Option<&Connection>) -> Result<Proxy, HubError> {
+        let place = match self.called_back.take() {
             Some(place) => place,
-            None => Place::called_back(communicator, &self.wish.servants).await?,
+            None => Place::new(self.wish.hub.communicator(), &self.wish.servants, "").await?,
         };
         if let Some(connection) = connection {
             place.open(connection);
         }
         let subscriber = place.subscriber().ice_mode(self.wish.qos.mode());
-        if former.is_some() {
-            // The hub may not have noticed yet that the former connection is gone.
-            let _ = topic.unsubscribe(Some(&subscriber)).await;
-        }
-        let callback = topic.ice_facet(CALLBACK_FACET);
-        let subscribed = self.request(&callback, &subscriber, true).await;
-        if let Err(TopicSubscribeAndGetPublisherError::Invoke(InvokeError::System(
-            SystemException::FacetNotExist(_),
-        ))) = subscribed
-        {
-            place.close().await;
-            return Ok(None);
-        }
-        self.replace_place(place).await;
-        self.own_publisher(topic, subscribed).map(Some)
+        self.called_back = Some(place);
+        Ok(subscriber)
     }
 
-    /// Lets any hub deliver to where this side listens.
-    async fn subscribe_listening(
-        &mut self,
-        topic: &TopicProxy,
-        connection: &Option<Connection>,
-        former: Option<&Standing>,
-    ) -> Result<Proxy, HubError> {
+    /// Listens where any hub can deliver to; what it is given to subscribe, and whether that is somewhere else than before.
+    async fn listen(&mut self, connection: Option<&Connection>) -> Result<(Proxy, bool), HubError> {
         let endpoints = match &self.wish.listen {
             Some(endpoints) => endpoints.clone(),
-            None => local_endpoints(connection.as_ref())?,
+            None => local_endpoints(connection)?,
         };
-        let known = self.place.take_if(|place| place.listens_on(&endpoints));
-        let is_known = known.is_some();
-        let place = match known {
-            Some(place) => place,
-            None => {
-                let communicator = self.wish.hub.communicator();
-                Place::listening(communicator, &self.wish.servants, endpoints).await?
-            }
-        };
-        let subscriber = place.subscriber().ice_mode(self.wish.qos.mode());
-        if former.is_some() && !is_known {
-            // The hub may still know where this side listened before.
-            let _ = topic.unsubscribe(Some(&subscriber)).await;
+        let mode = self.wish.qos.mode();
+        if let Some(place) = self.listening.as_ref().filter(|it| it.is_at(&endpoints)) {
+            return Ok((place.subscriber().ice_mode(mode), false));
         }
-        let is_floe = self.wish.listen.is_some();
-        let subscribed = self.request(topic, &subscriber, is_floe).await;
-        self.replace_place(place).await;
-        match (subscribed, former) {
-            // The hub has kept it over its restart.
-            (Err(TopicSubscribeAndGetPublisherError::AlreadySubscribed(_)), Some(former)) => {
-                Ok(former.own.clone())
-            }
-            (subscribed, _) => self.own_publisher(topic, subscribed),
-        }
-    }
-
-    async fn replace_place(&mut self, place: Place) {
-        if let Some(former) = self.place.replace(place) {
+        if let Some(former) = self.listening.take() {
             former.close().await;
         }
+        let communicator = self.wish.hub.communicator();
+        let place = Place::new(communicator, &self.wish.servants, &endpoints).await?;
+        let subscriber = place.subscriber().ice_mode(mode);
+        self.listening = Some(place);
+        Ok((subscriber, true))
     }
 
     /// Sends the request; a hub that may be Floe's is asked to tell of lost events.
@@ -301,7 +280,7 @@ impl<T: Tell> Session<T> {
         topic: &TopicProxy,
         subscriber: &Proxy,
         may_be_floe: bool,
-    ) -> Result<Option<Proxy>, TopicSubscribeAndGetPublisherError> {
+    ) -> Result<Option<Proxy>, SubscribeError> {
         let mut qos: BTreeMap<String, String> = self.wish.qos.entries().clone();
         if may_be_floe {
             qos.entry("floe.lostFacet".to_owned())
@@ -315,27 +294,23 @@ impl<T: Tell> Session<T> {
     fn own_publisher(
         &self,
         topic: &TopicProxy,
-        subscribed: Result<Option<Proxy>, TopicSubscribeAndGetPublisherError>,
+        subscribed: Result<Option<Proxy>, SubscribeError>,
     ) -> Result<Proxy, HubError> {
         match subscribed {
             Ok(own) => own.ok_or(HubError::Nil {
                 what: "the subscriber's own publisher object",
             }),
-            Err(TopicSubscribeAndGetPublisherError::AlreadySubscribed(_)) => {
-                Err(HubError::AlreadySubscribed {
-                    topic: self.wish.topic.to_string(),
-                    identity: self.wish.servants.identity.clone(),
-                })
-            }
-            Err(TopicSubscribeAndGetPublisherError::BadQoS(error)) => Err(HubError::BadQos {
+            Err(SubscribeError::AlreadySubscribed(_)) => Err(HubError::AlreadySubscribed {
+                topic: self.wish.topic.to_string(),
+                identity: self.wish.servants.identity.clone(),
+            }),
+            Err(SubscribeError::BadQoS(error)) => Err(HubError::BadQos {
                 reason: error.reason,
             }),
-            Err(TopicSubscribeAndGetPublisherError::InvalidSubscriber(error)) => {
-                Err(HubError::Refused {
-                    reason: error.reason,
-                })
-            }
-            Err(TopicSubscribeAndGetPublisherError::Invoke(error)) => Err(failed(topic, error)),
+            Err(SubscribeError::InvalidSubscriber(error)) => Err(HubError::Refused {
+                reason: error.reason,
+            }),
+            Err(SubscribeError::Invoke(error)) => Err(failed(topic, error)),
         }
     }
 
@@ -344,28 +319,33 @@ impl<T: Tell> Session<T> {
         if self.check(standing).await.is_ok() {
             return Ok(());
         }
-        let subscriber = self.place.as_ref().map(Place::subscriber);
-        let endpoints = subscriber.as_ref().map_or_else(String::new, |subscriber| {
-            let endpoints = subscriber.reference().endpoints();
-            let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
-            texts.join(":")
-        });
-        let _ = timeout(FAREWELL_PATIENCE, self.unsubscribe(standing)).await;
+        let endpoints = standing.subscriber.reference().endpoints();
+        let endpoints: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
+        let _ = self.unsubscribe_in_time(standing).await;
         Err(HubError::NotReached {
-            endpoints,
+            endpoints: endpoints.join(":"),
             after: DELIVERY_PATIENCE,
         })
     }
 
-    async fn unsubscribe(&self, standing: &Standing) -> Result<(), HubError> {
-        let Some(place) = &self.place else {
-            return Ok(());
-        };
+    /// Ends the subscription; the hub is not waited for long.
+    async fn unsubscribe_in_time(&self, standing: &Standing) -> Result<(), HubError> {
         // Over the connection that others share: a consumer may hold up what is read from its own.
         let topic = standing.topic.ice_connection_id("");
-        let ended = topic.unsubscribe(Some(&place.subscriber())).await;
+        let topic = topic.ice_timeout(Some(FAREWELL_PATIENCE));
+        let ended = topic.unsubscribe(Some(&standing.subscriber)).await;
         ended.map_err(|error| failed(&topic, error))
     }
+}
+
+/// Whether the hub does not know how to call back.
+fn lacks_facet(subscribed: &Result<Option<Proxy>, SubscribeError>) -> bool {
+    matches!(
+        subscribed,
+        Err(SubscribeError::Invoke(InvokeError::System(
+            SystemException::FacetNotExist(_)
+        )))
+    )
 }
 
 /// Waits until a connection is closed; for ever if there is none.

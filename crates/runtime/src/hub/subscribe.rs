@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use floe_wire::reference::Identity;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::inbox::{Arrivals, Inbox, Losses, Noted, Tell};
@@ -18,6 +18,7 @@ use super::subscription::{Keeping, ServantSubscription, Subscription};
 use super::{HubError, Qos, Topic, TypedEvent};
 use crate::adapter::unique_name;
 use crate::dispatch::Answer;
+use crate::error::AdapterError;
 
 /// Events that a stream holds unless it is told otherwise: enough that a consumer may rest for a moment.
 const CAPACITY: usize = 256;
@@ -92,15 +93,20 @@ impl Options {
             servants,
             arrivals,
         };
-        let mut session = Session::new(wish, tell);
-        let standing = session.begin().await?;
+        // In a task of its own, so that a caller who gives up leaves no subscription behind.
+        let (begun, has_begun) = oneshot::channel();
         let stop = CancellationToken::new();
-        let running = session.run(standing, stop.clone());
-        Ok(Keeping {
+        let running = Session::new(wish, tell).run(begun, stop.clone());
+        let keeping = Keeping {
             identity,
             stop,
             task: Some(tasks.runtime().spawn(running)),
-        })
+        };
+        match has_begun.await {
+            Ok(begun) => begun.map(|()| keeping),
+            // The runtime has ended, and the task with it.
+            Err(_) => Err(HubError::Listen(AdapterError::Shutdown)),
+        }
     }
 }
 
