@@ -9,6 +9,7 @@
 //! - [`Adapter`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
 //! - [`Event`], [`Events`]: requests on their way to another object, unopened
+//! - [`hub`]: topics of a hub, publishers, and subscriptions as streams
 //! - [`Connection`]: what is known of a connection, and calls back over it
 //! - [`pipeline`]: what wraps invocations and dispatches
 //! - [`contracts`]: the interfaces that Floe itself speaks
@@ -31,9 +32,8 @@
 //! A servant returns what its caller gets: a result, a user exception with `Err(exception.into())`,
 //! or with `?` what an invocation of its own failed with. A panic of a servant is an
 //! `UnknownException` for that caller alone. What every proxy has in common (`ice_ping`,
-//! `ice_oneway`, `ice_timeout` ...) is in the trait [`TypedProxy`], which must be imported. To
-//! subscribe to events is to give a topic a proxy to a servant of one's own: see
-//! [`contracts::ice_storm`] and the example `ticker`.
+//! `ice_oneway`, `ice_timeout` ...) is in the trait [`TypedProxy`], which must be imported. Events are
+//! published and subscribed to with [`hub`]; the example `ticker` has both.
 
 mod adapter;
 mod admission;
@@ -49,6 +49,7 @@ mod dispatch;
 mod environment;
 mod error;
 mod event;
+pub mod hub;
 mod implicit_context;
 mod include;
 mod invoker;

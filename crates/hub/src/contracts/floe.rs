@@ -388,3 +388,33 @@ impl<S: LossListener> ::floe::codegen::Answer for LossListenerDispatcher<S> {
         }
     }
 }
+
+/// An event of interface `::Floe::LossListener`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LossListenerEvent {
+    /// Events were lost before the next one that is delivered. Those whose delivery failed are among them, which
+    /// may have arrived all the same.
+    Lost {
+        /// The name of the topic.
+        topic: String,
+        /// How many.
+        count: i64,
+        /// Those that the subscriber lost since it subscribed or the hub started, by reason.
+        total: Losses,
+    },
+}
+
+impl ::floe::codegen::TypedEvent for LossListenerEvent {
+    const TYPE_ID: &'static str = "::Floe::LossListener";
+    const TYPE_IDS: &'static [&'static str] = &["::Floe::LossListener", "::Ice::Object"];
+
+    fn decode(request: &::floe::Request) -> Option<Result<Self, ::floe::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"lost" => request.decode(
+                ::floe::OperationMode::Normal,
+                |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+            ).map(|(topic, count, total)| Self::Lost { topic, count, total }),
+            _ => return None,
+        })
+    }
+}

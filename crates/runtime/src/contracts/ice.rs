@@ -142,6 +142,38 @@ impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
     }
 }
 
+/// An event of interface `::Ice::Process`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProcessEvent {
+    /// Ends the process in order.
+    Shutdown,
+    /// Writes a message on an output of the process.
+    WriteMessage {
+        /// The text.
+        message: String,
+        /// The output: 1 for standard output, 2 for standard error.
+        fd: i32,
+    },
+}
+
+impl crate::codegen::TypedEvent for ProcessEvent {
+    const TYPE_ID: &'static str = "::Ice::Process";
+    const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::Process"];
+
+    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"shutdown" => request.decode_nothing(crate::OperationMode::Normal).map(
+                |()| Self::Shutdown,
+            ),
+            b"writeMessage" => request.decode(
+                crate::OperationMode::Normal,
+                |decoder| Ok((decoder.get()?, decoder.get()?)),
+            ).map(|(message, fd)| Self::WriteMessage { message, fd }),
+            _ => return None,
+        })
+    }
+}
+
 /// No adapter has this id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct AdapterNotFoundException {}
@@ -880,6 +912,40 @@ impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
             }
             _ => request.builtin("::Ice::RemoteLogger", &["::Ice::Object", "::Ice::RemoteLogger"]),
         }
+    }
+}
+
+/// An event of interface `::Ice::RemoteLogger`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RemoteLoggerEvent {
+    /// Receives what was logged before the logger was attached. Called once, before any other operation.
+    Init {
+        /// The name of the process in its messages.
+        prefix: String,
+        /// The messages.
+        log_messages: LogMessageSeq,
+    },
+    /// Receives a message.
+    ///
+    /// - `message`: The message.
+    Log(LogMessage),
+}
+
+impl crate::codegen::TypedEvent for RemoteLoggerEvent {
+    const TYPE_ID: &'static str = "::Ice::RemoteLogger";
+    const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::RemoteLogger"];
+
+    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"init" => request.decode(
+                crate::OperationMode::Normal,
+                |decoder| Ok((decoder.get()?, decoder.get()?)),
+            ).map(|(prefix, log_messages)| Self::Init { prefix, log_messages }),
+            b"log" => request.decode(crate::OperationMode::Normal, crate::codegen::one).map(
+                Self::Log,
+            ),
+            _ => return None,
+        })
     }
 }
 

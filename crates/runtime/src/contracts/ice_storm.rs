@@ -803,6 +803,29 @@ impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
     }
 }
 
+/// An event of interface `::IceStorm::TopicLink`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TopicLinkEvent {
+    /// Delivers events to the subscribers of the linked topic, but not to its links.
+    ///
+    /// - `events`: The events.
+    Forward(EventDataSeq),
+}
+
+impl crate::codegen::TypedEvent for TopicLinkEvent {
+    const TYPE_ID: &'static str = "::IceStorm::TopicLink";
+    const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::IceStorm::TopicLink"];
+
+    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"forward" => request.decode(crate::OperationMode::Normal, crate::codegen::one).map(
+                Self::Forward,
+            ),
+            _ => return None,
+        })
+    }
+}
+
 /// What an operation that throws `::IceStorm::ReapWouldBlock` fails with.
 #[derive(Debug)]
 #[non_exhaustive]

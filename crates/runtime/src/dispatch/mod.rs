@@ -74,6 +74,11 @@ pub use taken_events::TakenEvents;
 /// }
 /// ```
 #[doc(alias = "Ice.Blobject")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a dispatcher",
+    label = "expected a dispatcher, such as `StationDispatcher::new(servant)`",
+    note = "wrap a servant in the dispatcher of its interface: `StationDispatcher::new(servant)` if it implements `Station`"
+)]
 pub trait Dispatcher: Send + Sync + 'static {
     /// Answers one or more requests to one object, by a future that it puts into the slot:
     /// [`Requests::each`] answers one request after another, [`Requests::take_events`] takes all of

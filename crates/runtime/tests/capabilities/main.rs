@@ -38,5 +38,6 @@ mod routing;
 mod shared;
 mod shutdown;
 mod sole;
+mod spans;
 mod transports;
 mod twoway;

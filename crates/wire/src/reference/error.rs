@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// Text that is no proxy, endpoint list or identity.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ParseReferenceError {
     /// Byte of the text at which it went wrong.
     pub offset: usize,
@@ -47,6 +47,13 @@ impl fmt::Display for ParseReferenceError {
             "" => Ok(()),
             help => write!(f, "; {help}"),
         }
+    }
+}
+
+/// As the text for people, so that an error that ends `main` reads well.
+impl fmt::Debug for ParseReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

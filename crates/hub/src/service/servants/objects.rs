@@ -5,6 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
+use floe::hub::CALLBACK_FACET;
 use floe::{DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
 
 use super::topic::TopicServant;
@@ -70,6 +71,10 @@ impl Dispatcher for Objects {
             }
             Object::SubscriberPublisher(subscriber) if current.facet() == WAITING_FACET => {
                 publisher::publish_to_one_waiting(requests, slot, &subscriber);
+            }
+            Object::Topic(topic) if current.facet() == CALLBACK_FACET => {
+                let servant = TopicServant::calling_back(&self.registry, topic);
+                Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
             }
             _ if !current.facet().is_empty() => refuse(slot, SystemException::FacetNotExist),
             Object::Publisher(topic) => publisher::publish(requests, slot, &topic),

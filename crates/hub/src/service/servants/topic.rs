@@ -27,6 +27,8 @@ use crate::store::StoredLink;
 pub(super) struct TopicServant {
     registry: Arc<Registry>,
     topic: Arc<Topic>,
+    /// Whether subscribers are called back over the connection of their request.
+    calls_back: bool,
 }
 
 impl TopicServant {
@@ -34,6 +36,15 @@ impl TopicServant {
         Self {
             registry: registry.clone(),
             topic,
+            calls_back: false,
+        }
+    }
+
+    /// The same topic, for subscribers that are called back over their own connection.
+    pub(super) fn calling_back(registry: &Arc<Registry>, topic: Arc<Topic>) -> Self {
+        Self {
+            calls_back: true,
+            ..Self::new(registry, topic)
         }
     }
 
@@ -120,6 +131,11 @@ impl TopicContract for TopicServant {
         let subscriber = subscriber.ok_or_else(|| InvalidSubscriber {
             reason: "subscriber is a null proxy".to_owned(),
         })?;
+        // A caller in the same communicator has no connection, and needs none.
+        let subscriber = match current.connection().filter(|_| self.calls_back) {
+            Some(connection) => subscriber.ice_fixed(&connection),
+            None => subscriber,
+        };
         let Reference { mode, identity, .. } = subscriber.reference();
         let parsed = Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, error))?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
