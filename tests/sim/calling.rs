@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// Source: `connection` in `crates/runtime/src/connection/pool.rs`.
+    /// Source: `to` in `crates/runtime/src/connection/pool.rs`.
     fn attempt_from_client(&mut self, number: usize) {
         match self.pool.joint {
             Some(joint) if self.joints[joint].ends[0].machine.is_active() => {

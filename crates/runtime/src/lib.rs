@@ -39,6 +39,7 @@ mod adapter;
 mod admission;
 mod background;
 pub mod blocking;
+mod busy_poll;
 #[doc(hidden)]
 pub mod codegen;
 mod communicator;
@@ -56,7 +57,6 @@ mod liveness;
 mod locator_cache;
 mod log_limiter;
 pub mod pipeline;
-mod polling;
 mod proxy;
 mod settings;
 mod shutdown;

@@ -20,11 +20,11 @@ use super::driver::{self, Driver};
 use super::flush_policy::FlushPolicy;
 use super::keepalive::{HeartbeatListener, Keepalive};
 use super::readiness::Readiness;
-use super::reading::{End, Reading};
+use super::reading::{ReadEnd, Reading};
 use super::reply_sink::{Recipient, ReplySink};
 use super::send_half::SendHalf;
 use super::send_queue::SendQueue;
-use super::shared::{Shared, Whole};
+use super::state::{ConnectionState, Whole};
 use super::stream_compression::StreamCompression;
 use super::wait::{Sleeper, wait_depth};
 use super::{budget, reentrancy_guard};
@@ -120,7 +120,7 @@ impl ConnectionCore {
             peer,
             output: SendHalf::new(
                 writer,
-                Shared::new(machine, output),
+                ConnectionState::new(machine, output),
                 environment.is_blocking(),
                 settings,
             ),
@@ -186,7 +186,7 @@ impl ConnectionCore {
 
     /// Waits until the peer has validated the connection, or it is closed.
     pub(crate) async fn validated(&self) -> Result<(), LocalError> {
-        self.readiness.settled().await;
+        self.readiness.wait().await;
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
@@ -208,7 +208,7 @@ impl ConnectionCore {
     fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Recipient>) -> bool) -> bool {
         {
             let mut shared = self.lock();
-            let Shared {
+            let ConnectionState {
                 machine, output, ..
             } = &mut *shared;
             if !machine.is_active() || !may_close(machine) {
@@ -278,7 +278,7 @@ impl ConnectionCore {
             perhaps_dispatched: true,
         };
         Recipient::fail(recipients, &failure, taken);
-        self.readiness.mark_settled();
+        self.readiness.mark();
         self.output.end();
         // Others may connect in its place.
         let admission = self.admission.lock();
@@ -343,7 +343,7 @@ impl ConnectionCore {
     }
 
     #[inline(always)]
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.output.lock()
     }
 
@@ -403,7 +403,7 @@ impl ConnectionCore {
     /// The peer has validated the connection: requests may be sent.
     pub(super) fn mark_validated(&self) {
         self.set_active(true);
-        self.readiness.mark_settled();
+        self.readiness.mark();
     }
 
     pub(super) fn set_active(&self, is_active: bool) {
@@ -463,22 +463,22 @@ impl ConnectionCore {
     }
 
     /// Ends it, for its reading has ended.
-    pub(super) fn end(&self, end: End) {
+    pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
         match end {
-            End::Graceful => {
+            ReadEnd::Graceful => {
                 tracing::debug!("closed the connection to {peer}");
                 self.fail(LocalError::ClosedByPeer { peer });
             }
-            End::Lost(reason) => {
+            ReadEnd::Lost(reason) => {
                 tracing::debug!("lost the connection to {peer}: {reason}");
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
-            End::Truncated(reason) => {
+            ReadEnd::Truncated(reason) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {reason}"));
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
-            End::Refused(error) => {
+            ReadEnd::Refused(error) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {error}"));
                 self.fail(LocalError::Protocol { peer, error });
             }
@@ -507,7 +507,7 @@ impl ConnectionCore {
         ) -> Result<T, NotAppended<EncodeError>>,
     ) -> Result<Option<Appended<T>>, AttemptError> {
         let mut shared = self.lock();
-        let Shared {
+        let ConnectionState {
             machine, output, ..
         } = &mut *shared;
         if output.len() > self.settings.output_limit && machine.is_active() {
@@ -666,7 +666,7 @@ impl ConnectionCore {
     #[cold]
     pub(crate) fn give_up(self: &Arc<Self>, id: RequestId) {
         let mut shared = self.lock();
-        let Shared {
+        let ConnectionState {
             machine, output, ..
         } = &mut *shared;
         let given_up = machine.cancel(id, output.bytes());

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::flush_policy::{FlushPolicy, flush_on_thread};
-use super::send_queue::Batch;
-use super::shared::Shared;
+use super::send_queue::WriteBatch;
+use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
@@ -27,8 +27,8 @@ const SINGLE_REPLY_MAX: usize = 8 * 1024;
 /// The sending half of a connection.
 pub(super) struct SendHalf {
     writer: Box<dyn StreamWriter>,
-    /// A panic while it is held leaves whole messages behind: see [`super::shared::Whole`].
-    shared: Mutex<Shared>,
+    /// A panic while it is held leaves whole messages behind: see [`super::state::Whole`].
+    shared: Mutex<ConnectionState>,
     /// Woken when output has been written.
     room: Notify,
     compression: StreamCompression,
@@ -41,7 +41,7 @@ pub(super) struct SendHalf {
 impl SendHalf {
     pub(super) fn new(
         writer: Box<dyn StreamWriter>,
-        shared: Shared,
+        shared: ConnectionState,
         is_blocking: bool,
         settings: &Settings,
     ) -> Self {
@@ -56,7 +56,7 @@ impl SendHalf {
     }
 
     #[inline(always)]
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,7 +82,7 @@ impl SendHalf {
     }
 
     /// Writes a batch and all that comes meanwhile, as far as the transport takes it.
-    fn write(&self, connection: &Arc<ConnectionCore>, batch: Batch) {
+    fn write(&self, connection: &Arc<ConnectionCore>, batch: WriteBatch) {
         connection.keepalive.mark_written();
         let written = self.try_write(batch.rest());
         self.write_on(connection, batch, written);
@@ -92,7 +92,7 @@ impl SendHalf {
     fn write_on(
         &self,
         connection: &Arc<ConnectionCore>,
-        mut batch: Batch,
+        mut batch: WriteBatch,
         mut written: io::Result<usize>,
     ) {
         loop {
@@ -126,7 +126,7 @@ impl SendHalf {
     }
 
     /// Writes what a full transport did not take, and all that comes meanwhile.
-    async fn write_rest(&self, connection: &ConnectionCore, mut batch: Batch) {
+    async fn write_rest(&self, connection: &ConnectionCore, mut batch: WriteBatch) {
         while !self.lock().machine.is_closed() {
             let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
             let written = match ready.await {
@@ -147,7 +147,7 @@ impl SendHalf {
 
     /// Counts what the transport took of a batch; gives what is to be written next.
     #[inline]
-    fn written(&self, mut batch: Batch, count: usize) -> Option<Batch> {
+    fn written(&self, mut batch: WriteBatch, count: usize) -> Option<WriteBatch> {
         let is_done = batch.advance(count);
         let mut shared = self.lock();
         shared.output.progress(count);
@@ -165,7 +165,7 @@ impl SendHalf {
     }
 
     /// Waits until the condition holds for what has been written, or the connection is closed.
-    pub(super) async fn wait_until(&self, is_met: impl Fn(&Shared) -> bool) {
+    pub(super) async fn wait_until(&self, is_met: impl Fn(&ConnectionState) -> bool) {
         loop {
             let room = self.room.notified();
             tokio::pin!(room);
@@ -187,7 +187,7 @@ impl SendHalf {
     pub(super) fn flush_by(
         &self,
         connection: &Arc<ConnectionCore>,
-        mut shared: MutexGuard<'_, Shared>,
+        mut shared: MutexGuard<'_, ConnectionState>,
         policy: FlushPolicy,
     ) -> bool {
         if !policy.may_wait(&mut shared, self.is_blocking) {
@@ -248,7 +248,7 @@ impl SendHalf {
         twoway_count: usize,
     ) -> bool {
         let mut shared = self.lock();
-        let Shared {
+        let ConnectionState {
             machine, output, ..
         } = &mut *shared;
         if machine.is_closed() {
@@ -283,7 +283,7 @@ impl SendHalf {
         }
         {
             let mut shared = self.lock();
-            let Shared {
+            let ConnectionState {
                 machine, output, ..
             } = &mut *shared;
             if machine.is_closed() || !output.take_single_reply(len) {
@@ -295,7 +295,7 @@ impl SendHalf {
         connection.keepalive.mark_written();
         let written = self.try_write(reply);
         if !matches!(written, Ok(count) if count == len) {
-            self.write_on(connection, Batch::of(std::mem::take(reply)), written);
+            self.write_on(connection, WriteBatch::of(std::mem::take(reply)), written);
             return true;
         }
         let mut shared = self.lock();

@@ -45,7 +45,7 @@ impl Proxy {
     }
 
     /// A twoway request to an adapter here.
-    pub(super) async fn request_here(
+    pub(super) async fn request_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
@@ -65,7 +65,7 @@ impl Proxy {
     }
 
     /// Messages without a reply to an adapter here.
-    pub(super) fn send_here(
+    pub(super) fn send_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,

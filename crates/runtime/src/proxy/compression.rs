@@ -5,7 +5,7 @@ use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
 use super::Proxy;
-use super::route::Found;
+use super::route::RoutedConnection;
 use crate::connection::{Reply, SendUntil};
 use crate::error::AttemptError;
 
@@ -53,7 +53,7 @@ impl Proxy {
     /// `handed_over` is called when the request gets into the connection's output.
     pub(super) async fn request_on(
         &self,
-        found: Found,
+        found: RoutedConnection,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
     ) -> Result<IncomingReply, AttemptError> {
@@ -82,7 +82,7 @@ impl Proxy {
     /// Sends messages that get no reply, as [`Proxy::request_on`] does.
     pub(super) async fn post_on(
         &self,
-        found: Found,
+        found: RoutedConnection,
         until: SendUntil,
         write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
@@ -109,17 +109,17 @@ impl Proxy {
 
     /// Whether what is sent on this connection is compressed.
     #[inline]
-    pub(super) fn compresses(&self, found: &Found) -> bool {
+    pub(super) fn compresses(&self, found: &RoutedConnection) -> bool {
         let Some(communicator) = self.communicator() else {
             return false;
         };
         let own = self.inner.options.compress.is_on;
-        let settled = communicator.settings().compress_override.or(own);
-        settled.unwrap_or(found.wants_compression)
+        let is_wanted = communicator.settings().compress_override.or(own);
+        is_wanted.unwrap_or(found.wants_compression)
     }
 
     /// How to compress what is sent on this connection; `None` if it is not to be.
-    pub(super) fn compressor(&self, found: &Found) -> Option<Compressor> {
+    pub(super) fn compressor(&self, found: &RoutedConnection) -> Option<Compressor> {
         if !self.compresses(found) {
             return None;
         }

@@ -8,7 +8,7 @@ use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId
 use floe_wire::reference::{InvocationMode, Reference};
 
 use super::Proxy;
-use super::attempt::{First, Terms};
+use super::attempt::{FirstAttempt, Terms};
 use crate::communicator::Communicator;
 use crate::connection::{SendUntil, outcome_of_event};
 use crate::deadline;
@@ -40,7 +40,7 @@ impl Proxy {
             self.send(operation, mode, None, encapsulation).await?;
             return Ok(None);
         }
-        let first = First::default();
+        let first = FirstAttempt::default();
         let outcome = self.request(operation, mode, first, encapsulation).await?;
         returned(outcome)
     }
@@ -121,7 +121,7 @@ impl Proxy {
         &self,
         operation: &str,
         mode: OperationMode,
-        first: First,
+        first: FirstAttempt,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<Outcome, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
@@ -224,7 +224,10 @@ impl Proxy {
         invocation: Invocation,
     ) -> Result<Option<Outcome>, InvokeError> {
         let interceptors = &self.inner.options.interceptors;
-        interceptors.before(&Sending(self)).invoke(invocation).await
+        interceptors
+            .before(&DirectInvoker(self))
+            .invoke(invocation)
+            .await
     }
 
     /// Invokes what went through all interceptors.
@@ -335,9 +338,9 @@ impl Invoker for Communicator {
 }
 
 /// The end of a proxy's interceptors: what passed them is sent.
-struct Sending<'a>(&'a Proxy);
+struct DirectInvoker<'a>(&'a Proxy);
 
-impl Invoker for Sending<'_> {
+impl Invoker for DirectInvoker<'_> {
     fn invoke(&self, invocation: Invocation) -> InvokeFuture<'_> {
         Box::pin(async move { self.0.invoke_intercepted(&invocation).await })
     }

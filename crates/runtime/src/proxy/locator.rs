@@ -13,7 +13,7 @@ use crate::error::{InvokeError, LocalError, OperationError};
 use crate::locator_cache::LocatorKey;
 
 /// Where an object is.
-pub(super) struct Located {
+pub(super) struct LocatedEndpoints {
     /// There is at least one.
     pub(super) endpoints: Vec<Endpoint>,
     /// Whether some of it was said earlier: it may have moved since.
@@ -21,8 +21,8 @@ pub(super) struct Located {
 }
 
 /// Boxed, for whoever asks a locator connects to it as to any other object.
-pub(super) type Locating<'a> =
-    Pin<Box<dyn Future<Output = Result<Located, LocalError>> + Send + 'a>>;
+pub(super) type Locate<'a> =
+    Pin<Box<dyn Future<Output = Result<LocatedEndpoints, LocalError>> + Send + 'a>>;
 
 impl Proxy {
     /// Its endpoints or, if it has none, those that the locator says.
@@ -47,7 +47,7 @@ impl Proxy {
 
     /// Finds endpoints of its object: of its adapter, or what the locator knows of its identity, which may be an
     /// adapter, too.
-    pub(super) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locating<'a> {
+    pub(super) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locate<'a> {
         Box::pin(async move {
             let locator = self.locator(communicator)?;
             let mut sought = self.locator_key();
@@ -77,7 +77,7 @@ impl Proxy {
                 };
                 sought = match (sought, target) {
                     (_, Target::Direct(endpoints)) if !endpoints.is_empty() => {
-                        return Ok(Located {
+                        return Ok(LocatedEndpoints {
                             endpoints,
                             is_remembered,
                         });

@@ -48,10 +48,10 @@ pub use typed::TypedProxy;
 use crate::communicator::Communicator;
 use crate::connection::{Connection, ConnectionCore};
 use crate::error::InvokeError;
-use batch::Batch;
+use batch::CollectedRequests;
 use header_cache::HeaderCache;
 use options::Options;
-use route::Used;
+use route::CachedConnection;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
 ///
@@ -60,10 +60,10 @@ use route::Used;
 #[derive(Clone)]
 #[doc(alias = "Ice.ObjectPrx")]
 pub struct Proxy {
-    inner: Arc<Inner>,
+    inner: Arc<ProxyCore>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct ProxyCore {
     reference: Arc<Reference>,
     /// What stands in each request; made when it is needed.
     target: OnceLock<Target>,
@@ -74,12 +74,12 @@ pub(crate) struct Inner {
     /// The longest batch that it sends, in bytes.
     batch_size_max: usize,
     /// The connection used last. The pool owns it.
-    used: Mutex<Used>,
+    used: Mutex<CachedConnection>,
     /// Whether it has used a connection, and so does not look for an adapter here any more; never if a locator says
     /// where its object is.
     is_remote: AtomicBool,
     /// Requests that wait for a flush.
-    batch: Mutex<Batch>,
+    batch: Mutex<CollectedRequests>,
     /// Whether the communicator knows that there may be some.
     is_in_batches: AtomicBool,
 }
@@ -96,7 +96,7 @@ impl Proxy {
         options: Options,
     ) -> Self {
         let batch_size_max = batch::size_max(&reference, communicator.as_ref());
-        let inner = Inner {
+        let inner = ProxyCore {
             reference,
             target: OnceLock::new(),
             header_cache: HeaderCache::default(),
@@ -113,7 +113,7 @@ impl Proxy {
         }
     }
 
-    pub(crate) fn from_inner(inner: Arc<Inner>) -> Self {
+    pub(crate) fn from_inner(inner: Arc<ProxyCore>) -> Self {
         Self { inner }
     }
 

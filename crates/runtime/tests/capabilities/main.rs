@@ -7,7 +7,7 @@ mod blocking_asked;
 mod blocking_combined;
 mod blocking_ends;
 mod blocking_long;
-mod blocking_sole;
+mod blocking_single_reply;
 mod blocking_within;
 mod bounds;
 mod close;
@@ -37,6 +37,7 @@ mod retrying;
 mod routing;
 mod shared;
 mod shutdown;
-mod sole;
+mod single_request;
+
 mod transports;
 mod twoway;

@@ -10,7 +10,7 @@ use crate::error::LocalError;
 
 /// What the lock of a connection guards: the order of everything that is sent, and what is known of it. The lock is
 /// never held across a wait or a system call.
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     pub(super) machine: Machine<Recipient>,
     pub(super) output: SendQueue,
     pub(super) flush: FlushState,
@@ -20,7 +20,7 @@ pub(super) struct Shared {
     pub(super) error: Option<LocalError>,
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn new(machine: Machine<Recipient>, output: SendQueue) -> Self {
         Self {
             machine,
