@@ -10,7 +10,7 @@ use crate::end::{Arrived, Refusal, Token, reply_to};
 use crate::world::{Action, World};
 
 impl World {
-    /// Source: `attempt` in `crates/runtime/src/proxy/attempt.rs`.
+    /// Source: `attempt` in `crates/runtime/src/call/attempt.rs`.
     pub(crate) fn attempt(&mut self, number: usize) {
         let call = &self.book.calls[number];
         if call.told.is_some() {

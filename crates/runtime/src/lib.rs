@@ -40,6 +40,7 @@ mod admission;
 mod background;
 pub mod blocking;
 mod busy_poll;
+mod call;
 #[doc(hidden)]
 pub mod codegen;
 mod communicator;
@@ -66,6 +67,7 @@ mod transport;
 
 pub use adapter::{Adapter, IntoIdentity};
 pub use admission::AdapterCounts;
+pub use call::{Call, ConnectionToken, PendingEvent, PendingEvents};
 pub use communicator::Communicator;
 pub use connection::{Connection, ReplySink};
 pub use dispatch::{
@@ -77,9 +79,7 @@ pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit_context::ImplicitContext;
 pub use invoker::{Invocation, InvokeFuture, Invoker};
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
-pub use proxy::{
-    Call, ConnectionToken, OperationInfo, PendingEvent, PendingEvents, Proxy, TypedProxy,
-};
+pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::{AdapterSettings, EndpointSelection, Settings};
 pub use signals::Signals;
 pub use transport::ConnectionInfo;

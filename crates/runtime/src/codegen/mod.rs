@@ -22,8 +22,8 @@ mod proxy;
 mod servant;
 mod structure;
 
+pub use crate::call::EncodeParameters;
 pub use crate::dispatch::{Answer, dispatch};
-pub use crate::proxy::EncodeParameters;
 pub use blocking_servant::Servant;
 pub use dispatcher::put_one;
 pub use enumeration::enumerator_max;

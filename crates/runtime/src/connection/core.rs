@@ -114,13 +114,13 @@ impl ConnectionCore {
                 (Role::Server, liveness)
             }
         };
-        let mut output = SendQueue::default();
-        let machine = Machine::new(role, output.bytes());
+        let mut queue = SendQueue::default();
+        let machine = Machine::new(role, queue.bytes());
         Self {
             peer,
             output: SendHalf::new(
                 writer,
-                ConnectionState::new(machine, output),
+                ConnectionState::new(machine, queue),
                 environment.is_blocking(),
                 settings,
             ),
@@ -208,14 +208,12 @@ impl ConnectionCore {
     fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Recipient>) -> bool) -> bool {
         {
             let mut shared = self.lock();
-            let ConnectionState {
-                machine, output, ..
-            } = &mut *shared;
+            let ConnectionState { machine, queue, .. } = &mut *shared;
             if !machine.is_active() || !may_close(machine) {
                 return false;
             }
             self.is_active.store(false, Ordering::Relaxed);
-            machine.close(output.bytes());
+            machine.close(queue.bytes());
         }
         self.flush();
         // What the peer still owes, and its end of the stream, are waited for.
@@ -264,7 +262,7 @@ impl ConnectionCore {
             let mut shared = self.lock();
             shared.error.get_or_insert_with(|| error.clone());
             let recipients = shared.machine.fail();
-            (recipients, shared.output.taken(), shared.output.clear())
+            (recipients, shared.queue.taken(), shared.queue.clear())
         };
         // A header alone validates, is a heartbeat, or is our own CloseConnection, which crossed the peer's: nobody
         // misses it.
@@ -312,7 +310,7 @@ impl ConnectionCore {
     fn dues(&self) -> String {
         let shared = self.lock();
         let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
-        let unwritten = shared.output.len();
+        let unwritten = shared.queue.len();
         let ours = format!(
             "{} still in dispatch here (let them end sooner, or set \
              `Settings::close_timeout` higher)",
@@ -438,13 +436,10 @@ impl ConnectionCore {
             let mut shared = self.lock();
             // What waits to be written says the same, and a peer that does not read shall not make
             // it longer.
-            if !shared.machine.may_send_heartbeat() || shared.output.len() > 0 {
+            if !shared.machine.may_send_heartbeat() || shared.queue.len() > 0 {
                 return;
             }
-            shared
-                .output
-                .bytes()
-                .extend_from_slice(&VALIDATE_CONNECTION);
+            shared.queue.bytes().extend_from_slice(&VALIDATE_CONNECTION);
         }
         self.flush();
     }
@@ -507,18 +502,16 @@ impl ConnectionCore {
         ) -> Result<T, NotAppended<EncodeError>>,
     ) -> Result<Option<Appended<T>>, AttemptError> {
         let mut shared = self.lock();
-        let ConnectionState {
-            machine, output, ..
-        } = &mut *shared;
-        if output.len() > self.settings.output_limit && machine.is_active() {
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        if queue.len() > self.settings.output_limit && machine.is_active() {
             return Ok(None);
         }
-        let start = output.end();
-        let mut whole = Whole::of(output.pending());
+        let start = queue.end();
+        let mut whole = Whole::of(queue.pending());
         match append(machine, whole.buffer(), start) {
             Ok(value) => {
                 whole.keep();
-                let end = output.end();
+                let end = queue.end();
                 let is_tried = self.output.flush_by(self, shared, flush);
                 Ok(Some(Appended {
                     value,
@@ -551,7 +544,7 @@ impl ConnectionCore {
     pub(super) async fn wait_for_room(&self) {
         let limit = self.settings.output_limit;
         self.output
-            .wait_until(|shared| shared.output.len() <= limit)
+            .wait_until(|shared| shared.queue.len() <= limit)
             .await;
     }
 
@@ -625,7 +618,7 @@ impl ConnectionCore {
             return self.check_tried(&sent);
         }
         self.output
-            .wait_until(|shared| shared.output.written() >= sent.end)
+            .wait_until(|shared| shared.queue.written() >= sent.end)
             .await;
         let error = self.lock().error.clone();
         self.check_written(&sent, error.unwrap_or(LocalError::Shutdown))
@@ -646,7 +639,7 @@ impl ConnectionCore {
 
     /// Whether messages reached the transport, or may have, after the connection failed.
     fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), AttemptError> {
-        if self.lock().output.written() >= sent.end {
+        if self.lock().queue.written() >= sent.end {
             return Ok(());
         }
         let failure = AttemptError {
@@ -658,7 +651,7 @@ impl ConnectionCore {
 
     /// [`AttemptError::narrow`] by the part of the send queue that was taken.
     pub(super) fn narrow(&self, mut failure: AttemptError, start: u64) -> AttemptError {
-        failure.narrow(start, self.lock().output.taken());
+        failure.narrow(start, self.lock().queue.taken());
         failure
     }
 
@@ -666,10 +659,8 @@ impl ConnectionCore {
     #[cold]
     pub(crate) fn give_up(self: &Arc<Self>, id: RequestId) {
         let mut shared = self.lock();
-        let ConnectionState {
-            machine, output, ..
-        } = &mut *shared;
-        let given_up = machine.cancel(id, output.bytes());
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        let given_up = machine.cancel(id, queue.bytes());
         drop(shared);
         // It may hold the last reference to a sink, which must not be dropped under the lock.
         drop(given_up);

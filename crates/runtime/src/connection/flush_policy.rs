@@ -51,7 +51,7 @@ impl FlushPolicy {
             Self::WithOthers => ENOUGH_REQUESTS,
             Self::Oneway | Self::Now => ENOUGH,
         };
-        if shared.output.pending_len() >= enough {
+        if shared.queue.pending_len() >= enough {
             return false;
         }
         match self {
@@ -140,8 +140,8 @@ mod tests {
         let communicator = Communicator::new();
         let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
         let mut shared = connection.lock();
-        shared.output.bytes().extend_from_slice(b"messages");
-        assert!(shared.output.take().is_none(), "ValidateConnection waits");
+        shared.queue.bytes().extend_from_slice(b"messages");
+        assert!(shared.queue.take().is_none(), "ValidateConnection waits");
         drop(shared);
         assert!(!connection.output.flush_joined(&connection));
     }

@@ -416,20 +416,18 @@ impl Reading {
         replies: &mut Replies<Recipient>,
     ) -> (Result<Option<Event<Recipient>>, ProtocolError>, bool) {
         let mut shared = connection.lock();
-        let ConnectionState {
-            machine, output, ..
-        } = &mut *shared;
+        let ConnectionState { machine, queue, .. } = &mut *shared;
         if machine.is_closed() {
             return (Ok(None), false);
         }
-        let end = output.end();
+        let end = queue.end();
         let limit = connection.settings().message_size_max;
-        let event = machine.handle_input(input, limit, cache, replies, output.bytes());
+        let event = machine.handle_input(input, limit, cache, replies, queue.bytes());
         if matches!(event, Ok(Some(Event::Closed(_)))) {
             // A caller that finds from now on that the connection takes no requests knows why.
             connection.set_active(false);
         }
-        let has_output = output.end() > end;
+        let has_output = queue.end() > end;
         (event, has_output)
     }
 
@@ -445,7 +443,7 @@ fn block_on<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
     {
-        Poll::Ready(output) => output,
+        Poll::Ready(queue) => queue,
         // The output or the dispatches under way are at their limit: a rare thing.
         Poll::Pending => handling.wait(),
     }

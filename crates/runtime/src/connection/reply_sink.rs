@@ -160,11 +160,9 @@ impl Reading {
         rest: &mut Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
         let mut shared = connection.lock();
-        let end = shared.output.end();
-        let ConnectionState {
-            machine, output, ..
-        } = &mut *shared;
-        let Some(recipient) = machine.handle_reply(id, |_| true, output.bytes()) else {
+        let end = shared.queue.end();
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        let Some(recipient) = machine.handle_reply(id, |_| true, queue.bytes()) else {
             // It was given up, or nobody asked for it.
             return false;
         };
@@ -174,13 +172,13 @@ impl Reading {
         {
             let mut is_next = |id| {
                 let is_meant = |other: &Recipient| other.is_sink(sink, number + count);
-                let next = machine.handle_reply(id, is_meant, output.bytes());
+                let next = machine.handle_reply(id, is_meant, queue.bytes());
                 count += u64::from(next.is_some());
                 next.is_some()
             };
             while rest.next_if(|(id, _)| is_next(*id)).is_some() {}
         }
-        let has_output = shared.output.end() > end;
+        let has_output = shared.queue.end() > end;
         drop(shared);
         if has_output {
             // The end of a graceful close that has just begun.

@@ -75,7 +75,7 @@ impl SendHalf {
 
     /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
     pub(super) fn flush(&self, connection: &Arc<ConnectionCore>) {
-        let batch = self.lock().output.take();
+        let batch = self.lock().queue.take();
         if let Some(batch) = batch {
             self.write(connection, batch);
         }
@@ -150,10 +150,10 @@ impl SendHalf {
     fn written(&self, mut batch: WriteBatch, count: usize) -> Option<WriteBatch> {
         let is_done = batch.advance(count);
         let mut shared = self.lock();
-        shared.output.progress(count);
+        shared.queue.progress(count);
         let has_waiters = std::mem::take(&mut shared.has_room_waiters);
         let next = if is_done {
-            shared.output.put_back(batch)
+            shared.queue.put_back(batch)
         } else {
             Some(batch)
         };
@@ -191,7 +191,7 @@ impl SendHalf {
         policy: FlushPolicy,
     ) -> bool {
         if !policy.may_wait(&mut shared, self.is_blocking) {
-            let batch = shared.output.take();
+            let batch = shared.queue.take();
             drop(shared);
             if let Some(batch) = batch {
                 self.write(connection, batch);
@@ -216,11 +216,11 @@ impl SendHalf {
             }
         } else {
             connection.tasks().spawn(async move {
-                let output = &own.output;
-                output.flush_joined(&own);
+                let half = &own.output;
+                half.flush_joined(&own);
                 // What comes from now on makes its own task; what came meanwhile leaves with it.
-                output.lock().flush.is_flush_due = false;
-                output.flush(&own);
+                half.lock().flush.is_flush_due = false;
+                half.flush(&own);
             });
         }
     }
@@ -228,7 +228,7 @@ impl SendHalf {
     /// Writes the messages that have come together; false if there are none, or if another writer takes them along.
     pub(super) fn flush_joined(&self, connection: &Arc<ConnectionCore>) -> bool {
         let mut shared = self.lock();
-        let batch = shared.output.take();
+        let batch = shared.queue.take();
         shared.flush.is_flush_due = batch.is_some();
         let Some(batch) = batch else {
             return false;
@@ -248,20 +248,18 @@ impl SendHalf {
         twoway_count: usize,
     ) -> bool {
         let mut shared = self.lock();
-        let ConnectionState {
-            machine, output, ..
-        } = &mut *shared;
+        let ConnectionState { machine, queue, .. } = &mut *shared;
         if machine.is_closed() {
             replies.clear();
             return true;
         }
         self.compression.compress_replies(replies);
-        output.append_replies(replies);
+        queue.append_replies(replies);
         for _ in 0..twoway_count {
-            machine.handle_dispatched(output.bytes());
+            machine.handle_dispatched(queue.bytes());
         }
-        let has_room = output.replies_len() <= self.limit;
-        let batch = output.take();
+        let has_room = queue.replies_len() <= self.limit;
+        let batch = queue.take();
         drop(shared);
         if let Some(batch) = batch {
             self.write(connection, batch);
@@ -283,14 +281,12 @@ impl SendHalf {
         }
         {
             let mut shared = self.lock();
-            let ConnectionState {
-                machine, output, ..
-            } = &mut *shared;
-            if machine.is_closed() || !output.take_single_reply(len) {
+            let ConnectionState { machine, queue, .. } = &mut *shared;
+            if machine.is_closed() || !queue.take_single_reply(len) {
                 return false;
             }
             // What this appends, if anything, comes behind.
-            machine.handle_dispatched(output.bytes());
+            machine.handle_dispatched(queue.bytes());
         }
         connection.keepalive.mark_written();
         let written = self.try_write(reply);
@@ -299,7 +295,7 @@ impl SendHalf {
             return true;
         }
         let mut shared = self.lock();
-        let next = shared.output.end_single_reply(len);
+        let next = shared.queue.end_single_reply(len);
         let has_waiters = std::mem::take(&mut shared.has_room_waiters);
         drop(shared);
         if has_waiters {
@@ -313,8 +309,8 @@ impl SendHalf {
 
     pub(super) async fn wait_for_reply_room(&self) {
         let limit = self.limit;
-        if self.lock().output.replies_len() > limit {
-            self.wait_until(|shared| shared.output.replies_len() <= limit)
+        if self.lock().queue.replies_len() > limit {
+            self.wait_until(|shared| shared.queue.replies_len() <= limit)
                 .await;
         }
     }

@@ -12,7 +12,7 @@ use crate::error::LocalError;
 /// never held across a wait or a system call.
 pub(super) struct ConnectionState {
     pub(super) machine: Machine<Recipient>,
-    pub(super) output: SendQueue,
+    pub(super) queue: SendQueue,
     pub(super) flush: FlushState,
     /// Whether anybody waits for output to be written.
     pub(super) has_room_waiters: bool,
@@ -21,10 +21,10 @@ pub(super) struct ConnectionState {
 }
 
 impl ConnectionState {
-    pub(super) fn new(machine: Machine<Recipient>, output: SendQueue) -> Self {
+    pub(super) fn new(machine: Machine<Recipient>, queue: SendQueue) -> Self {
         Self {
             machine,
-            output,
+            queue,
             flush: FlushState::default(),
             has_room_waiters: false,
             error: None,

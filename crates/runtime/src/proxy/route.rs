@@ -18,10 +18,10 @@ use crate::transport;
 /// A connection that a proxy uses, and what the endpoint says by which it was found: connections are shared by proxies
 /// that differ in that.
 #[derive(Clone)]
-pub(super) struct RoutedConnection {
-    pub(super) connection: Arc<ConnectionCore>,
+pub(crate) struct RoutedConnection {
+    pub(crate) connection: Arc<ConnectionCore>,
     /// Whether the endpoint of the proxy has `-z`.
-    pub(super) wants_compression: bool,
+    pub(crate) wants_compression: bool,
 }
 
 impl RoutedConnection {
@@ -43,7 +43,7 @@ impl RoutedConnection {
 
 /// The same as long as the connection, which the pool owns, is there.
 #[derive(Clone, Default)]
-pub(super) struct CachedConnection {
+pub(crate) struct CachedConnection {
     connection: Weak<ConnectionCore>,
     wants_compression: bool,
 }
@@ -71,12 +71,12 @@ impl Proxy {
     }
 
     /// The connection that the next invocation will find.
-    pub(super) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
+    pub(crate) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
         self.cached().map(|found| found.connection)
     }
 
     /// The same, with what is known of it.
-    pub(super) fn cached(&self) -> Option<RoutedConnection> {
+    pub(crate) fn cached(&self) -> Option<RoutedConnection> {
         let cached = match &self.inner.options.fixed {
             Some(fixed) => Some(RoutedConnection::fixed(fixed)),
             None => self.lock_used().upgrade(),
@@ -104,7 +104,7 @@ impl Proxy {
 
     /// The connection used last, or one that is open to any of the endpoints, or a new one to the
     /// first that answers. Without caching the endpoint that is tried first is another every time.
-    pub(super) async fn connection(&self) -> Result<RoutedConnection, LocalError> {
+    pub(crate) async fn connection(&self) -> Result<RoutedConnection, LocalError> {
         if let Some(fixed) = &self.inner.options.fixed {
             return match fixed.is_active() {
                 true => Ok(RoutedConnection::fixed(fixed)),
@@ -128,13 +128,13 @@ impl Proxy {
     }
 
     /// The next invocation looks for a connection anew, where the locator says then.
-    pub(super) fn forget_route(&self) {
+    pub(crate) fn forget_route(&self) {
         self.forget_location();
         *self.lock_used() = CachedConnection::default();
     }
 
     /// Lets another proxy to the same place begin with this one's connection.
-    pub(super) fn share_connection(&self, other: &Self) {
+    pub(crate) fn share_connection(&self, other: &Self) {
         let used = self.lock_used().clone();
         *other.lock_used() = used;
         let is_remote = self.inner.is_remote.load(Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl Proxy {
     }
 
     /// Why the proxy cannot be used.
-    pub(super) fn no_endpoint(&self, wanted: &'static str) -> LocalError {
+    pub(crate) fn no_endpoint(&self, wanted: &'static str) -> LocalError {
         LocalError::NoEndpoint {
             proxy: self.to_string(),
             wanted,

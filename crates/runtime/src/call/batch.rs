@@ -1,41 +1,19 @@
 //! Requests that are collected and sent together.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
-use floe_wire::reference::Reference;
 
 use super::fast_path::SendAttempt;
 use super::invoke::check_datagram;
-use super::{OperationInfo, Proxy, ProxyCore};
-use crate::communicator::{CollectedBatch, Communicator, FlushFuture};
+use crate::communicator::{CollectedBatch, FlushFuture};
 use crate::connection::{ConnectionCore, SendUntil};
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
-use crate::transport::udp::DATAGRAM_LEN_MAX;
-
-/// What a batch proxy has collected.
-#[derive(Default)]
-pub(super) struct CollectedRequests {
-    writer: BatchWriter,
-    /// Batches whose sending was given up before any of it began; they leave before anything else is
-    /// collected, so that there are no more of them than calls that were given up at the same time.
-    given_back: VecDeque<FullBatch>,
-    /// How many batches were cut.
-    cut_count: u64,
-}
-
-/// A batch that is full, and the number of its requests.
-pub(super) struct FullBatch {
-    message: Bytes,
-    count: usize,
-    /// Its position among the batches of its proxy.
-    position: u64,
-}
+use crate::proxy::{CollectedRequests, FullBatch, OperationInfo, Proxy, ProxyCore};
 
 /// A batch on its way to a connection. Given up before it is there, it goes back to its proxy.
 struct Leaving<'a> {
@@ -44,42 +22,6 @@ struct Leaving<'a> {
     batch: Option<FullBatch>,
     /// Whether it is in the output of a connection, from where it leaves by itself.
     is_there: AtomicBool,
-}
-
-impl CollectedRequests {
-    /// Numbers a batch that was cut off.
-    fn cut(&mut self, message: Vec<u8>, count: usize) -> FullBatch {
-        self.cut_count += 1;
-        FullBatch {
-            position: self.cut_count,
-            ..FullBatch::apart(message, count)
-        }
-    }
-
-    /// What is collected, as a batch.
-    fn finish(&mut self) -> Option<FullBatch> {
-        let count = self.writer.count();
-        let message = self.writer.finish()?;
-        Some(self.cut(message, count))
-    }
-
-    /// The number of its requests.
-    fn count(&self) -> usize {
-        let given_back = self.given_back.iter().map(|batch| batch.count);
-        self.writer.count() + given_back.sum::<usize>()
-    }
-}
-
-impl FullBatch {
-    /// One that nobody gives back.
-    fn apart(message: Vec<u8>, count: usize) -> Self {
-        let message = message.into();
-        Self {
-            message,
-            count,
-            position: 0,
-        }
-    }
 }
 
 impl Drop for Leaving<'_> {
@@ -362,29 +304,6 @@ impl CollectedBatch for ProxyCore {
                 false => Ok(()),
             }
         })
-    }
-}
-
-/// What nobody can flush any more is lost, and said.
-impl Drop for ProxyCore {
-    fn drop(&mut self) {
-        let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let count = batch.count();
-        if count > 0 {
-            tracing::warn!(
-                "{count} collected requests to {} were never flushed",
-                self.reference
-            );
-        }
-    }
-}
-
-/// The longest batch of a proxy, in bytes.
-pub(super) fn size_max(reference: &Reference, communicator: Option<&Communicator>) -> usize {
-    let len_max = communicator.map_or(usize::MAX, |c| c.settings().batch_size_max);
-    match reference.mode.is_datagram() {
-        true => len_max.min(DATAGRAM_LEN_MAX),
-        false => len_max,
     }
 }
 

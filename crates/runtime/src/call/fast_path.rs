@@ -10,11 +10,11 @@ use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::RequestId;
 use floe_wire::reference::InvocationMode;
 
-use super::batch::FullBatch;
-use super::route::RoutedConnection;
-use super::{OperationInfo, Proxy};
 use crate::connection::Reply;
 use crate::error::{AttemptError, InvokeError};
+use crate::proxy::FullBatch;
+use crate::proxy::RoutedConnection;
+use crate::proxy::{OperationInfo, Proxy};
 
 /// What the fast path made of an invocation.
 pub(super) enum SendAttempt {

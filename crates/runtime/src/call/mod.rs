@@ -1,7 +1,26 @@
-//! Typed calls, as generated proxies make them: a call is a future with a name.
+//! Calls: what a proxy does with requests, from their encoding to their reply.
 //!
-//! A call takes the fast path of send first. If that cannot send it, or if the attempt failed, it becomes an invocation
-//! in a box, which connects, waits for room and tries again.
+//! Here is the typed call, as generated proxies make it: a future with a name. It takes the fast path of send first. If that
+//! cannot send it, or if the attempt failed, it becomes an invocation in a box, which connects, waits for room and tries
+//! again.
+//!
+//! - `fast_path.rs`: invocations that need no wait before their message is appended
+//! - `invoke.rs`: untyped invocations
+//! - `attempt.rs`: one invocation, with its deadline (`time_limit.rs`) and its `retries.rs`
+//! - `compressed.rs`: sending over a connection, compressed or not
+//! - `batch.rs`: requests that are collected and sent together
+//! - `forward.rs`: events whose replies a sink gets
+//! - `collocated.rs`: calls that skip the wire
+
+mod attempt;
+mod batch;
+mod collocated;
+mod compressed;
+mod fast_path;
+mod forward;
+mod invoke;
+mod retries;
+mod time_limit;
 
 use std::fmt;
 use std::future::Future;
@@ -13,27 +32,18 @@ use bytes::Bytes;
 use floe_wire::encoding::{
     DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader,
 };
-use floe_wire::message::{IncomingReply, OperationMode, Outcome, reply};
+use floe_wire::message::{IncomingReply, Outcome, reply};
 use floe_wire::reference::InvocationMode;
 
-use super::Proxy;
-use super::attempt::{FirstAttempt, timed_out};
-use super::fast_path::SendAttempt;
-use super::time_limit::TimeLimit;
+pub use forward::{ConnectionToken, PendingEvent, PendingEvents};
+
 use crate::connection::wait::{Wait, may_wait_directly, wait_depth};
 use crate::connection::{ReceivedReply, Reply, ShortReply};
 use crate::error::{AttemptError, InvokeError, LocalError, OperationError};
-
-/// What a generated proxy knows of an operation.
-#[derive(Debug, Clone, Copy)]
-pub struct OperationInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it may be repeated.
-    pub mode: OperationMode,
-    /// Whether it returns something or declares exceptions: then only a twoway proxy can invoke it.
-    pub returns_data: bool,
-}
+use crate::proxy::{OperationInfo, Proxy};
+use attempt::{FirstAttempt, timed_out};
+use fast_path::SendAttempt;
+use time_limit::TimeLimit;
 
 /// Writes the parameters of a call: any such function.
 pub trait EncodeParameters<'call>: Fn(&mut Encoder<'_>) + Send + Sync + 'call {}

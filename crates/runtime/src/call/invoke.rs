@@ -1,13 +1,11 @@
 //! Untyped invocations.
 
-use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
 use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
-use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId, Target};
+use floe_wire::message::{OperationMode, Outcome, RequestHead, RequestId};
 use floe_wire::reference::{InvocationMode, Reference};
 
-use super::Proxy;
 use super::attempt::{FirstAttempt, Terms};
 use crate::communicator::Communicator;
 use crate::connection::{SendUntil, outcome_of_event};
@@ -15,6 +13,7 @@ use crate::deadline;
 use crate::error::{AttemptError, InvokeError, LocalError};
 use crate::event::{Event, Events};
 use crate::invoker::{Invocation, InvokeFuture, Invoker};
+use crate::proxy::Proxy;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 impl Proxy {
@@ -260,51 +259,6 @@ impl Proxy {
         }
         let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
         returned(self.exchange(&terms, write).await?)
-    }
-
-    /// Whether requests have a context that the communicator adds.
-    #[inline]
-    pub(super) fn has_implicit_context(&self) -> bool {
-        self.communicator()
-            .is_some_and(|c| !c.implicit_context().is_empty())
-    }
-
-    /// The context of a request: the proxy's, and what of the communicator's it does not have.
-    #[inline]
-    pub(super) fn sent_context(&self) -> Cow<'_, Context> {
-        let implicit = self
-            .communicator()
-            .and_then(|c| c.implicit_context().current());
-        let Some(implicit) = implicit else {
-            return Cow::Borrowed(self.context());
-        };
-        let mut context = (*implicit).clone();
-        context.extend(self.context().clone());
-        Cow::Owned(context)
-    }
-
-    /// Identity and facet, encoded.
-    pub(super) fn target(&self) -> &Target {
-        self.inner.target.get_or_init(|| {
-            let reference = self.reference();
-            Target::new(&reference.identity, &reference.facet)
-        })
-    }
-
-    pub(super) fn header<'a>(
-        &'a self,
-        operation: &'a str,
-        mode: OperationMode,
-        context: &'a Context,
-    ) -> RequestHead<'a> {
-        let reference = self.reference();
-        let target = || Target::new(&reference.identity, &reference.facet);
-        RequestHead {
-            target: self.inner.target.get_or_init(target),
-            operation,
-            mode,
-            context,
-        }
     }
 }
 

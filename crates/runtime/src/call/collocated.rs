@@ -16,10 +16,10 @@ use floe_wire::message::{
 };
 use tokio::sync::oneshot;
 
-use super::Proxy;
 use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, Request, encode_reply};
 use crate::environment::Owner;
 use crate::error::{AttemptError, LocalError};
+use crate::proxy::Proxy;
 
 /// Dispatches in place inside one another; deeper ones become tasks, so that no stack overflows.
 const DEPTH_MAX: u32 = 16;

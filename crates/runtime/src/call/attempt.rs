@@ -10,14 +10,14 @@ use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use tokio::time::{Instant, sleep};
 
-use super::Proxy;
 use super::retries::Retries;
-use super::route::RoutedConnection;
 use super::time_limit::TimeLimit;
 use crate::connection::{Connection, SendUntil};
 use crate::deadline;
 use crate::dispatch::AdapterCore;
 use crate::error::{AttemptError, InvokeError, LocalError};
+use crate::proxy::Proxy;
+use crate::proxy::RoutedConnection;
 
 /// What is known of an invocation before it is attempted.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ impl Proxy {
         self.connect_and_get().await.map(|_| ())
     }
 
-    pub(super) async fn connect_and_get(&self) -> Result<Option<Connection>, InvokeError> {
+    pub(crate) async fn connect_and_get(&self) -> Result<Option<Connection>, InvokeError> {
         let is_sent = AtomicBool::new(false);
         let terms = self.terms("(connect)", true);
         let run = |route| {
