@@ -5,7 +5,7 @@
 //! and servant traits are generated from Slice contracts by `floe-codegen` in a build script and
 //! included with [`include_contract!`].
 //!
-//! - [`Proxy`], [`TypedProxy`]: invoke
+//! - [`Proxy`], [`TypedProxy`], [`Invoker`]: invoke
 //! - [`Adapter`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
 //! - [`Event`], [`Events`]: requests on their way to another object, unopened
