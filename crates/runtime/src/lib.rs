@@ -5,7 +5,7 @@
 //! and servant traits are generated from Slice contracts by `floe-codegen` in a build script and
 //! included with [`include_contract!`].
 //!
-//! - [`Proxy`], [`TypedProxy`]: invoke
+//! - [`Proxy`], [`TypedProxy`], [`Invoker`]: invoke
 //! - [`Adapter`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
 //! - [`Event`], [`Events`]: requests on their way to another object, unopened
@@ -39,6 +39,8 @@ mod adapter;
 mod admission;
 mod background;
 pub mod blocking;
+mod busy_poll;
+mod call;
 #[doc(hidden)]
 pub mod codegen;
 mod communicator;
@@ -57,7 +59,6 @@ mod liveness;
 mod locator_cache;
 mod log_limiter;
 pub mod pipeline;
-mod polling;
 mod proxy;
 mod settings;
 mod shutdown;
@@ -67,6 +68,7 @@ mod transport;
 
 pub use adapter::{Adapter, IntoIdentity};
 pub use admission::AdapterCounts;
+pub use call::{Call, ConnectionToken, PendingEvent, PendingEvents};
 pub use communicator::Communicator;
 pub use connection::{Connection, ReplySink};
 pub use dispatch::{
@@ -78,9 +80,7 @@ pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit_context::ImplicitContext;
 pub use invoker::{Invocation, InvokeFuture, Invoker};
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
-pub use proxy::{
-    Call, ConnectionToken, OperationInfo, PendingEvent, PendingEvents, Proxy, TypedProxy,
-};
+pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::{AdapterSettings, EndpointSelection, Settings};
 pub use signals::Signals;
 pub use transport::ConnectionInfo;

@@ -24,8 +24,8 @@ mod servant;
 mod structure;
 mod typed_event;
 
+pub use crate::call::EncodeParameters;
 pub use crate::dispatch::{Answer, dispatch};
-pub use crate::proxy::EncodeParameters;
 pub use blocking_servant::Servant;
 pub use dispatcher::put_one;
 pub use enumeration::enumerator_max;

@@ -3,8 +3,9 @@
 use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged};
 use floe_wire::message::OperationMode;
 
+use crate::call::{Call, EncodeParameters};
 use crate::error::OperationError;
-use crate::proxy::{Call, EncodeParameters, OperationInfo, Proxy};
+use crate::proxy::{OperationInfo, Proxy};
 
 /// An operation; `returns_data` says whether there is a return value or an out-parameter.
 pub const fn operation(name: &'static str, returns_data: bool) -> OperationInfo {

@@ -14,12 +14,12 @@ use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, PoisonError};
 /// The turns of those who read in turns; `R` is what the one has whose turn it is.
 pub(super) struct Followers<R> {
     /// Guards who reads and who waits; held for a moment.
-    state: Mutex<State<R>>,
+    state: Mutex<LeadState<R>>,
     /// Whether a caller has waited since the last look of the watch.
     is_used: AtomicBool,
 }
 
-struct State<R> {
+struct LeadState<R> {
     /// The reading, while nobody holds it. Gone for good when the connection has ended.
     free: Option<R>,
     /// Callers that wait while another one reads.
@@ -37,7 +37,7 @@ pub(super) struct WakeWatcher(pub(super) bool);
 impl<R> Followers<R> {
     /// Nobody's turn yet.
     pub(super) fn new() -> Self {
-        let state = State {
+        let state = LeadState {
             free: None,
             waiting: Vec::new(),
             is_asked: false,
@@ -124,12 +124,12 @@ impl<R> Followers<R> {
         drop(free);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
+    fn lock(&self) -> MutexGuard<'_, LeadState<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<R> State<R> {
+impl<R> LeadState<R> {
     /// Sees to it that a free turn is taken, if anybody needs it.
     #[inline]
     fn call_next(&self) -> WakeWatcher {

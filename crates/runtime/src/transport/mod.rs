@@ -5,7 +5,7 @@
 //! transport may be a layer: it takes a connected stream and gives another one.
 //!
 //! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: one that poses as a stream
-//! - `plain.rs`, `taken.rs`: what tcp and unix are without the runtime
+//! - `plain.rs`, `unix_wait.rs`: what tcp and unix are without the runtime
 //! - `tls/`, `ws.rs`: layers over another stream
 //! - `multicast.rs`: groups, for `udp.rs`
 //! - `connection_info.rs`: what a transport tells of a connection
@@ -19,14 +19,14 @@ mod connection_info;
 mod multicast;
 #[cfg(unix)]
 pub(crate) mod plain;
-#[cfg(target_os = "linux")]
-mod taken;
 mod tcp;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 pub(crate) mod udp;
 #[cfg(unix)]
 mod unix;
+#[cfg(target_os = "linux")]
+mod unix_wait;
 mod ws;
 
 use std::future::Future;

@@ -21,10 +21,10 @@ use super::settings::{ClientCertificates, TlsFile, TlsSettings};
 /// Certificates and trust of a communicator, loaded. A clone is the same.
 #[derive(Clone)]
 pub struct Tls {
-    inner: Arc<Inner>,
+    inner: Arc<TlsCore>,
 }
 
-struct Inner {
+struct TlsCore {
     settings: TlsSettings,
     /// Replaced by a reload; read when a connection is made.
     loaded: RwLock<Loaded>,
@@ -46,7 +46,7 @@ impl Tls {
     pub fn load(settings: TlsSettings) -> Result<Self, TlsError> {
         let loaded = RwLock::new(Loaded::new(&settings)?);
         Ok(Self {
-            inner: Arc::new(Inner { settings, loaded }),
+            inner: Arc::new(TlsCore { settings, loaded }),
         })
     }
 

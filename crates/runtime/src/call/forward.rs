@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use floe_wire::message::RequestId;
 
-use super::Proxy;
 use crate::connection::{ConnectionCore, ReplySink};
 use crate::event::Event;
+use crate::proxy::Proxy;
 
 /// An event that was sent, until it is answered. Dropped before, it is given up: the sink does not get its reply any
 /// more, unless it is being given it already.

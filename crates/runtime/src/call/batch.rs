@@ -1,85 +1,27 @@
 //! Requests that are collected and sent together.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
-use floe_wire::reference::Reference;
 
-use super::fast_path::FastPath;
+use super::fast_path::SendAttempt;
 use super::invoke::check_datagram;
-use super::{Inner, OperationInfo, Proxy};
-use crate::communicator::{CollectedBatch, Communicator, FlushFuture};
+use crate::communicator::{CollectedBatch, FlushFuture};
 use crate::connection::{ConnectionCore, SendUntil};
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
-use crate::transport::udp::DATAGRAM_LEN_MAX;
-
-/// What a batch proxy has collected.
-#[derive(Default)]
-pub(super) struct Batch {
-    writer: BatchWriter,
-    /// Batches whose sending was given up before any of it began; they leave before anything else is
-    /// collected, so that there are no more of them than calls that were given up at the same time.
-    given_back: VecDeque<Full>,
-    /// How many batches were cut.
-    cut_count: u64,
-}
-
-/// A batch that is full, and the number of its requests.
-pub(super) struct Full {
-    message: Bytes,
-    count: usize,
-    /// Its place among the batches of its proxy.
-    place: u64,
-}
+use crate::proxy::{CollectedRequests, FullBatch, OperationInfo, Proxy, ProxyCore};
 
 /// A batch on its way to a connection. Given up before it is there, it goes back to its proxy.
 struct Leaving<'a> {
     proxy: &'a Proxy,
     /// There until it is known what became of it.
-    batch: Option<Full>,
+    batch: Option<FullBatch>,
     /// Whether it is in the output of a connection, from where it leaves by itself.
     is_there: AtomicBool,
-}
-
-impl Batch {
-    /// Numbers a batch that was cut off.
-    fn cut(&mut self, message: Vec<u8>, count: usize) -> Full {
-        self.cut_count += 1;
-        Full {
-            place: self.cut_count,
-            ..Full::apart(message, count)
-        }
-    }
-
-    /// What is collected, as a batch.
-    fn finish(&mut self) -> Option<Full> {
-        let count = self.writer.count();
-        let message = self.writer.finish()?;
-        Some(self.cut(message, count))
-    }
-
-    /// The number of its requests.
-    fn count(&self) -> usize {
-        let given_back = self.given_back.iter().map(|batch| batch.count);
-        self.writer.count() + given_back.sum::<usize>()
-    }
-}
-
-impl Full {
-    /// One that nobody gives back.
-    fn apart(message: Vec<u8>, count: usize) -> Self {
-        let message = message.into();
-        Self {
-            message,
-            count,
-            place: 0,
-        }
-    }
 }
 
 impl Drop for Leaving<'_> {
@@ -120,9 +62,11 @@ impl Proxy {
         }
     }
 
-    fn take_back(&self, batch: Full) {
+    fn take_back(&self, batch: FullBatch) {
         let mut own = self.lock_batch();
-        let at = own.given_back.partition_point(|it| it.place < batch.place);
+        let at = own
+            .given_back
+            .partition_point(|it| it.position < batch.position);
         own.given_back.insert(at, batch);
         drop(own);
         self.be_remembered();
@@ -135,23 +79,23 @@ impl Proxy {
         &self,
         operation: &'static OperationInfo,
         encode: &impl Fn(&mut Encoder<'_>),
-    ) -> Result<FastPath, InvokeError> {
+    ) -> Result<SendAttempt, InvokeError> {
         let len_max = self.inner.batch_size_max;
         let mut batch = self.lock_batch();
         if !batch.given_back.is_empty() {
-            return Ok(FastPath::No(None));
+            return Ok(SendAttempt::No(None));
         }
         if let Some(head) = self.head_of(operation)
             && batch.writer.extend_prepared(head, len_max, encode)
         {
-            return Ok(FastPath::Done);
+            return Ok(SendAttempt::Done);
         }
         let context = self.sent_context();
         let head = self.header(operation.name, operation.mode, &context);
         let encoding = self.sending_encoding();
         let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
         let full = self.push(batch, |batch| batch.writer.push_head(&head, len_max, write))?;
-        Ok(full.map_or(FastPath::Done, FastPath::Full))
+        Ok(full.map_or(SendAttempt::Done, SendAttempt::Full))
     }
 
     /// Collects a request. If the batch would get too long, what was collected before leaves first;
@@ -164,7 +108,8 @@ impl Proxy {
     ) -> Result<(), InvokeError> {
         self.send_given_back().await?;
         let len_max = self.inner.batch_size_max;
-        let push = |batch: &mut Batch| batch.writer.push_head(header, len_max, encapsulation);
+        let push =
+            |batch: &mut CollectedRequests| batch.writer.push_head(header, len_max, encapsulation);
         match self.push(self.lock_batch(), push)? {
             Some(full) => self.post_full(full).await,
             None => Ok(()),
@@ -223,12 +168,12 @@ impl Proxy {
             let count = batch.count();
             let full = batch.push_event(target, event, len_max);
             if let Some(message) = full.map_err(not_encoded)? {
-                self.post_apart(Full::apart(message, count)).await?;
+                self.post_apart(FullBatch::apart(message, count)).await?;
             }
         }
         let count = batch.count();
         match batch.finish() {
-            Some(last) => self.post_apart(Full::apart(last, count)).await,
+            Some(last) => self.post_apart(FullBatch::apart(last, count)).await,
             None => Ok(()),
         }
     }
@@ -236,9 +181,9 @@ impl Proxy {
     #[inline]
     fn push(
         &self,
-        mut batch: MutexGuard<'_, Batch>,
-        push: impl FnOnce(&mut Batch) -> Result<Option<Vec<u8>>, EncodeError>,
-    ) -> Result<Option<Full>, InvokeError> {
+        mut batch: MutexGuard<'_, CollectedRequests>,
+        push: impl FnOnce(&mut CollectedRequests) -> Result<Option<Vec<u8>>, EncodeError>,
+    ) -> Result<Option<FullBatch>, InvokeError> {
         let count = batch.writer.count();
         let full = push(&mut batch).map_err(not_encoded)?;
         let full = full.map(|message| batch.cut(message, count));
@@ -257,7 +202,7 @@ impl Proxy {
     }
 
     /// Sends a batch that is full. If that fails, nothing stays collected.
-    pub(super) async fn post_full(&self, full: Full) -> Result<(), InvokeError> {
+    pub(super) async fn post_full(&self, full: FullBatch) -> Result<(), InvokeError> {
         let sent = self.post_batch(full).await;
         if sent.is_err() {
             // The caller is told that its request failed, so it must not leave later.
@@ -267,7 +212,7 @@ impl Proxy {
     }
 
     /// Sends a batch; if the future is dropped before it is with a connection, the proxy has it again.
-    async fn post_batch(&self, batch: Full) -> Result<(), InvokeError> {
+    async fn post_batch(&self, batch: FullBatch) -> Result<(), InvokeError> {
         let (message, count) = (batch.message.clone(), batch.count);
         let mut leaving = Leaving {
             proxy: self,
@@ -280,7 +225,7 @@ impl Proxy {
     }
 
     /// Sends a batch that was never collected.
-    async fn post_apart(&self, batch: Full) -> Result<(), InvokeError> {
+    async fn post_apart(&self, batch: FullBatch) -> Result<(), InvokeError> {
         let is_there = AtomicBool::new(false);
         self.post_one(&batch.message, batch.count, &is_there).await
     }
@@ -333,7 +278,7 @@ impl Proxy {
     }
 
     #[inline]
-    fn lock_batch(&self) -> MutexGuard<'_, Batch> {
+    fn lock_batch(&self) -> MutexGuard<'_, CollectedRequests> {
         self.inner
             .batch
             .lock()
@@ -341,7 +286,7 @@ impl Proxy {
     }
 }
 
-impl CollectedBatch for Inner {
+impl CollectedBatch for ProxyCore {
     fn is_empty(&self) -> bool {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         batch.count() == 0
@@ -359,29 +304,6 @@ impl CollectedBatch for Inner {
                 false => Ok(()),
             }
         })
-    }
-}
-
-/// What nobody can flush any more is lost, and said.
-impl Drop for Inner {
-    fn drop(&mut self) {
-        let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let count = batch.count();
-        if count > 0 {
-            tracing::warn!(
-                "{count} collected requests to {} were never flushed",
-                self.reference
-            );
-        }
-    }
-}
-
-/// The longest batch of a proxy, in bytes.
-pub(super) fn size_max(reference: &Reference, communicator: Option<&Communicator>) -> usize {
-    let len_max = communicator.map_or(usize::MAX, |c| c.settings().batch_size_max);
-    match reference.mode.is_datagram() {
-        true => len_max.min(DATAGRAM_LEN_MAX),
-        false => len_max,
     }
 }
 

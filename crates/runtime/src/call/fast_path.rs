@@ -10,20 +10,20 @@ use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::RequestId;
 use floe_wire::reference::InvocationMode;
 
-use super::batch::Full;
-use super::route::Found;
-use super::{OperationInfo, Proxy};
 use crate::connection::Reply;
 use crate::error::{AttemptError, InvokeError};
+use crate::proxy::FullBatch;
+use crate::proxy::RoutedConnection;
+use crate::proxy::{OperationInfo, Proxy};
 
 /// What the fast path made of an invocation.
-pub(super) enum FastPath {
+pub(super) enum SendAttempt {
     /// The request is on its way, and this waits for its reply.
     Requested(Reply),
     /// It is on its way, or collected, and gets no reply.
     Done,
     /// It is collected, and this batch is full and must be sent.
-    Full(Full),
+    Full(FullBatch),
     /// It cannot be made without a wait. The failure is that of a first attempt, if there was one.
     No(Option<AttemptError>),
 }
@@ -40,9 +40,9 @@ impl Proxy {
         operation: &'static OperationInfo,
         encode: &impl Fn(&mut Encoder<'_>),
         wait_depth: usize,
-    ) -> Result<FastPath, InvokeError> {
+    ) -> Result<SendAttempt, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
-            return Ok(FastPath::No(None));
+            return Ok(SendAttempt::No(None));
         }
         let is_twoway = match self.reference().mode {
             InvocationMode::Twoway => true,
@@ -50,13 +50,13 @@ impl Proxy {
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
                 return self.try_collect(operation, encode);
             }
-            InvocationMode::Datagram => return Ok(FastPath::No(None)),
+            InvocationMode::Datagram => return Ok(SendAttempt::No(None)),
         };
         let Some(found) = self.known_connection() else {
-            return Ok(FastPath::No(None));
+            return Ok(SendAttempt::No(None));
         };
         if self.compresses(&found) {
-            return Ok(FastPath::No(None));
+            return Ok(SendAttempt::No(None));
         }
         let connection = found.connection;
         let head = self.head_of(operation);
@@ -68,16 +68,16 @@ impl Proxy {
             true => {
                 connection.set_polling(self.polling());
                 let reply = Reply::try_request(connection, wait_depth, write);
-                reply.map(|reply| reply.map(FastPath::Requested))
+                reply.map(|reply| reply.map(SendAttempt::Requested))
             }
             false => {
                 let sent = connection.try_send(|buffer| write(buffer, RequestId::ONEWAY));
-                sent.map(|is_sent| is_sent.then_some(FastPath::Done))
+                sent.map(|is_sent| is_sent.then_some(SendAttempt::Done))
             }
         };
         Ok(match tried {
-            Ok(done) => done.unwrap_or(FastPath::No(None)),
-            Err(failure) => FastPath::No(Some(failure)),
+            Ok(done) => done.unwrap_or(SendAttempt::No(None)),
+            Err(failure) => SendAttempt::No(Some(failure)),
         })
     }
 
@@ -99,7 +99,7 @@ impl Proxy {
     }
 
     /// The connection that an invocation would take, if it can be told without a wait.
-    pub(super) fn known_connection(&self) -> Option<Found> {
+    pub(super) fn known_connection(&self) -> Option<RoutedConnection> {
         let options = &self.inner.options;
         let is_cached =
             options.is_connection_cached && self.inner.is_remote.load(Ordering::Relaxed);

@@ -1,7 +1,26 @@
-//! Typed calls, as generated proxies make them: a call is a future with a name.
+//! Calls: what a proxy does with requests, from their encoding to their reply.
 //!
-//! A call takes the fast path of send first. If that cannot send it, or if the attempt failed, it becomes an invocation
-//! in a box, which connects, waits for room and tries again.
+//! Here is the typed call, as generated proxies make it: a future with a name. It takes the fast path of send first. If that
+//! cannot send it, or if the attempt failed, it becomes an invocation in a box, which connects, waits for room and tries
+//! again.
+//!
+//! - `fast_path.rs`: invocations that need no wait before their message is appended
+//! - `invoke.rs`: untyped invocations
+//! - `attempt.rs`: one invocation, with its deadline (`time_limit.rs`) and its `retries.rs`
+//! - `compressed.rs`: sending over a connection, compressed or not
+//! - `batch.rs`: requests that are collected and sent together
+//! - `forward.rs`: events whose replies a sink gets
+//! - `collocated.rs`: calls that skip the wire
+
+mod attempt;
+mod batch;
+mod collocated;
+mod compressed;
+mod fast_path;
+mod forward;
+mod invoke;
+mod retries;
+mod time_limit;
 
 use std::fmt;
 use std::future::Future;
@@ -13,27 +32,18 @@ use bytes::Bytes;
 use floe_wire::encoding::{
     DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader,
 };
-use floe_wire::message::{IncomingReply, OperationMode, Outcome, reply};
+use floe_wire::message::{IncomingReply, Outcome, reply};
 use floe_wire::reference::InvocationMode;
 
-use super::Proxy;
-use super::attempt::{First, timed_out};
-use super::fast_path::FastPath;
-use super::time_limit::TimeLimit;
-use crate::connection::wait::{Wait, may_wait_here, wait_depth};
+pub use forward::{ConnectionToken, PendingEvent, PendingEvents};
+
+use crate::connection::wait::{Wait, may_wait_directly, wait_depth};
 use crate::connection::{ReceivedReply, Reply, ShortReply};
 use crate::error::{AttemptError, InvokeError, LocalError, OperationError};
-
-/// What a generated proxy knows of an operation.
-#[derive(Debug, Clone, Copy)]
-pub struct OperationInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether it may be repeated.
-    pub mode: OperationMode,
-    /// Whether it returns something or declares exceptions: then only a twoway proxy can invoke it.
-    pub returns_data: bool,
-}
+use crate::proxy::{OperationInfo, Proxy};
+use attempt::{FirstAttempt, timed_out};
+use fast_path::SendAttempt;
+use time_limit::TimeLimit;
 
 /// Writes the parameters of a call: any such function.
 pub trait EncodeParameters<'call>: Fn(&mut Encoder<'_>) + Send + Sync + 'call {}
@@ -52,12 +62,12 @@ pub struct Call<'a, R, E, Encode, Decode = fn(&mut Decoder<'_>) -> Result<R, Dec
     encode: Option<Encode>,
     /// Reads the results. It is there until they are read.
     decode: Option<Decode>,
-    state: State<'a>,
+    state: CallState<'a>,
     returns: PhantomData<fn() -> (R, E)>,
 }
 
 /// How far a call is.
-enum State<'a> {
+enum CallState<'a> {
     /// Nothing is sent.
     New,
     /// The request took the fast path, and its reply is due in this time.
@@ -109,7 +119,7 @@ impl<'a, R, E, Encode, Decode> Call<'a, R, E, Encode, Decode> {
             operation,
             encode: Some(encode),
             decode: Some(decode),
-            state: State::New,
+            state: CallState::New,
             returns: PhantomData,
         }
     }
@@ -136,15 +146,15 @@ where
     #[inline]
     pub fn wait(mut self) -> Result<R, E> {
         let is_twoway = self.proxy.reference().mode == InvocationMode::Twoway;
-        if matches!(self.state, State::New) && (!is_twoway || may_wait_here()) {
+        if matches!(self.state, CallState::New) && (!is_twoway || may_wait_directly()) {
             // The reply is read within the wait that begins now.
             if let Some(result) = self.begin(wait_depth() + 1) {
                 return result;
             }
-            match std::mem::replace(&mut self.state, State::Ended) {
-                State::Requested(reply, None) => {
+            match std::mem::replace(&mut self.state, CallState::Ended) {
+                CallState::Requested(reply, None) => {
                     let mut short = ShortReply::new();
-                    match reply.wait_here(&mut short) {
+                    match reply.wait_reading(&mut short) {
                         Ok(ReceivedReply::Short) => return self.open_short(&short),
                         Ok(ReceivedReply::Whole(reply)) => return self.open_reply(reply),
                         Err(failure) => self.invoke(Some(*failure).into()),
@@ -169,15 +179,15 @@ where
             return Some(Err(error.into()));
         }
         match proxy.try_invoke(self.operation, encode, wait_depth) {
-            Ok(FastPath::Requested(reply)) => {
-                self.state = State::Requested(reply, proxy.timeout().map(TimeLimit::new));
+            Ok(SendAttempt::Requested(reply)) => {
+                self.state = CallState::Requested(reply, proxy.timeout().map(TimeLimit::new));
             }
-            Ok(FastPath::Done) => return Some(self.open_nothing()),
-            Ok(FastPath::Full(full)) => {
+            Ok(SendAttempt::Done) => return Some(self.open_nothing()),
+            Ok(SendAttempt::Full(full)) => {
                 let sent = async move { proxy.post_full(full).await.map(|()| None) };
-                self.state = State::Invoking(Box::pin(sent));
+                self.state = CallState::Invoking(Box::pin(sent));
             }
-            Ok(FastPath::No(failure)) => self.invoke(failure.into()),
+            Ok(SendAttempt::No(failure)) => self.invoke(failure.into()),
             Err(error) => return Some(Err(error.into())),
         }
         None
@@ -185,22 +195,22 @@ where
 
     /// Lets the call be invoked, after a first attempt if there was one.
     #[cold]
-    fn invoke(&mut self, first: First) {
+    fn invoke(&mut self, first: FirstAttempt) {
         let encode = self.encode.take().expect("it is invoked once");
         let invoking = invoke(self.proxy, self.operation, first, encode);
-        self.state = State::Invoking(Box::pin(invoking));
+        self.state = CallState::Invoking(Box::pin(invoking));
     }
 
     /// Lets the call be invoked after its request failed, in the time that is left.
     #[cold]
     fn invoke_after(&mut self, failure: AttemptError) {
-        let state = std::mem::replace(&mut self.state, State::Ended);
+        let state = std::mem::replace(&mut self.state, CallState::Ended);
         let deadline = match state {
-            State::Requested(_, Some(time_limit)) => Some(time_limit.deadline),
+            CallState::Requested(_, Some(time_limit)) => Some(time_limit.deadline),
             _ => None,
         };
         let failure = Some(failure);
-        self.invoke(First { failure, deadline });
+        self.invoke(FirstAttempt { failure, deadline });
     }
 
     /// The results in a short reply.
@@ -269,16 +279,16 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R, E>> {
         let this = self.get_mut();
-        if matches!(this.state, State::New)
+        if matches!(this.state, CallState::New)
             && let Some(result) = this.begin(wait_depth())
         {
-            this.state = State::Ended;
+            this.state = CallState::Ended;
             return Poll::Ready(result);
         }
-        if let State::Requested(reply, time_limit) = &mut this.state {
+        if let CallState::Requested(reply, time_limit) = &mut this.state {
             let failure = match (Pin::new(reply).poll(context), time_limit) {
                 (Poll::Ready(Ok(reply)), _) => {
-                    this.state = State::Ended;
+                    this.state = CallState::Ended;
                     return Poll::Ready(this.open_reply(reply));
                 }
                 (Poll::Ready(Err(failure)), _) => *failure,
@@ -290,11 +300,11 @@ where
             };
             this.invoke_after(failure);
         }
-        let State::Invoking(invoking) = &mut this.state else {
+        let CallState::Invoking(invoking) = &mut this.state else {
             panic!("a call that has ended is not polled again");
         };
         let outcome = ready!(invoking.as_mut().poll(context));
-        this.state = State::Ended;
+        this.state = CallState::Ended;
         Poll::Ready(match outcome {
             Ok(Some(outcome)) => this.open(outcome),
             Ok(None) => this.open_nothing(),
@@ -315,7 +325,7 @@ impl<R, E, Encode, Decode> fmt::Debug for Call<'_, R, E, Encode, Decode> {
 async fn invoke(
     proxy: &Proxy,
     operation: &OperationInfo,
-    first: First,
+    first: FirstAttempt,
     encode: impl Fn(&mut Encoder<'_>),
 ) -> Result<Option<Outcome>, InvokeError> {
     let (name, mode) = (operation.name, operation.mode);

@@ -1,4 +1,4 @@
-//! Polling: whether a side that waits asks again and again before it sleeps.
+//! Busy polls: whether a side that waits asks again and again before it sleeps.
 //!
 //! To wake a sleeping thread costs more than all else of a call on one host, so to ask for a while
 //! pays where the answer comes within that while. Where it does not, because the peer computes for
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 /// Decides for one connection, from what the last waits were like.
 #[derive(Debug, Default)]
-pub(crate) struct Polling {
+pub(crate) struct BusyPoll {
     /// Waits in vain since the last one that paid.
     miss_count: u32,
     /// Waits that are still to be left out.
     skip_count: u32,
 }
 
-impl Polling {
+impl BusyPoll {
     /// Waits in vain before any is left out.
     const MISS_MAX: u32 = 3;
     /// Between two tries in vain, at most two to the power of this many waits are left out.
@@ -72,10 +72,10 @@ fn ask_until<T>(limit: Duration, ask: &mut impl FnMut() -> Option<T>) -> Option<
         }
         ask_count += 1;
         // To read the clock takes a third of the time of an answer that is none.
-        if ask_count.is_multiple_of(Polling::ASKS_PER_LOOK) && start.elapsed() >= limit {
+        if ask_count.is_multiple_of(BusyPoll::ASKS_PER_LOOK) && start.elapsed() >= limit {
             return None;
         }
-        if ask_count > Polling::SPIN_COUNT {
+        if ask_count > BusyPoll::SPIN_COUNT {
             // On a shared core the peer can answer only if it gets its turn.
             std::thread::yield_now();
         } else {
@@ -91,7 +91,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_micros(1);
 
     /// How many of so many waits in vain ask at all.
-    fn asking(polling: &mut Polling, wait_count: usize) -> usize {
+    fn asking(polling: &mut BusyPoll, wait_count: usize) -> usize {
         let mut asking_count = 0;
         for _ in 0..wait_count {
             let mut has_asked = false;
@@ -107,26 +107,26 @@ mod tests {
 
     #[test]
     fn waits_in_vain_fall_off() {
-        let mut polling = Polling::default();
+        let mut polling = BusyPoll::default();
         assert_eq!(asking(&mut polling, 3), 3);
         assert!(asking(&mut polling, 10_000) < 25);
     }
 
     #[test]
     fn polling_is_tried_again_and_one_success_brings_it_back() {
-        let mut polling = Polling::default();
+        let mut polling = BusyPoll::default();
         asking(&mut polling, 10_000);
         let mut tries = 0;
         while polling.poll(LIMIT, || Some(())).is_none() {
             tries += 1;
         }
-        assert!(tries <= 1 << Polling::SKIP_SHIFT_MAX);
+        assert!(tries <= 1 << BusyPoll::SKIP_SHIFT_MAX);
         assert_eq!(asking(&mut polling, 2), 2);
     }
 
     #[test]
     fn without_a_limit_nobody_asks() {
-        let answer = Polling::default().poll(Duration::ZERO, || -> Option<()> {
+        let answer = BusyPoll::default().poll(Duration::ZERO, || -> Option<()> {
             panic!("nobody asks");
         });
         assert!(answer.is_none());

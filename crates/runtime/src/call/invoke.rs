@@ -1,20 +1,19 @@
 //! Untyped invocations.
 
-use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
 use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
-use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId, Target};
+use floe_wire::message::{OperationMode, Outcome, RequestHead, RequestId};
 use floe_wire::reference::{InvocationMode, Reference};
 
-use super::Proxy;
-use super::attempt::{First, Terms};
+use super::attempt::{FirstAttempt, Terms};
 use crate::communicator::Communicator;
 use crate::connection::{SendUntil, outcome_of_event};
 use crate::deadline;
 use crate::error::{AttemptError, InvokeError, LocalError};
 use crate::event::{Event, Events};
 use crate::invoker::{Invocation, InvokeFuture, Invoker};
+use crate::proxy::Proxy;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 impl Proxy {
@@ -40,7 +39,7 @@ impl Proxy {
             self.send(operation, mode, None, encapsulation).await?;
             return Ok(None);
         }
-        let first = First::default();
+        let first = FirstAttempt::default();
         let outcome = self.request(operation, mode, first, encapsulation).await?;
         returned(outcome)
     }
@@ -121,7 +120,7 @@ impl Proxy {
         &self,
         operation: &str,
         mode: OperationMode,
-        first: First,
+        first: FirstAttempt,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<Outcome, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
@@ -224,7 +223,10 @@ impl Proxy {
         invocation: Invocation,
     ) -> Result<Option<Outcome>, InvokeError> {
         let interceptors = &self.inner.options.interceptors;
-        interceptors.before(&Sending(self)).invoke(invocation).await
+        interceptors
+            .before(&DirectInvoker(self))
+            .invoke(invocation)
+            .await
     }
 
     /// Invokes what went through all interceptors.
@@ -258,51 +260,6 @@ impl Proxy {
         let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
         returned(self.exchange(&terms, write).await?)
     }
-
-    /// Whether requests have a context that the communicator adds.
-    #[inline]
-    pub(super) fn has_implicit_context(&self) -> bool {
-        self.communicator()
-            .is_some_and(|c| !c.implicit_context().is_empty())
-    }
-
-    /// The context of a request: the proxy's, and what of the communicator's it does not have.
-    #[inline]
-    pub(super) fn sent_context(&self) -> Cow<'_, Context> {
-        let implicit = self
-            .communicator()
-            .and_then(|c| c.implicit_context().current());
-        let Some(implicit) = implicit else {
-            return Cow::Borrowed(self.context());
-        };
-        let mut context = (*implicit).clone();
-        context.extend(self.context().clone());
-        Cow::Owned(context)
-    }
-
-    /// Identity and facet, encoded.
-    pub(super) fn target(&self) -> &Target {
-        self.inner.target.get_or_init(|| {
-            let reference = self.reference();
-            Target::new(&reference.identity, &reference.facet)
-        })
-    }
-
-    pub(super) fn header<'a>(
-        &'a self,
-        operation: &'a str,
-        mode: OperationMode,
-        context: &'a Context,
-    ) -> RequestHead<'a> {
-        let reference = self.reference();
-        let target = || Target::new(&reference.identity, &reference.facet);
-        RequestHead {
-            target: self.inner.target.get_or_init(target),
-            operation,
-            mode,
-            context,
-        }
-    }
 }
 
 /// Sends an invocation to its target over the connection of the proxy, with the options of the proxy: context, timeout,
@@ -335,9 +292,9 @@ impl Invoker for Communicator {
 }
 
 /// The end of a proxy's interceptors: what passed them is sent.
-struct Sending<'a>(&'a Proxy);
+struct DirectInvoker<'a>(&'a Proxy);
 
-impl Invoker for Sending<'_> {
+impl Invoker for DirectInvoker<'_> {
     fn invoke(&self, invocation: Invocation) -> InvokeFuture<'_> {
         Box::pin(async move { self.0.invoke_intercepted(&invocation).await })
     }

@@ -10,9 +10,9 @@ use crate::error::LocalError;
 
 /// What the lock of a connection guards: the order of everything that is sent, and what is known of it. The lock is
 /// never held across a wait or a system call.
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     pub(super) machine: Machine<Recipient>,
-    pub(super) output: SendQueue,
+    pub(super) queue: SendQueue,
     pub(super) flush: FlushState,
     /// Whether anybody waits for output to be written.
     pub(super) has_room_waiters: bool,
@@ -20,11 +20,11 @@ pub(super) struct Shared {
     pub(super) error: Option<LocalError>,
 }
 
-impl Shared {
-    pub(super) fn new(machine: Machine<Recipient>, output: SendQueue) -> Self {
+impl ConnectionState {
+    pub(super) fn new(machine: Machine<Recipient>, queue: SendQueue) -> Self {
         Self {
             machine,
-            output,
+            queue,
             flush: FlushState::default(),
             has_room_waiters: false,
             error: None,

@@ -16,10 +16,10 @@ use floe_wire::message::{
 };
 use tokio::sync::oneshot;
 
-use super::Proxy;
 use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, Request, encode_reply};
 use crate::environment::Owner;
 use crate::error::{AttemptError, LocalError};
+use crate::proxy::Proxy;
 
 /// Dispatches in place inside one another; deeper ones become tasks, so that no stack overflows.
 const DEPTH_MAX: u32 = 16;
@@ -45,7 +45,7 @@ impl Proxy {
     }
 
     /// A twoway request to an adapter here.
-    pub(super) async fn request_here(
+    pub(super) async fn request_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
@@ -65,7 +65,7 @@ impl Proxy {
     }
 
     /// Messages without a reply to an adapter here.
-    pub(super) fn send_here(
+    pub(super) fn send_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,

@@ -10,14 +10,14 @@ use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use tokio::time::{Instant, sleep};
 
-use super::Proxy;
 use super::retries::Retries;
-use super::route::Found;
 use super::time_limit::TimeLimit;
 use crate::connection::{Connection, SendUntil};
 use crate::deadline;
 use crate::dispatch::AdapterCore;
 use crate::error::{AttemptError, InvokeError, LocalError};
+use crate::proxy::Proxy;
+use crate::proxy::RoutedConnection;
 
 /// What is known of an invocation before it is attempted.
 #[derive(Clone, Copy)]
@@ -36,12 +36,12 @@ pub(super) struct Terms<'a> {
 
 /// A first attempt that was made already, if there was one.
 #[derive(Default)]
-pub(super) struct First {
+pub(super) struct FirstAttempt {
     pub(super) failure: Option<AttemptError>,
     pub(super) deadline: Option<Instant>,
 }
 
-impl From<Option<AttemptError>> for First {
+impl From<Option<AttemptError>> for FirstAttempt {
     fn from(failure: Option<AttemptError>) -> Self {
         Self {
             failure,
@@ -52,9 +52,9 @@ impl From<Option<AttemptError>> for First {
 
 /// Where an invocation goes.
 pub(super) enum Route {
-    ConnectionCore(Found),
+    ConnectionCore(RoutedConnection),
     /// To an adapter of the same communicator.
-    Here(Arc<AdapterCore>),
+    Collocated(Arc<AdapterCore>),
 }
 
 impl Proxy {
@@ -68,13 +68,13 @@ impl Proxy {
         self.connect_and_get().await.map(|_| ())
     }
 
-    pub(super) async fn connect_and_get(&self) -> Result<Option<Connection>, InvokeError> {
+    pub(crate) async fn connect_and_get(&self) -> Result<Option<Connection>, InvokeError> {
         let is_sent = AtomicBool::new(false);
         let terms = self.terms("(connect)", true);
         let run = |route| {
             std::future::ready(Ok(match route {
                 Route::ConnectionCore(found) => Some(Connection::new(found.connection)),
-                Route::Here(_) => None,
+                Route::Collocated(_) => None,
             }))
         };
         self.attempt(&terms, &is_sent, run).await
@@ -118,9 +118,9 @@ impl Proxy {
                     found.connection.set_polling(self.polling());
                     self.request_on(found, write, handed_over).await
                 }
-                Route::Here(adapter) => {
+                Route::Collocated(adapter) => {
                     handed_over();
-                    self.request_here(&adapter, write).await
+                    self.request_collocated(&adapter, write).await
                 }
             }
         };
@@ -134,7 +134,7 @@ impl Proxy {
             return Ok(reply);
         }
         // It may have moved to another server.
-        self.look_elsewhere();
+        self.forget_route();
         self.attempt(terms, is_sent, run).await
     }
 
@@ -163,9 +163,9 @@ impl Proxy {
                 Route::ConnectionCore(found) => {
                     self.post_on(found, until, write, handed_over).await
                 }
-                Route::Here(adapter) => {
+                Route::Collocated(adapter) => {
                     handed_over();
-                    self.send_here(&adapter, write)
+                    self.send_collocated(&adapter, write)
                 }
             }
         };
@@ -228,7 +228,7 @@ impl Proxy {
     /// The connection used before, an adapter of the same communicator, or a connection.
     async fn route(&self) -> Result<Route, LocalError> {
         match self.collocated() {
-            Some(adapter) => Ok(Route::Here(adapter)),
+            Some(adapter) => Ok(Route::Collocated(adapter)),
             None => self.connection().await.map(Route::ConnectionCore),
         }
     }

@@ -16,20 +16,20 @@ use rustix::event::{Timespec, epoll};
 use rustix::net::RecvFlags;
 
 use super::plain::{receive, try_receive};
-use crate::polling::Polling;
+use crate::busy_poll::BusyPoll;
 
 /// Tries to receive after a hint: a few microseconds.
 const TRY_COUNT: usize = 30;
 
 /// Watches a socket for what comes, and for what the peer takes.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct UnixWait {
     epoll: OwnedFd,
     /// Whether hints were worth it; held for a moment.
-    polling: Mutex<Polling>,
+    polling: Mutex<BusyPoll>,
 }
 
-impl Taken {
+impl UnixWait {
     /// Watches a socket from now on.
     pub(super) fn new(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -86,7 +86,7 @@ impl Taken {
         Ok(events[0].flags)
     }
 
-    fn polling(&self) -> std::sync::MutexGuard<'_, Polling> {
+    fn polling(&self) -> std::sync::MutexGuard<'_, BusyPoll> {
         self.polling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn what_came_before_the_first_wait_is_received() {
         let (mut peer, socket) = UnixStream::pair().unwrap();
-        let taken = Taken::new(socket.as_fd()).unwrap();
+        let taken = UnixWait::new(socket.as_fd()).unwrap();
         peer.write_all(b"early").unwrap();
         let mut room = [0; 2];
         let mut got = Vec::new();
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn an_answer_that_takes_its_time_is_waited_for() {
         let (mut peer, mut socket) = UnixStream::pair().unwrap();
-        let taken = Taken::new(socket.as_fd()).unwrap();
+        let taken = UnixWait::new(socket.as_fd()).unwrap();
         let answering = thread::spawn(move || {
             for _ in 0..20 {
                 let mut question = [0];
