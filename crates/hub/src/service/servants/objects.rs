@@ -43,14 +43,14 @@ impl Objects {
 
     /// The object with this name, if this adapter has it.
     fn find(&self, name: &str) -> Option<Object> {
-        let is_publisher = |object: &Object| {
+        let takes_events = |object: &Object| {
             matches!(
                 object,
                 Object::Publisher(_) | Object::SubscriberPublisher(_) | Object::LinkReceiver(_)
             )
         };
         let found = self.registry.directory().find(name);
-        found.filter(|object| self.reach == Reach::All || is_publisher(object))
+        found.filter(|object| self.reach == Reach::All || takes_events(object))
     }
 }
 
@@ -65,21 +65,23 @@ impl Dispatcher for Objects {
                 false => refuse(slot, SystemException::ObjectNotExist),
             };
         };
+        let is_publisher = matches!(
+            object,
+            Object::Publisher(_) | Object::SubscriberPublisher(_)
+        );
+        let waits = is_publisher && current.facet() == WAITING_FACET;
+        let calls_back = matches!(object, Object::Topic(_)) && current.facet() == CALLBACK_FACET;
+        if !waits && !calls_back && !current.facet().is_empty() {
+            return refuse(slot, SystemException::FacetNotExist);
+        }
         match object {
-            Object::Publisher(topic) if current.facet() == WAITING_FACET => {
-                publisher::publish_waiting(requests, slot, &topic);
-            }
-            Object::SubscriberPublisher(subscriber) if current.facet() == WAITING_FACET => {
-                publisher::publish_to_one_waiting(requests, slot, &subscriber);
-            }
-            Object::Topic(topic) if current.facet() == CALLBACK_FACET => {
+            Object::Topic(topic) if calls_back => {
                 let servant = TopicServant::calling_back(&self.registry, topic);
                 Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
             }
-            _ if !current.facet().is_empty() => refuse(slot, SystemException::FacetNotExist),
-            Object::Publisher(topic) => publisher::publish(requests, slot, &topic),
+            Object::Publisher(topic) => publisher::publish(requests, slot, &topic, waits),
             Object::SubscriberPublisher(subscriber) => {
-                publisher::publish_to_one(requests, slot, &subscriber);
+                publisher::publish_to_one(requests, slot, &subscriber, waits);
             }
             Object::LinkReceiver(topic) => {
                 requests.each(slot, move |request| {

@@ -4,77 +4,53 @@
 //! that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is an addition of Floe.
 
 use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use floe::{DispatchSlot, Requests, SystemException};
+use floe::{DispatchSlot, Requests, SystemException, TakenEvents};
 
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::{Topic, all};
 
-/// Publishes to all subscribers of a topic.
-pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic) {
-    requests
-        .take_events(|events, now| topic.publish(events, now))
-        .answer(slot);
-}
-
-/// Publishes to all subscribers of a topic, and replies when each has room.
-pub(super) fn publish_waiting(requests: Requests, slot: &mut DispatchSlot, topic: &Topic) {
-    let mut waits = Vec::new();
-    let taken = requests.take_events(|events, now| {
-        waits.extend(topic.publish_waiting(events, now).map(Box::pin));
+/// Publishes to all subscribers of a topic. If `waits`, the reply comes when each subscriber has room.
+pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic, waits: bool) {
+    let mut waiting = Vec::new();
+    let taken = requests.take_events(|events, now| match waits {
+        true => waiting.extend(topic.publish_or_wait(events, now).map(Box::pin)),
+        false => topic.publish(events, now),
     });
-    match waits.is_empty() {
-        true => taken.answer(slot),
-        false => taken.answer_after(slot, all(waits)),
-    }
+    answer(taken, slot, waiting);
 }
 
-/// Publishes to one subscriber.
+/// Publishes to one subscriber. If `waits`, the reply comes when it has room.
 pub(super) fn publish_to_one(
     requests: Requests,
     slot: &mut DispatchSlot,
     subscriber: &Arc<Subscriber>,
+    waits: bool,
 ) {
     if subscriber.is_gone() {
-        return slot.run(ready(Err(gone())));
+        // The runtime fills in the identity of the object.
+        let gone = SystemException::ObjectNotExist(Default::default());
+        return slot.run(ready(Err(gone)));
     }
-    let taken = requests.take_events(|events, now| {
-        if !subscriber.loses_own(&events) {
-            subscriber.publish(events, now);
-        }
+    let mut waiting = Vec::new();
+    let taken = requests.take_events(|events, now| match waits {
+        _ if subscriber.loses_own(&events) => {}
+        true => waiting.extend(subscriber.publish_or_wait(events, now).map(Box::pin)),
+        false => subscriber.publish(events, now),
     });
-    taken.answer(slot);
+    answer(taken, slot, waiting);
 }
 
-/// Publishes to one subscriber, and replies when it has room.
-pub(super) fn publish_to_one_waiting(
-    requests: Requests,
+/// Replies when all publications have room.
+fn answer<F: Future<Output = ()> + Send + 'static>(
+    taken: TakenEvents,
     slot: &mut DispatchSlot,
-    subscriber: &Arc<Subscriber>,
+    waiting: Vec<Pin<Box<F>>>,
 ) {
-    if subscriber.is_gone() {
-        return slot.run(ready(Err(gone())));
-    }
-    let mut waits = Vec::new();
-    let taken = requests.take_events(|events, now| {
-        if subscriber.loses_own(&events) {
-            return;
-        }
-        if let Some(rest) = subscriber.publish_or_wait(events, now) {
-            let subscriber = subscriber.clone();
-            waits.push(Box::pin(
-                async move { subscriber.publish_waiting(rest).await },
-            ));
-        }
-    });
-    match waits.is_empty() {
+    match waiting.is_empty() {
         true => taken.answer(slot),
-        false => taken.answer_after(slot, all(waits)),
+        false => taken.answer_after(slot, all(waiting)),
     }
-}
-
-/// The runtime fills in the identity of the object.
-fn gone() -> SystemException {
-    SystemException::ObjectNotExist(Default::default())
 }
