@@ -109,7 +109,7 @@ async fn a_part_of_a_received_cycle_leads_to_all_of_it() {
         // A servant keeps a part of what it got, and a client a part of two results or of an error.
         let next = proxy.next(&ring()).await.unwrap();
         let (_, kept) = proxy.both(&ring()).await.unwrap();
-        let FailedError::AtNode(thrown) = proxy.fail(&ring()).await.unwrap_err() else {
+        let AtNodeError::AtNode(thrown) = proxy.fail(&ring()).await.unwrap_err() else {
             panic!("sliced");
         };
         for second in [next, kept, thrown.node] {

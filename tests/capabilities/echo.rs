@@ -31,7 +31,7 @@ impl Parts for Echo {
         Ok((node, next))
     }
 
-    async fn fail(&self, node: Link<Node>, _: &Current) -> Result<(), FailedError> {
+    async fn fail(&self, node: Link<Node>, _: &Current) -> Result<(), AtNodeError> {
         Err(AtNode {
             node: next(&node),
             ..AtNode::default()

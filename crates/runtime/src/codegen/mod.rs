@@ -27,16 +27,17 @@ mod typed_event;
 pub use crate::call::EncodeParameters;
 pub use crate::dispatch::{Answer, dispatch};
 pub use blocking_servant::Servant;
-pub use dispatcher::put_one;
+pub use dispatcher::{Answered, put_one, reply, reply_compact};
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
-    NilableParameter, Optional, OptionalProxy, Parameters, call, call_with, idempotent,
-    nonmutating, nothing, one, operation,
+    NilableParameter, Optional, OptionalProxy, Parameters, Values, all, call, call_with,
+    idempotent, nonmutating, nothing, one, operation,
 };
 pub use structure::{min_wire_len, packed_member_len};
 pub use typed_event::TypedEvent;
 
+pub use crate::__defaults as defaults;
 pub use crate::__dispatcher as dispatcher;
 pub use crate::__enumeration as enumeration;
 pub use crate::__errors as errors;

@@ -68,9 +68,7 @@ crate::codegen::proxy!(ProcessProxy = "::Ice::Process");
 
 impl ProcessProxy {
     /// Ends the process in order.
-    pub fn shutdown<'call>(
-        &'call self,
-    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn shutdown<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("shutdown", false);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -114,20 +112,17 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"shutdown" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Process>::shutdown(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"writeMessage" => {
                 let (message, fd) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as Process>::write_message(
                     &self.servant,
@@ -135,7 +130,7 @@ impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
                     fd,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
         }
@@ -203,40 +198,18 @@ crate::codegen::exception!(ObjectNotFoundException = "::Ice::ObjectNotFoundExcep
 pub struct ServerNotFoundException {}
 crate::codegen::exception!(ServerNotFoundException = "::Ice::ServerNotFoundException" {});
 
-/// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::AdapterAlreadyActiveException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AdapterAlreadyActiveOrAdapterNotFoundError {
-    /// User exception `::Ice::AdapterNotFoundException`.
-    AdapterNotFoundException(AdapterNotFoundException),
-    /// User exception `::Ice::AdapterAlreadyActiveException`.
-    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
-}
-crate::codegen::errors!(
-    AdapterAlreadyActiveOrAdapterNotFoundError {
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::AdapterAlreadyActiveException` fails with.
+    pub enum AdapterAlreadyActiveOrAdapterNotFoundError {
         AdapterNotFoundException(AdapterNotFoundException),
         AdapterAlreadyActiveException(AdapterAlreadyActiveException),
     }
     from AdapterNotFoundError { AdapterNotFoundException }
-);
-
-/// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::InvalidReplicaGroupIdException` or `::Ice::AdapterAlreadyActiveException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
-    /// User exception `::Ice::AdapterNotFoundException`.
-    AdapterNotFoundException(AdapterNotFoundException),
-    /// User exception `::Ice::InvalidReplicaGroupIdException`.
-    InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
-    /// User exception `::Ice::AdapterAlreadyActiveException`.
-    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(
-    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
+
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::InvalidReplicaGroupIdException` or `::Ice::AdapterAlreadyActiveException` fails with.
+    pub enum AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
         AdapterNotFoundException(AdapterNotFoundException),
         InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
         AdapterAlreadyActiveException(AdapterAlreadyActiveException),
@@ -246,18 +219,14 @@ crate::codegen::errors!(
         AdapterAlreadyActiveException,
     }
     from AdapterNotFoundError { AdapterNotFoundException }
-);
-
-/// What an operation that throws `::Ice::ServerNotFoundException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ServerNotFoundError {
-    /// User exception `::Ice::ServerNotFoundException`.
-    ServerNotFoundException(ServerNotFoundException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(ServerNotFoundError { ServerNotFoundException(ServerNotFoundException) });
+
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::ServerNotFoundException` fails with.
+    pub enum ServerNotFoundError {
+        ServerNotFoundException(ServerNotFoundException)
+    }
+}
 
 /// Proxy to an object with interface `::Ice::LocatorRegistry`.
 ///
@@ -391,15 +360,12 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"setAdapterDirectProxy" => {
                 let (id, proxy) = request.decode(
                     crate::OperationMode::Idempotent,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LocatorRegistry>::set_adapter_direct_proxy(
                     &self.servant,
@@ -407,26 +373,22 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
                     proxy,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"setReplicatedAdapterDirectProxy" => {
                 let (adapter_id, replica_group_id, proxy) = request.decode(
                     crate::OperationMode::Idempotent,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
-                    &self.servant,
-                    adapter_id,
-                    replica_group_id,
-                    proxy,
-                    request.current(),
+                    &self.servant, adapter_id, replica_group_id, proxy, request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"setServerProcessProxy" => {
                 let (id, proxy) = request.decode(
                     crate::OperationMode::Idempotent,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LocatorRegistry>::set_server_process_proxy(
                     &self.servant,
@@ -434,7 +396,7 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
                     proxy,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin(
                 "::Ice::LocatorRegistry",
@@ -444,27 +406,19 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
     }
 }
 
-/// What an operation that throws `::Ice::ObjectNotFoundException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ObjectNotFoundError {
-    /// User exception `::Ice::ObjectNotFoundException`.
-    ObjectNotFoundException(ObjectNotFoundException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::ObjectNotFoundException` fails with.
+    pub enum ObjectNotFoundError {
+        ObjectNotFoundException(ObjectNotFoundException)
+    }
 }
-crate::codegen::errors!(ObjectNotFoundError { ObjectNotFoundException(ObjectNotFoundException) });
 
-/// What an operation that throws `::Ice::AdapterNotFoundException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AdapterNotFoundError {
-    /// User exception `::Ice::AdapterNotFoundException`.
-    AdapterNotFoundException(AdapterNotFoundException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::AdapterNotFoundException` fails with.
+    pub enum AdapterNotFoundError {
+        AdapterNotFoundException(AdapterNotFoundException)
+    }
 }
-crate::codegen::errors!(AdapterNotFoundError { AdapterNotFoundException(AdapterNotFoundException) });
 
 /// Proxy to an object with interface `::Ice::Locator`.
 ///
@@ -504,9 +458,7 @@ impl LocatorProxy {
     /// Gives the registry of this locator.
     ///
     /// - returns The registry; null if there is none.
-    pub fn get_registry<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<LocatorRegistryProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_registry<'call>(&'call self) -> crate::Call<'call, Option<LocatorRegistryProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getRegistry", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -554,10 +506,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"findObjectById" => {
                 let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -566,7 +515,7 @@ impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
                     id,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"findAdapterById" => {
                 let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -575,12 +524,12 @@ impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
                     id,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getRegistry" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Locator>::get_registry(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
         }
@@ -599,9 +548,7 @@ impl LocatorFinderProxy {
     /// Gives the locator.
     ///
     /// - returns The locator.
-    pub fn get_locator<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<LocatorProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_locator<'call>(&'call self) -> crate::Call<'call, Option<LocatorProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getLocator", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -627,10 +574,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getLocator" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -638,7 +582,7 @@ impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin(
                 "::Ice::LocatorFinder",
@@ -738,10 +682,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getProperty" => {
                 let key = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -750,7 +691,7 @@ impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S>
                     key,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getPropertiesForPrefix" => {
                 let prefix = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -759,7 +700,7 @@ impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S>
                     prefix,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"setProperties" => {
                 let new_properties = request.decode(
@@ -771,7 +712,7 @@ impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S>
                     new_properties,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin(
                 "::Ice::PropertiesAdmin",
@@ -883,15 +824,12 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"init" => {
                 let (prefix, log_messages) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as RemoteLogger>::init(
                     &self.servant,
@@ -899,7 +837,7 @@ impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
                     log_messages,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"log" => {
                 let message = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -908,7 +846,7 @@ impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
                     message,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin("::Ice::RemoteLogger", &["::Ice::Object", "::Ice::RemoteLogger"]),
         }
@@ -956,18 +894,12 @@ crate::codegen::exception!(
     RemoteLoggerAlreadyAttachedException = "::Ice::RemoteLoggerAlreadyAttachedException" {}
 );
 
-/// What an operation that throws `::Ice::RemoteLoggerAlreadyAttachedException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RemoteLoggerAlreadyAttachedError {
-    /// User exception `::Ice::RemoteLoggerAlreadyAttachedException`.
-    RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::RemoteLoggerAlreadyAttachedException` fails with.
+    pub enum RemoteLoggerAlreadyAttachedError {
+        RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException)
+    }
 }
-crate::codegen::errors!(RemoteLoggerAlreadyAttachedError {
-    RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException)
-});
 
 /// Proxy to an object with interface `::Ice::LoggerAdmin`.
 ///
@@ -1105,25 +1037,18 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LoggerAdmin> crate::codegen::Answer for LoggerAdminDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"attachRemoteLogger" => {
                 let (prx, message_types, trace_categories, message_max) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LoggerAdmin>::attach_remote_logger(
-                    &self.servant,
-                    prx,
-                    message_types,
-                    trace_categories,
-                    message_max,
+                    &self.servant, prx, message_types, trace_categories, message_max,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"detachRemoteLogger" => {
                 let prx = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -1132,28 +1057,20 @@ impl<S: LoggerAdmin> crate::codegen::Answer for LoggerAdminDispatcher<S> {
                     prx,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getLog" => {
                 let (message_types, trace_categories, message_max) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LoggerAdmin>::get_log(
-                    &self.servant,
-                    message_types,
-                    trace_categories,
-                    message_max,
-                    request.current(),
+                    &self.servant, message_types, trace_categories, message_max, request.current(),
                 ).await;
-                request.reply(
-                    result,
-                    crate::ExceptionFormat::Sliced,
-                    |(returned, prefix), encoder| {
-                        encoder.put(prefix);
-                        encoder.put(returned);
-                    }
-                )
+                crate::codegen::reply(request, result, |(returned, prefix), encoder| {
+                    encoder.put(prefix);
+                    encoder.put(returned);
+                })
             }
             _ => request.builtin("::Ice::LoggerAdmin", &["::Ice::LoggerAdmin", "::Ice::Object"]),
         }
@@ -1174,7 +1091,7 @@ impl RouterProxy {
     /// - returns `has_routing_table`: Whether the router must be told of each object with `addProxies`. A peer that
     ///   returns nothing has a routing table.
     /// - returns A proxy with the endpoints for clients; null if they are those of the router.
-    pub fn get_client_proxy<'call>(&'call self,) -> crate::Call<'call, (
+    pub fn get_client_proxy<'call>(&'call self) -> crate::Call<'call, (
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
@@ -1190,9 +1107,7 @@ impl RouterProxy {
     /// Returns where servers reach the objects of a client.
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
-    pub fn get_server_proxy<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_server_proxy<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1250,10 +1165,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getClientProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1261,14 +1173,10 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(
-                    result,
-                    crate::ExceptionFormat::Sliced,
-                    |(returned, has_routing_table), encoder| {
-                        encoder.put(returned);
-                        encoder.tagged(1, has_routing_table.as_ref());
-                    }
-                )
+                crate::codegen::reply(request, result, |(returned, has_routing_table), encoder| {
+                    encoder.put(returned);
+                    encoder.tagged(1, has_routing_table.as_ref());
+                })
             }
             b"getServerProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1276,7 +1184,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"addProxies" => {
                 let proxies = request.decode(
@@ -1288,7 +1196,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                     proxies,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin("::Ice::Router", &["::Ice::Object", "::Ice::Router"]),
         }
@@ -1306,9 +1214,7 @@ impl RouterFinderProxy {
     /// Returns the router.
     ///
     /// - returns The router; null if there is none.
-    pub fn get_router<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<RouterProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_router<'call>(&'call self) -> crate::Call<'call, Option<RouterProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getRouter", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1333,10 +1239,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RouterFinder> crate::codegen::Answer for RouterFinderDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getRouter" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -1344,7 +1247,7 @@ impl<S: RouterFinder> crate::codegen::Answer for RouterFinderDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin("::Ice::RouterFinder", &["::Ice::Object", "::Ice::RouterFinder"]),
         }

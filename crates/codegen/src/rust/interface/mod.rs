@@ -9,7 +9,7 @@ mod proxy;
 mod servant;
 mod values;
 
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation, OperationMode};
+use floe_slice::model::{DefinitionId, DefinitionKind, Operation, OperationMode};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -88,12 +88,8 @@ fn operation_ident(operation: &Operation) -> Ident {
     snake_ident(&operation.name, &operation.metadata)
 }
 
-fn operation_docs(interface: &Definition, operation: &Operation) -> TokenStream {
-    let scoped = &interface.scoped;
-    let docs = docs::operation_docs(
-        operation,
-        &format!("Slice operation `{}` of `{scoped}`.", operation.name),
-    );
+fn operation_docs(operation: &Operation) -> TokenStream {
+    let docs = docs::operation_docs(operation);
     let deprecated = deprecated(&operation.metadata);
     quote!(#docs #deprecated)
 }
