@@ -182,6 +182,9 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
                 "ssl and wss endpoints need --tls-cert, --tls-key and --tls-ca, or cert, key and ca in the [tls] of a floe.toml",
             )
         }
+        AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
+            Failure::usage(error).help(tls::FULL_BUILD)
+        }
         AdapterError::Listen { .. } => Failure::new(Exit::Failure, error)
             .help("listen on an address or a name of this machine; `*` is all of them"),
         AdapterError::Registration { .. } => Failure::new(Exit::Failure, error).help(

@@ -50,6 +50,9 @@ impl fmt::Debug for Password {
     }
 }
 
+/// How to get what the cargo features of the command add.
+pub(crate) const FULL_BUILD: &str = "`cargo build --release --features full` includes it";
+
 /// What the arguments said, and what the files hold that they name, for all communicators of this process.
 static SAID: OnceLock<(TlsArguments, Option<Tls>)> = OnceLock::new();
 
@@ -146,8 +149,13 @@ impl TlsArguments {
             TlsIdentity::pem(certificate.clone(), key.unwrap_or(certificate))
         });
         let tls = Tls::load(settings);
-        tls.map(Some)
-            .map_err(|error| Failure::usage(format_args!("{error}")))
+        tls.map(Some).map_err(|error| {
+            let failure = Failure::usage(error);
+            match cfg!(feature = "tls") {
+                true => failure,
+                false => failure.help(FULL_BUILD),
+            }
+        })
     }
 }
 

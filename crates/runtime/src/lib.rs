@@ -80,7 +80,6 @@ pub use proxy::{
 };
 pub use settings::{EndpointSelection, Settings};
 pub use signals::Signals;
-#[cfg(feature = "tls")]
 pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 
 pub use bytes::Bytes;

@@ -96,7 +96,6 @@ pub struct Settings {
     #[doc(alias = "Ice.Default.LocatorCacheTimeout")]
     pub locator_cache_timeout: Option<Duration>,
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
-    #[cfg(feature = "tls")]
     #[doc(alias = "IceSSL")]
     pub tls: Option<crate::Tls>,
     /// Whether requests are compressed, whatever proxies and endpoints say; `None`, the default,
@@ -158,7 +157,6 @@ impl Default for Settings {
             prefer_secure: false,
             locator: None,
             locator_cache_timeout: None,
-            #[cfg(feature = "tls")]
             tls: None,
             compress_override: None,
             compression_level: 1,

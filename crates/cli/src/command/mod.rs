@@ -6,7 +6,7 @@ mod decode;
 mod demo;
 mod echo;
 mod encode;
-#[cfg(feature = "lab")]
+#[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
 mod lab;
 mod ping;
 mod proxy;
@@ -56,8 +56,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Slice(slice::Slice),
     /// Measures Floe beside its peers and beside the machine's own limit
-    #[cfg(feature = "lab")]
-    #[command(subcommand)]
+    #[cfg_attr(feature = "lab", command(subcommand))]
     Lab(lab::Lab),
     /// Prints completions for a shell
     Completions(completions::Completions),
@@ -81,7 +80,6 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Encode(encode) => encode.run(output),
         Command::Slice(slice) => slice.run(output),
         Command::Topic(topic) => topic.run(output),
-        #[cfg(feature = "lab")]
         Command::Lab(lab) => lab.run(output),
         Command::Completions(completions) => completions.run(output),
     }

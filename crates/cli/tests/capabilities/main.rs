@@ -1,5 +1,6 @@
 //! What a user can do with the `floe` command, run as a process.
 
+#[cfg(feature = "tls")]
 mod certificates;
 mod codec;
 mod command;
@@ -11,6 +12,8 @@ mod guide;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(all(feature = "zstd", feature = "brotli"))]
+mod offers;
 mod operate;
 mod ping;
 mod proxy;

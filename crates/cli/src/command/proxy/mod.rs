@@ -1,5 +1,6 @@
 //! `floe proxy`: what a proxy says, and what can be found out about its object.
 
+#[cfg(feature = "tls")]
 mod certificate;
 mod describe;
 mod parse;
