@@ -13,14 +13,16 @@ use floe_hub::contracts::floe::{
     TopicStatus, TopicTotals,
 };
 
+use crate::endpoint::{self, HUB_PORT};
 use crate::exit::{Exit, Failure};
+use crate::locator;
 use crate::peer;
 
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HubArgument {
-    /// The hub: its endpoint, or the proxy of its topic manager [env: FLOE_HUB] [default: tcp -h
-    /// 127.0.0.1 -p 10000]
+    /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager [env: FLOE_HUB]
+    /// [default: tcp -h 127.0.0.1 -p 10000]
     // The library's own reading of the environment takes an empty variable for a value.
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
@@ -33,7 +35,7 @@ pub(crate) struct HubArgument {
 /// Says where the hub is, where --hub does not.
 const VARIABLE: &str = "FLOE_HUB";
 
-/// Where a hub listens unless told otherwise.
+/// The hub that is asked unless told otherwise.
 pub(crate) const DEFAULT_ENDPOINT: &str = "tcp -h 127.0.0.1 -p 10000";
 
 impl HubArgument {
@@ -56,7 +58,7 @@ impl HubArgument {
         let (text, place) = self.text();
         peer::proxy(communicator, &manager_text(&text)).map_err(|error| {
             error.when(place).help(
-                "give an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
+                "give HOST:PORT, an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
                  'DemoIceStorm/TopicManager:tcp -h localhost -p 9999'",
             )
         })
@@ -274,16 +276,16 @@ fn admin_identity() -> Identity {
         .expect("the identity of the hub's own object is one")
 }
 
-/// The proxy of the topic manager: what was given, if it is more than endpoints.
+/// The proxy of the topic manager: what was given, if it is more than where the hub is.
 fn manager_text(hub: &str) -> String {
-    const PROTOCOLS: [&str; 8] = [
-        "tcp", "ssl", "ws", "wss", "udp", "unix", "opaque", "default",
-    ];
-    let first = hub.split([' ', ':']).find(|word| !word.is_empty());
-    let is_endpoint = first.is_some_and(|word| PROTOCOLS.contains(&word));
-    match is_endpoint {
+    let hub = match locator::named() {
+        // A word may be the name of an object that the locator knows.
+        Some(_) => endpoint::full(hub, None),
+        None => endpoint::full(hub, Some(HUB_PORT)),
+    };
+    match endpoint::is_endpoint(&hub) {
         true => format!("IceStorm/TopicManager:{hub}"),
-        false => hub.to_owned(),
+        false => hub.into_owned(),
     }
 }
 
@@ -312,6 +314,10 @@ mod tests {
         let unix = "unix -f /run/hub";
         assert_eq!(manager_text(unix), format!("IceStorm/TopicManager:{unix}"));
         assert_eq!(manager_text(of), of);
+        let short = "IceStorm/TopicManager:tcp -h a -p 7";
+        assert_eq!(manager_text("a:7"), short);
+        let host = "IceStorm/TopicManager:tcp -h a -p 10000";
+        assert_eq!(manager_text("a"), host);
         let other = "Demo/TopicManager -e 1.0:default -p 9999";
         assert_eq!(manager_text(other), other);
     }

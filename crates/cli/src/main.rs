@@ -3,9 +3,11 @@
 //! - `command/`: a file per subcommand, thin: what it does belongs to the crates below
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
+//! - `endpoint.rs`: endpoints as people write them
 //! - `event.rs`: what `floe sub` prints
 //! - `config/`: the file of `floe serve --config`
 //! - `log.rs`: log lines, as many as were asked for
+//! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
 //! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`:
@@ -17,6 +19,7 @@ mod config;
 mod contract;
 mod contracts;
 mod count;
+mod endpoint;
 mod event;
 mod exit;
 mod hub;
@@ -28,6 +31,7 @@ mod output;
 mod payload;
 mod peer;
 mod progress;
+mod reconnect;
 mod size;
 mod tls;
 

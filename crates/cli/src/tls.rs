@@ -114,6 +114,11 @@ impl TlsArguments {
         self.client_certificates = Some(asked);
     }
 
+    /// Whether a certificate of our own is named.
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.tls_cert.is_some()
+    }
+
     /// What the files hold; none if no file is named.
     ///
     /// # Errors

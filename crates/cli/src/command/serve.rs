@@ -18,13 +18,14 @@ use std::sync::Arc;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use floe::{Communicator, Signals};
-use floe_hub::{Hub, HubError, StoreSettings};
+use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::compression::OfferArgument;
 use crate::config::Configuration;
 use crate::count;
+use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
 use crate::log;
 use crate::output::{self, Format, Output};
@@ -51,8 +52,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Where to listen; port 0 picks a free one; may be repeated [default: tcp -h 127.0.0.1 -p
-    /// 10000]
+    /// Where to listen: HOST, HOST:PORT or an endpoint; '*' is all addresses, port 0 picks a free one;
+    /// may be repeated [default: tcp -h 127.0.0.1 -p 10000]
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     listen: Vec<String>,
 
@@ -265,6 +266,9 @@ impl Serve {
         if let Some(admin) = hub.admin() {
             log::say(format_args!("the administrative object is {admin}"));
         }
+        if self.listen.is_empty() && configuration.hub.listen == HubSettings::default().listen {
+            log::say("the hub listens on this computer only; --listen '*' is for all");
+        }
         tell_ready(hub, output);
     }
 }
@@ -351,7 +355,7 @@ fn not_started(error: &HubError) -> Failure {
 fn tell_ready(hub: &Hub, output: &Output) {
     let manager = hub.topic_manager();
     let told = match output.format_or(Format::Table) {
-        Format::Table => output.line(format_args!("ready {manager}")),
+        Format::Table => output.line(format_args!("ready {}", readable(&manager.to_string()))),
         Format::Json | Format::Jsonl => {
             output.line(json!({"ready": manager, "endpoints": hub.endpoints()}))
         }

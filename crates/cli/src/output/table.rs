@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
+use crate::endpoint::readable;
+
 /// Objects as a table, a row each; headings are the keys, in capitals.
 pub(super) fn render(columns: &[&str], rows: &[Json], has_colour: bool) -> String {
     let headings: Vec<String> = columns.iter().map(|name| heading(name)).collect();
@@ -84,7 +86,7 @@ fn heading(name: &str) -> String {
 fn cell(value: &Json) -> String {
     match value {
         Json::Null => "-".to_owned(),
-        Json::String(text) => printable(text),
+        Json::String(text) => printable(&readable(text)),
         Json::Array(elements) => elements.iter().map(cell).collect::<Vec<_>>().join(", "),
         Json::Object(members) => members
             .iter()

@@ -17,6 +17,7 @@ mod offers;
 mod operate;
 mod ping;
 mod proxy;
+mod reconnect;
 mod serve;
 mod slice;
 mod slice_tools;
@@ -25,4 +26,6 @@ mod streams;
 mod terminal;
 mod topic;
 mod transports;
+#[cfg(target_os = "linux")]
+mod two_machines;
 mod usage;

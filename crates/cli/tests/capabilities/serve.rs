@@ -155,7 +155,7 @@ fn an_instance_without_a_name_is_refused() {
 
 #[test]
 fn what_is_no_endpoint_is_refused() {
-    for endpoint in ["", "tcp -p x", "ssl -h 127.0.0.1 -p 0", "nonsense"] {
+    for endpoint in ["", "tcp -p x", "ssl -h 127.0.0.1 -p 0", "non sense"] {
         run(&["serve", "--listen", endpoint])
             .ended(2)
             .said("endpoint");

@@ -204,6 +204,7 @@ fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
             &["demo", "--seconds", "0"],
             "expected a whole number of at least 1, got `0`",
         ),
+        #[cfg(feature = "lab")]
         (
             &["lab", "run", "rpc", "--rounds", "x"],
             "expected a whole number of at least 1, got `x`",
