@@ -123,6 +123,11 @@ impl Failure {
         &self.message
     }
 
+    /// What to do about it.
+    pub(crate) fn what_to_do(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
     /// Whether nothing could be sent, for there was no connection.
     pub(crate) fn is_unreachable(&self) -> bool {
         self.is_unreachable

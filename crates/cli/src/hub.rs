@@ -13,6 +13,7 @@ use floe_hub::contracts::floe::{
     TopicStatus, TopicTotals,
 };
 
+use crate::context;
 use crate::endpoint::{self, HUB_PORT};
 use crate::exit::{Exit, Failure};
 use crate::locator;
@@ -22,7 +23,7 @@ use crate::peer;
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HubArgument {
     /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager [env: FLOE_HUB]
-    /// [default: tcp -h 127.0.0.1 -p 10000]
+    /// [default: that of the context, or tcp -h 127.0.0.1 -p 10000]
     // The library's own reading of the environment takes an empty variable for a value.
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
@@ -64,14 +65,33 @@ impl HubArgument {
         })
     }
 
+    /// What was given, and where, for people.
+    pub(crate) fn described(&self) -> String {
+        let (text, place) = self.text();
+        format!("{text} ({place})")
+    }
+
     /// What was given, and where; an empty variable is as good as none.
+    ///
+    /// A context that is named on the command line goes before the variable, the current one behind it.
     fn text(&self) -> (Cow<'_, str>, &'static str) {
         if let Some(hub) = &self.hub {
             return (hub.into(), self.name);
         }
+        let of_context = context::chosen().and_then(|chosen| {
+            let hub = chosen.context.hub.as_deref()?;
+            Some((hub, chosen.is_named))
+        });
+        if let Some((hub, true)) = of_context {
+            return (hub.into(), "the hub of the context");
+        }
         match std::env::var(VARIABLE) {
-            Ok(hub) if !hub.trim().is_empty() => (hub.into(), VARIABLE),
-            _ => (DEFAULT_ENDPOINT.into(), "the default hub"),
+            Ok(hub) if !hub.trim().is_empty() => return (hub.into(), VARIABLE),
+            _ => {}
+        }
+        match of_context {
+            Some((hub, _)) => (hub.into(), "the hub of the current context"),
+            None => (DEFAULT_ENDPOINT.into(), "the default hub"),
         }
     }
 

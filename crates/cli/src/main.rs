@@ -5,6 +5,7 @@
 //! - `exit.rs`: exit codes, and failures that lead to them
 //! - `endpoint.rs`: endpoints as people write them
 //! - `event.rs`: what `floe sub` prints
+//! - `context.rs`: names for hubs, kept in a file of the user
 //! - `config/`: the file of `floe serve --config`
 //! - `log.rs`: log lines, as many as were asked for
 //! - `reconnect.rs`: coming back to a hub that was lost
@@ -16,6 +17,7 @@
 mod command;
 mod compression;
 mod config;
+mod context;
 mod contract;
 mod contracts;
 mod count;
@@ -41,7 +43,8 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::command::Command;
-use crate::exit::{EXIT_CODES, Exit};
+use crate::context::ContextArgument;
+use crate::exit::{EXIT_CODES, Exit, Failure};
 use crate::locator::LocatorArgument;
 use crate::log::LogFormat;
 use crate::output::{Format, Output};
@@ -68,6 +71,9 @@ struct Arguments {
     log_format: Option<LogFormat>,
 
     #[command(flatten)]
+    context: ContextArgument,
+
+    #[command(flatten)]
     locator: LocatorArgument,
 
     #[command(flatten)]
@@ -87,17 +93,28 @@ fn main() -> ExitCode {
     };
     log::start(arguments.verbose, arguments.log_format);
     let output = Output::new(arguments.output);
-    arguments.locator.set();
-    let ran = arguments
-        .tls
-        .load()
-        .and_then(|()| command::run(arguments.command, &output));
-    match ran {
+    match arguments.run(&output) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.report();
             failure.exit().into()
         }
+    }
+}
+
+impl Arguments {
+    fn run(self, output: &Output) -> Result<Exit, Failure> {
+        self.locator.set();
+        if self.command.asks_others() {
+            self.context.choose()?;
+        } else if self.context.is_given() {
+            return Err(Failure::usage(
+                "--context: this subcommand asks no hub and no server",
+            ));
+        }
+        let tls = context::chosen().map(|chosen| chosen.context.tls());
+        tls.unwrap_or_default().behind(self.tls).load()?;
+        command::run(self.command, output)
     }
 }
 

@@ -194,7 +194,7 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
             if !cfg!(feature = "tls") && ["ssl", "wss"].iter().any(|it| endpoint.starts_with(it)) =>
         {
             let message =
-                format_args!("cannot listen on \"{endpoint}\": this build has no encryption");
+                format_args!("cannot listen on the endpoint \"{endpoint}\": this build has no encryption");
             Failure::usage(message).help(tls::FULL_BUILD)
         }
         AdapterError::Endpoints { endpoints, source } => {

@@ -114,6 +114,26 @@ impl TlsArguments {
         self.client_certificates = Some(asked);
     }
 
+    /// Files with certificates of CAs.
+    pub(crate) fn ca(&self) -> &[PathBuf] {
+        &self.tls_ca
+    }
+
+    /// The file with our own certificate.
+    pub(crate) fn cert(&self) -> Option<&PathBuf> {
+        self.tls_cert.as_ref()
+    }
+
+    /// The file with the key of our certificate.
+    pub(crate) fn key(&self) -> Option<&PathBuf> {
+        self.tls_key.as_ref()
+    }
+
+    /// Whether a server's certificate is taken for any host.
+    pub(crate) fn any_host(&self) -> bool {
+        self.tls_any_host
+    }
+
     /// Whether a certificate of our own is named.
     pub(crate) fn has_certificate(&self) -> bool {
         self.tls_cert.is_some()

@@ -2,8 +2,10 @@
 
 pub(crate) mod call;
 mod completions;
+mod context;
 mod decode;
 mod demo;
+mod doctor;
 mod echo;
 mod encode;
 #[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
@@ -13,6 +15,7 @@ mod proxy;
 mod publish;
 mod serve;
 mod slice;
+mod status;
 mod subscribe;
 mod topic;
 
@@ -58,8 +61,32 @@ pub(crate) enum Command {
     /// Measures Floe beside its peers and beside the machine's own limit
     #[cfg_attr(feature = "lab", command(subcommand))]
     Lab(lab::Lab),
+    /// Says in a few lines how the hub is doing
+    Status(status::Status),
+    /// Looks for what keeps a hub and its users from working, and says what to do
+    Doctor(doctor::Doctor),
+    /// Names hubs, with their certificates and contracts, so that commands are short
+    #[command(subcommand)]
+    Context(context::Context),
     /// Prints completions for a shell
     Completions(completions::Completions),
+}
+
+impl Command {
+    /// Whether it asks a hub or a server, and so takes these from a context.
+    pub(crate) fn asks_others(&self) -> bool {
+        matches!(
+            self,
+            Self::Topic(_)
+                | Self::Pub(_)
+                | Self::Sub(_)
+                | Self::Call(_)
+                | Self::Ping(_)
+                | Self::Proxy(_)
+                | Self::Status(_)
+                | Self::Doctor(_)
+        )
+    }
 }
 
 /// Runs a subcommand.
@@ -81,6 +108,9 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Slice(slice) => slice.run(output),
         Command::Topic(topic) => topic.run(output),
         Command::Lab(lab) => lab.run(output),
+        Command::Status(status) => status.run(output),
+        Command::Doctor(doctor) => doctor.run(output),
+        Command::Context(context) => context.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }

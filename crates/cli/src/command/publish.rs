@@ -113,7 +113,12 @@ pub(crate) struct Publish {
     wait: bool,
 
     /// Adds an entry to the context of each event; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
+    #[arg(
+        id = "request_context",
+        long = "request-context",
+        value_name = "KEY=VALUE",
+        value_parser = parse_entry
+    )]
     context: Vec<(String, String)>,
 
     #[command(flatten)]

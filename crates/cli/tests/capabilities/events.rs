@@ -105,7 +105,7 @@ fn the_context_of_an_event_is_shown() {
         "stopped",
         "--slice",
         &file,
-        "--context",
+        "--request-context",
         "cost=5",
     ])
     .ended(0);

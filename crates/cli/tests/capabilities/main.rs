@@ -5,10 +5,12 @@ mod certificates;
 mod codec;
 mod command;
 mod config;
+mod contexts;
 mod demo;
 mod echo;
 mod events;
 mod guide;
+mod health;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;

@@ -150,7 +150,7 @@ fn events_calls_and_pings_go_from_machine_to_machine() {
 
     let echo = network.on_server(&["echo", "--listen", "*:4061"]);
     echo.line();
-    let proxy = format!("echo:{SERVER}:4061");
+    let proxy = format!("Floe/Echo:{SERVER}:4061");
     network.run(&["call", &proxy, "ice_ping"]).ended(0);
     let ping = network.run(&["ping", &proxy, "-n", "3"]).ended(0);
     assert!(!ping.stdout.is_empty());

@@ -6,6 +6,9 @@ mod describe;
 mod parse;
 mod show;
 
+#[cfg(feature = "tls")]
+pub(crate) use certificate::days_left;
+
 use clap::Subcommand;
 
 use crate::exit::{Exit, Failure};
