@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 pub(crate) mod call;
+mod cheat;
 mod completions;
 mod context;
 mod decode;
@@ -68,6 +69,8 @@ pub(crate) enum Command {
     /// Names hubs, with their certificates and contracts, so that commands are short
     #[command(subcommand)]
     Context(context::Context),
+    /// Shows the daily commands on one page
+    Cheat(cheat::Cheat),
     /// Prints completions for a shell
     Completions(completions::Completions),
 }
@@ -111,6 +114,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),
         Command::Context(context) => context.run(output),
+        Command::Cheat(cheat) => cheat.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }
