@@ -26,7 +26,7 @@ use crate::tls::TlsArguments;
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgument {
     /// The context that says where the hub is [env: FLOE_CONTEXT] [default: that of `floe context use`]
-    #[arg(long, global = true, value_name = "NAME", value_parser = parse_name, help_heading = crate::COMMON, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "NAME", value_parser = parse_name, help_heading = crate::COMMON, hide_short_help = true, hide_long_help = true)]
     context: Option<String>,
 }
 

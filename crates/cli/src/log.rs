@@ -37,7 +37,7 @@ pub(crate) fn start(verbosity: u8, format: Option<LogFormat>) {
     let wanted = own_filter().or_else(|| EnvFilter::try_from_env("RUST_LOG").ok());
     let is_level_chosen = wanted.is_some() || verbosity > 0;
     let filter = wanted.unwrap_or_else(|| {
-        EnvFilter::new(match verbosity {
+        self::filter(match verbosity {
             0 => "warn",
             1 => "info",
             2 => "debug",
@@ -74,15 +74,33 @@ pub(crate) fn start(verbosity: u8, format: Option<LogFormat>) {
 /// Logs from this level on, unless the environment or `-v` has chosen; whether it does.
 pub(crate) fn set_level(level: &str) -> bool {
     match STARTED.get() {
-        Some(started) if !started.is_level_chosen => {
-            started.filter.reload(EnvFilter::new(level)).is_ok()
-        }
+        Some(started) if !started.is_level_chosen => started.filter.reload(filter(level)).is_ok(),
         _ => false,
     }
 }
 
-/// Says something of a program that keeps running: to people, or where its log is for programs, to
-/// these.
+/// Says what is as it should be of a program that keeps running: to people, or where its log is for programs, to
+/// these, as information.
+pub(crate) fn note(text: impl fmt::Display) {
+    match STARTED.get().and_then(|started| started.format) {
+        Some(LogFormat::Json) => tracing::info!(target: NOTES, "{text}"),
+        _ => output::talk(text),
+    }
+}
+
+/// The target of what is always logged, unless somebody has chosen what is.
+const NOTES: &str = "floe_cli::notes";
+
+/// Logs this level and what is above it, and notes, unless it is a level of which only failures are wanted.
+fn filter(level: &str) -> EnvFilter {
+    match level {
+        "off" | "error" => EnvFilter::new(level),
+        level => EnvFilter::new(format!("{level},{NOTES}=info")),
+    }
+}
+
+/// Says what needs attention of a program that keeps running: to people, or where its log is for programs, to
+/// these, as a warning.
 pub(crate) fn say(text: impl fmt::Display) {
     match STARTED.get().and_then(|started| started.format) {
         Some(LogFormat::Json) => tracing::warn!("{text}"),

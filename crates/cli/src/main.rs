@@ -1,6 +1,7 @@
 //! The `floe` command: reads its arguments, runs one subcommand, and ends with its exit code.
 //!
 //! - `command/`: a file per subcommand, thin: what it does belongs to the crates below
+//! - `help.rs`: what `--help` says of the options that all subcommands have
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
 //! - `endpoint.rs`: endpoints as people write them
@@ -24,6 +25,7 @@ mod count;
 mod endpoint;
 mod event;
 mod exit;
+mod help;
 mod hub;
 mod input;
 mod json_input;
@@ -59,15 +61,15 @@ use crate::tls::TlsArguments;
 struct Arguments {
     /// How data is written on standard output [default: table on a terminal, jsonl in a pipe; demo
     /// and slice check: table]
-    #[arg(short, long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON)]
+    #[arg(short, long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     output: Option<Format>,
 
     /// Says more on standard error; twice for everything. FLOE_LOG or RUST_LOG choose by module
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     verbose: u8,
 
     /// How log lines are written on standard error [default: text without time]
-    #[arg(long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     log_format: Option<LogFormat>,
 
     #[command(flatten)]
@@ -136,13 +138,17 @@ fn with_better_tip(mut error: clap::Error) -> clap::Error {
 /// Prints the help or version that was asked for, or what is wrong with the arguments.
 fn answer(error: &clap::Error) -> Exit {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+        ErrorKind::DisplayHelp => {
+            help::print(error);
+            Exit::Success
+        }
+        ErrorKind::DisplayVersion => {
             // Nobody may be reading any more.
             let _ = error.print();
             Exit::Success
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = error.print();
+            help::print(error);
             Exit::Usage
         }
         _ => {

@@ -15,20 +15,38 @@ use crate::exit::Failure;
 pub(crate) struct TlsArguments {
     /// A PEM file with certificates of CAs that may sign those of peers; may be repeated. A server
     /// without one asks its clients for no certificate
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     tls_ca: Vec<PathBuf>,
 
     /// A PEM file with our own certificate and those that sign it, or a .p12 file with its key as
     /// well, whose password is in FLOE_TLS_PASSWORD
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     tls_cert: Option<PathBuf>,
 
     /// A PEM file with the key of our certificate, if it is not in the same file
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     tls_key: Option<PathBuf>,
 
     /// Takes a server's certificate for any host, as Ice does, and not only for the endpoint's
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(long, global = true, hide_short_help = true, hide_long_help = true)]
     tls_any_host: bool,
 
     /// The password of a .p12 file, where a file of settings says it.

@@ -90,7 +90,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     instance_name: Option<String>,
 
-    /// Serves metrics for Prometheus at http://ADDRESS/metrics; port 0 picks a free one
+    /// Serves metrics for Prometheus at http://ADDRESS/metrics, and /healthz and /readyz; port 0 picks
+    /// a free one
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     metrics: Option<SocketAddr>,
 
@@ -223,10 +224,10 @@ impl Serve {
                 self.warn(&next);
                 let tls = communicator.settings().tls.as_ref();
                 reload::apply(hub, tls, now, next).await;
-                log::say(format_args!("read the settings again after {reason}"));
+                log::note(format_args!("read the settings again after {reason}"));
             }
             Err(failure) => log::say(format_args!(
-                "kept the settings as they were, for the file makes no sense after {reason}: {failure}"
+                "invalid configuration after {reason}; the current settings stay in force: {failure}"
             )),
         }
     }
@@ -244,30 +245,32 @@ impl Serve {
     /// Begins to serve metrics.
     fn serve_metrics(&self, hub: &Hub, scrapers: TcpListener) -> Result<http::Server, Failure> {
         let (view, has_subscribers) = (hub.view(), self.metrics_subscribers);
-        let page: http::Page = Arc::new(move || metrics::page(&view, has_subscribers));
-        let server = http::Server::start(scrapers, "/metrics", page);
+        let pages: http::Pages =
+            Arc::new(move |path| metrics::answer(&view, has_subscribers, path));
+        let server = http::Server::start(scrapers, pages);
         let server = server.map_err(|error| {
             let message = format_args!("--metrics: cannot serve metrics: {error}");
             Failure::new(Exit::Failure, message)
         })?;
-        log::say(format_args!(
-            "metrics are at http://{}/metrics",
-            server.address
+        log::note(format_args!(
+            "metrics are at http://{}{}",
+            server.address,
+            metrics::PATH
         ));
         Ok(server)
     }
 
     fn tell_ready(&self, hub: &Hub, configuration: &Configuration, output: &Output) {
         if configuration.hub.store == StoreSettings::Memory && !self.transient {
-            log::say(
+            log::note(
                 "topics, subscriptions and links end with this process; --data DIR keeps them",
             );
         }
         if let Some(admin) = hub.admin() {
-            log::say(format_args!("the administrative object is {admin}"));
+            log::note(format_args!("the administrative object is {admin}"));
         }
         if self.listen.is_empty() && configuration.hub.listen == HubSettings::default().listen {
-            log::say("the hub listens on this computer only; --listen '*' is for all");
+            log::note("the hub listens on this computer only; --listen '*' is for all");
         }
         tell_ready(hub, output);
     }

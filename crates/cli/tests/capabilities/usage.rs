@@ -183,7 +183,7 @@ fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
             &["topic", "link", "a", "b", "2147483648"],
             "expected a whole number from -2147483648 to 2147483647, got `2147483648`",
         ),
-        (&["topic", "create", ""], "'<NAME>'"),
+        (&["topic", "create", ""], "'<NAMES>...'"),
         (
             &["serve", "--threads", "0"],
             "expected a whole number from 1 to 64, got `0`",
