@@ -11,6 +11,8 @@ mod echo;
 mod encode;
 #[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
 mod lab;
+#[cfg(feature = "man")]
+mod man;
 mod ping;
 mod proxy;
 mod publish;
@@ -71,6 +73,10 @@ pub(crate) enum Command {
     Context(context::Context),
     /// Shows the daily commands on one page
     Cheat(cheat::Cheat),
+    /// Writes the manual pages of the command and its subcommands
+    #[cfg(feature = "man")]
+    #[command(hide = true)]
+    Man(man::Man),
     /// Prints completions for a shell
     Completions(completions::Completions),
 }
@@ -115,6 +121,8 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Doctor(doctor) => doctor.run(output),
         Command::Context(context) => context.run(output),
         Command::Cheat(cheat) => cheat.run(output),
+        #[cfg(feature = "man")]
+        Command::Man(man) => man.run(),
         Command::Completions(completions) => completions.run(output),
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! - `serve/reload.rs`: its file of settings, read again
 //! - `serve/metrics.rs`, `serve/http.rs`: what it knows of itself, and how a scraper gets it
+//! - `serve/notify.rs`: what a service manager is told
 //! - `serve/open_files.rs`: how many descriptors it may have
 
 mod http;
 mod metrics;
+mod notify;
 mod open_files;
 mod reload;
 
@@ -147,6 +149,7 @@ impl Serve {
             let metrics = scrapers.map(|scrapers| self.serve_metrics(&hub, scrapers));
             let metrics = metrics.transpose()?;
             self.tell_ready(&hub, &configuration, output);
+            notify::notify(notify::State::Ready);
             let signal = loop {
                 tokio::select! {
                     signal = signals.next() => break signal,
@@ -157,6 +160,7 @@ impl Serve {
                     }
                 }
             };
+            notify::notify(notify::State::Stopping);
             tracing::info!("stopping on {signal}: delivering what is queued");
             if let Some(metrics) = metrics {
                 metrics.stop().await;
