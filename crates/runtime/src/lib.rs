@@ -84,7 +84,6 @@ pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::{AdapterSettings, EndpointSelection, Settings};
 pub use signals::Signals;
 pub use transport::ConnectionInfo;
-#[cfg(feature = "tls")]
 pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 
 pub use bytes::Bytes;

@@ -214,8 +214,8 @@ impl Proxy {
             return Err(self.no_endpoint(match wants_datagrams {
                 true if reference.secure => "no `-s` for datagrams, which nobody encrypts",
                 true => "a udp endpoint, for datagrams",
-                false if reference.secure => "an ssl or wss endpoint, for it says `-s`",
-                false => "tcp, ssl, ws, wss, or a unix endpoint of this host",
+                false if reference.secure => transport::SECURE_ENDPOINTS,
+                false => transport::ENDPOINTS,
             }));
         }
         let Options {
