@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use floe::AdapterSettings;
+use floe_access::Access;
 
 use crate::core::{GroupBy, QueueLimits};
 
@@ -82,6 +84,10 @@ pub struct HubSettings {
     /// Where monitoring programs read metrics. Default: nowhere.
     #[doc(alias = "Ice.Admin.Endpoints")]
     pub admin: Option<AdminSettings>,
+    /// Who may do what. Default: everyone everything.
+    pub access: Arc<Access>,
+    /// The file to which refusals are appended, a line of JSON each. Default: standard error.
+    pub audit: Option<PathBuf>,
     /// How long a shutdown waits for the connections of its peers, and then for events that are
     /// queued. Default 2 s.
     pub drain_timeout: Duration,
@@ -199,6 +205,8 @@ impl Default for HubSettings {
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             admin: None,
+            access: Arc::default(),
+            audit: None,
             drain_timeout: Duration::from_secs(2),
         }
     }

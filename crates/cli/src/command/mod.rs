@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+mod access;
 pub(crate) mod call;
 mod completions;
 mod decode;
@@ -59,6 +60,9 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     #[command(subcommand)]
     Lab(lab::Lab),
+    /// Tells what the rules of a hub allow
+    #[command(subcommand)]
+    Access(access::Access),
     /// Prints completions for a shell
     Completions(completions::Completions),
 }
@@ -83,6 +87,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Topic(topic) => topic.run(output),
         #[cfg(feature = "lab")]
         Command::Lab(lab) => lab.run(output),
+        Command::Access(access) => access.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }

@@ -1,5 +1,6 @@
 //! What a user can do with the `floe` command, run as a process.
 
+mod access;
 mod certificates;
 mod codec;
 mod command;
