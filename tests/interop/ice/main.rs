@@ -8,6 +8,7 @@ mod graphs;
 mod hub;
 mod links;
 mod peers;
+mod relay;
 mod rpc;
 mod runtime;
 mod storm;
