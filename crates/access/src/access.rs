@@ -77,6 +77,11 @@ impl Access {
         self.rules.is_open()
     }
 
+    /// Whether callers may show tokens.
+    pub fn takes_tokens(&self) -> bool {
+        self.tokens.is_some()
+    }
+
     /// The users.
     pub fn users(&self) -> &Users {
         &self.users

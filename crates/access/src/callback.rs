@@ -23,8 +23,6 @@ struct Within<'a> {
 /// Where a proxy leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach<'a> {
-    /// Back over the connection over which the proxy came.
-    Connection,
     /// To an address.
     Address(IpAddr),
     /// To a host by its name. What the name means may be another thing at each look.
@@ -59,7 +57,6 @@ impl<'a> Callback<'a> {
             return true;
         };
         match reach {
-            Reach::Connection => true,
             Reach::Here => within.is_local(own) || within.allows(Place::Here),
             Reach::Host(name) if name.eq_ignore_ascii_case("localhost") => {
                 self.permits(Reach::Here, own)
@@ -137,7 +134,6 @@ mod tests {
         let remote = Place::At(ip("198.51.100.4"));
         assert!(permits(remote, &[], address("198.51.100.4")));
         assert!(permits(remote, &[], address("::ffff:198.51.100.4")));
-        assert!(permits(remote, &[], Reach::Connection));
         for other in [
             "198.51.100.5",
             "10.1.0.1",

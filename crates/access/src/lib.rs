@@ -14,6 +14,7 @@
 //! - `distinguished_name.rs`, `trust.rs`: subjects of certificates, and IceSSL's `TrustOnly`
 //! - `users.rs`, `password.rs`: the users' file
 //! - `token.rs`, `keys.rs`: signed tokens, and the keys that prove them
+//! - `refusal.rs`: how a caller and the audit log are told of a refusal
 //! - `problem.rs`: what is wrong with a text, by line
 
 mod access;
@@ -26,6 +27,7 @@ mod network;
 mod password;
 mod pattern;
 mod problem;
+mod refusal;
 mod rule;
 mod rules;
 mod settings;
@@ -43,6 +45,7 @@ pub use network::{Network, Networks};
 pub use password::PasswordHash;
 pub use pattern::{PATTERN_LEN_MAX, Pattern};
 pub use problem::{Problem, Problems};
+pub use refusal::{ACCESS_REFUSED, Reason, Refusal};
 pub use rule::{Rule, Who};
 pub use rules::{Decided, Decision, RULES_MAX, Rules};
 pub use settings::{LIST_MAX, Settings, TokenSettings};

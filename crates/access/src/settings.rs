@@ -211,12 +211,15 @@ impl Reader<'_> {
         let callbacks: Vec<String> = self.list(line, "callbacks", table.callbacks.as_ref());
         self.check_networks(line, "networks", &who.networks, networks);
         self.check_networks(line, "callbacks", &callbacks, networks);
-        let may_subscribe = allows && actions.contains(Action::Subscribe);
-        if !may_subscribe && !callbacks.is_empty() {
+        let calls = [Action::Subscribe, Action::Link]
+            .into_iter()
+            .any(|action| actions.contains(action));
+        let calls_back = allows && calls;
+        if !calls_back && !callbacks.is_empty() {
             self.problem(
                 line,
                 "callbacks",
-                "a rule that does not allow subscribe calls nobody back",
+                "expected a rule that allows subscribe or link: for no other the hub calls anybody",
             );
         }
         // A rule that forgets to say whom it speaks of would speak of all.

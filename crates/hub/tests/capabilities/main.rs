@@ -1,5 +1,6 @@
 //! What a user of the hub can do, with Floe on both sides.
 
+mod access;
 mod delivery;
 mod failures;
 mod info;

@@ -5,8 +5,10 @@ use std::future::ready;
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
-use floe::{DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
+use floe::{Current, DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
+use floe_access::Action;
 
+use super::publisher::Recipient;
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
 use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
@@ -51,6 +53,20 @@ impl Objects {
         let found = self.registry.directory().find(name);
         found.filter(|object| self.reach == Reach::All || is_publisher(object))
     }
+
+    /// Asks the rules about all requests of a connection to an object, where they come from one user. What else an
+    /// operation needs its servant asks.
+    fn check(&self, object: &Object, current: &Current) -> Result<(), SystemException> {
+        let guard = self.registry.guard();
+        match object {
+            Object::Publisher(topic) => guard.check(current, Action::Publish, topic.name()),
+            Object::SubscriberPublisher(subscriber) => {
+                guard.check(current, Action::Publish, subscriber.topic())
+            }
+            Object::Topic(topic) => guard.check_found(current, topic.name()),
+            Object::LinkReceiver(_) | Object::TopicManager => Ok(()),
+        }
+    }
 }
 
 impl Dispatcher for Objects {
@@ -64,6 +80,19 @@ impl Dispatcher for Objects {
                 false => refuse(slot, SystemException::ObjectNotExist),
             };
         };
+        let guard = self.registry.guard();
+        if !guard.is_open() {
+            let is_waiting = current.facet() == WAITING_FACET;
+            if guard.asks_each()
+                && (is_waiting || current.facet().is_empty())
+                && let Some(recipient) = Recipient::of(&object)
+            {
+                return recipient.publish_each(is_waiting, &self.registry, requests, slot);
+            }
+            if let Err(refused) = self.check(&object, current) {
+                return slot.run(ready(Err(refused)));
+            }
+        }
         match object {
             Object::Publisher(topic) if current.facet() == WAITING_FACET => {
                 publisher::publish_waiting(requests, slot, &topic);
@@ -77,8 +106,9 @@ impl Dispatcher for Objects {
                 publisher::publish_to_one(requests, slot, &subscriber);
             }
             Object::LinkReceiver(topic) => {
+                let registry = self.registry.clone();
                 requests.each(slot, move |request| {
-                    ready(link_receiver::answer(request, &topic))
+                    ready(link_receiver::answer(request, &topic, registry.guard()))
                 });
             }
             Object::TopicManager => self.topic_manager.clone().dispatch(requests, slot),
