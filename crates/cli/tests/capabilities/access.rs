@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::command::{Ran, run, slice_file};
+use crate::hub::Running;
 
 const RULES: &str = r#"
 [access]
@@ -140,4 +141,51 @@ fn without_rules_all_is_allowed() {
     let open = slice_file("open.toml", "listen = \"tcp -p 1\"\n");
     let told = check(&open, &["anonymous", "admin"]).ended(0).json();
     assert_eq!(told["reason"], "there are no rules");
+}
+
+#[test]
+fn a_hub_refuses_by_its_rules_and_takes_other_rules_at_sighup() {
+    let closed =
+        "listen = \"tcp -h 127.0.0.1 -p 0\"\n[[access.rule]]\nanyone = true\nallow = \"observe\"\n";
+    let file = slice_file("closed.toml", closed);
+    let process = Running::start(&["serve", "--config", &file]);
+    let line = process.line();
+    let hub = line.strip_prefix("ready ").expect("it is ready");
+    let create = ["topic", "create", "t", "--hub", hub];
+    run(&create)
+        .ended(5)
+        .said("access refused: anonymous may not create (topic \"t\")");
+    // A file that makes no sense keeps the rules as they were.
+    std::fs::write(&file, closed.replace("observe", "write")).expect("the same file");
+    process.signal("HUP");
+    process.talk("allow: expected one of create");
+    run(&create).ended(5);
+    let more = closed.replace("\"observe\"", "[\"observe\", \"create\"]");
+    std::fs::write(&file, more).expect("the same file");
+    process.signal("HUP");
+    process.talk("read the settings again after SIGHUP");
+    run(&create).ended(0);
+}
+
+#[test]
+fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
+    let everywhere = ["serve", "--transient", "--listen", "tcp -h 0.0.0.0 -p 0"];
+    let here = ["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"];
+    let warns = |arguments: &[&str]| {
+        let hub = Running::start(arguments);
+        hub.line();
+        hub.signal("TERM");
+        let stderr = hub.end().stderr;
+        stderr.contains("may do everything: [[access.rule]]")
+    };
+    // Only where there is an address besides the loopback ones.
+    let has_others = !warns(&here) && warns(&everywhere);
+    assert!(has_others || !has_network(), "it listens at all addresses");
+    assert!(!warns(&[&everywhere[..], &["--insecure"]].concat()));
+}
+
+/// Whether this computer has an address that others could reach.
+fn has_network() -> bool {
+    let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
+    routes.lines().count() > 1
 }
