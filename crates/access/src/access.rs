@@ -11,6 +11,7 @@ use crate::problem::{Problem, Problems};
 use crate::rules::{Decision, Rules};
 use crate::settings::Settings;
 use crate::token::{Claims, TokenError, Tokens};
+use crate::trust::TrustOnly;
 use crate::users::{USERS_FILE_MAX, Users};
 
 /// What an operator allows, as it is in force.
@@ -69,6 +70,14 @@ impl Access {
         match problems.is_empty() {
             true => Ok(access),
             false => Err(Problems(problems)),
+        }
+    }
+
+    /// Lets those do everything who show a certificate that is trusted, as a server with `IceSSL.TrustOnly.Server` does.
+    pub fn trusting(trust: TrustOnly) -> Self {
+        Self {
+            rules: Rules::trusting(trust),
+            ..Self::default()
         }
     }
 

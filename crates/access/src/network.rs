@@ -50,7 +50,7 @@ pub struct Networks(BTreeMap<String, Vec<Network>>);
 /// This computer.
 const LOOPBACK: &str = "loopback";
 /// Everywhere.
-const ANY: &str = "any";
+pub(crate) const ANY: &str = "any";
 
 impl Networks {
     /// Gives some networks a name.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::action::Action;
+use crate::action::{Action, Actions};
 use crate::callback::Callback;
 use crate::caller::Caller;
-use crate::network::Networks;
+use crate::network::{ANY, Networks};
 use crate::pattern::Pattern;
-use crate::rule::Rule;
+use crate::rule::{Rule, Who};
+use crate::trust::TrustOnly;
 
 /// Rules in their order, and the groups and networks that they name.
 ///
@@ -54,6 +55,27 @@ pub enum Decided {
 }
 
 impl Rules {
+    /// One rule that allows everything to those who show a certificate that is trusted.
+    pub(crate) fn trusting(trust: TrustOnly) -> Self {
+        let who = Who {
+            certificate: Some(trust),
+            ..Who::default()
+        };
+        let rule = Rule {
+            allows: true,
+            actions: Actions::all(),
+            topics: Vec::new(),
+            who,
+            // A server of Ice calls whatever it is told to.
+            callbacks: vec![ANY.to_owned()],
+            line: 0,
+        };
+        Self {
+            rules: vec![rule],
+            ..Self::default()
+        }
+    }
+
     /// Whether there is none, so that all is allowed.
     pub fn is_open(&self) -> bool {
         self.rules.is_empty()

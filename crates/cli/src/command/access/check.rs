@@ -89,10 +89,16 @@ impl Check {
             _ => (Json::Null, Json::Null),
         };
         if output.format() == Format::Table {
-            return output.line(format_args!(
-                "{verdict}: {decided} of {}",
-                self.config.display()
-            ));
+            let file = self.config.display();
+            return match decided {
+                Decided::Open => output.line(format_args!("{verdict}: {file} has no rules")),
+                Decided::NoRule => {
+                    output.line(format_args!("{verdict}: no rule of {file} applies"))
+                }
+                rule @ Decided::Rule { .. } => {
+                    output.line(format_args!("{verdict}: {rule} of {file}"))
+                }
+            };
         }
         let told = json!({
             "verdict": verdict,
