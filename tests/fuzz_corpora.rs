@@ -2,6 +2,14 @@
 //!
 //! `cargo xtask fuzz-smoke` looks for new inputs with the same functions.
 
+#[path = "../fuzz/src/access_rules.rs"]
+mod access_rules;
+#[path = "../fuzz/src/access_token.rs"]
+mod access_token;
+#[path = "../fuzz/src/access_trust.rs"]
+mod access_trust;
+#[path = "../fuzz/src/access_users.rs"]
+mod access_users;
 #[path = "../fuzz/src/message.rs"]
 mod message;
 #[path = "../fuzz/src/slice_source.rs"]
@@ -36,6 +44,38 @@ fn every_value_of_the_corpus_ends_well() {
 #[test]
 fn every_websocket_of_the_corpus_ends_well() {
     replay("websocket", websocket::run);
+}
+
+#[test]
+fn every_set_of_access_rules_of_the_corpus_ends_well_whole_and_cut() {
+    replay("access_rules", access_rules::run);
+    for (_, input) in corpus("access_rules") {
+        (0..input.len()).for_each(|len| access_rules::run(&input[..len]));
+    }
+}
+
+#[test]
+fn every_token_of_the_corpus_ends_well_whole_and_cut() {
+    replay("access_token", access_token::run);
+    for (_, input) in corpus("access_token") {
+        (0..input.len()).for_each(|len| access_token::run(&input[..len]));
+    }
+}
+
+#[test]
+fn every_trust_text_of_the_corpus_ends_well_whole_and_cut() {
+    replay("access_trust", access_trust::run);
+    for (_, input) in corpus("access_trust") {
+        (0..input.len()).for_each(|len| access_trust::run(&input[..len]));
+    }
+}
+
+#[test]
+fn every_users_file_of_the_corpus_ends_well_whole_and_cut() {
+    replay("access_users", access_users::run);
+    for (_, input) in corpus("access_users") {
+        (0..input.len()).for_each(|len| access_users::run(&input[..len]));
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use floe::{Communicator, EncodingVersion, Graph, Link, Settings, TypedProxy};
 use crate::contract::classes::{
     AtNodeError, Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterProxy,
     CountingDispatcher, CountingProxy, DrawingDispatcher, DrawingProxy, Failed, FailedError,
-    FailedOrLonelyError, Held, Hostile, LaterProxy, Node, Nothing, PartsDispatcher, PartsProxy, Point, Ring, Shape, SubCounter,
-    SubCounterProxy, Uses,
+    FailedOrLonelyError, Held, Hostile, LaterProxy, Node, Nothing, PartsDispatcher, PartsProxy,
+    Point, Ring, Shape, SubCounter, SubCounterProxy, Uses,
 };
 use crate::contract::extra::{self, ShotError, SkyDispatcher, SkyProxy, Star};
 use crate::echo::{self, Any, Echo, in_both_encodings, served};

@@ -12,8 +12,9 @@ use rcgen::{
 
 /// A folder with a CA, `ca.pem`, and identities that it signed. It is removed when this is dropped.
 ///
-/// `server` and `client` are for loopback; so is `expired`, which was valid once; `elsewhere` is for another host. Each is
-/// in PEM files, such as `server.pem` and `server.key`, and in a PKCS#12 file, `server.p12`, with the password `floe`.
+/// `server`, `client` and `member` are for loopback, and `member` is in a unit of an organisation; so is `expired`, which was
+/// valid once; `elsewhere` is for another host. Each is in PEM files, such as `server.pem` and `server.key`, its certificate
+/// also in `server.der`, and all in a PKCS#12 file, `server.p12`, with the password `floe`.
 #[derive(Debug)]
 pub struct Certificates {
     folder: PathBuf,
@@ -36,6 +37,11 @@ impl Certificates {
         certificates.sign(&authority, "server", params(&LOOPBACK));
         certificates.sign(&authority, "client", params(&LOOPBACK));
         certificates.sign(&authority, "elsewhere", params(&["elsewhere.example"]));
+        let mut member = params(&LOOPBACK);
+        let subject = &mut member.distinguished_name;
+        subject.push(DnType::OrganizationName, "Acme, Inc.");
+        subject.push(DnType::OrganizationalUnitName, "Sales");
+        certificates.sign(&authority, "member", member);
         let mut expired = params(&LOOPBACK);
         expired.not_before = date_time_ymd(1990, 1, 1);
         expired.not_after = date_time_ymd(2000, 1, 1);
@@ -63,6 +69,7 @@ impl Certificates {
         let key = KeyPair::generate().expect("random numbers");
         let certificate = params.signed_by(&key, authority).expect("a certificate");
         self.write(&format!("{name}.pem"), certificate.pem());
+        self.write(&format!("{name}.der"), certificate.der());
         self.write(&format!("{name}.key"), key.serialize_pem());
         self.write(
             &format!("{name}.p12"),

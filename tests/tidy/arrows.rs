@@ -53,11 +53,11 @@ struct Arrows {
 impl Arrows {
     fn of(package: &str, path: &str) -> Option<Self> {
         let (uses, pure): (&[&str], bool) = match package {
-            "floe-wire" | "floe-slice" => (&[], true),
+            "floe-wire" | "floe-slice" | "floe-access" => (&[], true),
             "floe-codegen" => (&["floe-slice"], true),
             "floe-dynamic" => (&["floe-slice", "floe-wire"], true),
             "floe" => (&["floe-wire"], false),
-            "floe-hub" | "floe-gateway" => (&["floe"], false),
+            "floe-hub" | "floe-gateway" => (&["floe", "floe-access"], false),
             "floe-bridges" => (&["floe", "floe-dynamic"], false),
             "floe-lab" => (&["floe", "floe-hub", "floe-gateway"], false),
             "floe-cli" => (&COMMAND_USES, false),
@@ -193,8 +193,9 @@ fn dependency(key: &str, value: &Value, kind: Kind) -> Dependency {
 }
 
 /// The command joins everything; nothing depends on it.
-const COMMAND_USES: [&str; 9] = [
+const COMMAND_USES: [&str; 10] = [
     "floe",
+    "floe-access",
     "floe-bridges",
     "floe-codegen",
     "floe-dynamic",
@@ -206,8 +207,9 @@ const COMMAND_USES: [&str; 9] = [
 ];
 
 /// All but the command, and the lab, which only the command uses.
-const BELOW_THE_COMMAND: [&str; 8] = [
+const BELOW_THE_COMMAND: [&str; 9] = [
     "floe",
+    "floe-access",
     "floe-bridges",
     "floe-codegen",
     "floe-dynamic",
@@ -256,6 +258,7 @@ mod tests {
             ("floe-codegen", "floe-slice"),
             ("floe", "floe-wire"),
             ("floe-hub", "floe"),
+            ("floe-hub", "floe-access"),
             ("floe-cli", "floe-hub"),
         ];
         for (upper, lower) in down {

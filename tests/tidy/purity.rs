@@ -86,7 +86,8 @@ const SHELLS: [&str; 3] = [
     "crates/codegen/src/threads.rs",
 ];
 
-const PURE_FOLDERS: [&str; 3] = [
+const PURE_FOLDERS: [&str; 4] = [
+    "crates/access/src/",
     "crates/wire/src/",
     "crates/slice/src/",
     "crates/dynamic/src/",

@@ -226,6 +226,11 @@ fn exit_of(error: &InvokeError) -> Exit {
             | SystemException::FacetNotExist(_)
             | SystemException::OperationNotExist(_),
         ) => Exit::NotFound,
+        InvokeError::System(SystemException::UnknownException(text))
+            if text.starts_with(floe_access::ACCESS_REFUSED) =>
+        {
+            Exit::Refused
+        }
         InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => Exit::NotFound,
         InvokeError::NotDispatched(LocalError::Locator { source, .. }) => exit_of(source),
         InvokeError::NotDispatched(error) if is_refused(error) => Exit::Refused,

@@ -4,9 +4,11 @@ mod live;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use floe::AdapterSettings;
+use floe_access::Access;
 
 pub(crate) use live::LiveSettings;
 
@@ -88,6 +90,10 @@ pub struct HubSettings {
     /// Where monitoring programs read metrics. Default: nowhere.
     #[doc(alias = "Ice.Admin.Endpoints")]
     pub admin: Option<AdminSettings>,
+    /// Who may do what. Default: everyone may do everything.
+    pub access: Arc<Access>,
+    /// The file to which refusals are appended, one line of JSON for each. Default: the log of the process.
+    pub audit: Option<PathBuf>,
     /// How long a shutdown waits for the connections of its peers, and then for queued events. Default 2 s.
     pub drain_timeout: Duration,
 }
@@ -203,6 +209,8 @@ impl Default for HubSettings {
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             admin: None,
+            access: Arc::default(),
+            audit: None,
             drain_timeout: Duration::from_secs(2),
         }
     }

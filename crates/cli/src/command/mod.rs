@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+mod access;
 pub(crate) mod call;
 mod cheat;
 mod completions;
@@ -77,6 +78,9 @@ pub(crate) enum Command {
     #[cfg(feature = "man")]
     #[command(hide = true)]
     Man(man::Man),
+    /// Tells what the rules of a hub allow
+    #[command(subcommand)]
+    Access(access::Access),
     /// Prints completions for a shell
     Completions(completions::Completions),
 }
@@ -123,6 +127,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Cheat(cheat) => cheat.run(output),
         #[cfg(feature = "man")]
         Command::Man(man) => man.run(),
+        Command::Access(access) => access.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }

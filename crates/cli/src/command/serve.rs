@@ -12,7 +12,7 @@ mod open_files;
 mod reload;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use floe::{Communicator, Signals};
 use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
+use floe_wire::reference::{Endpoint, parse_endpoints};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -105,6 +106,10 @@ pub(crate) struct Serve {
     /// encryption and compression may need more
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = threads)]
     threads: NonZeroUsize,
+
+    /// Says nothing of it when the hub can be reached from other computers and has no rules of access
+    #[arg(long)]
+    insecure: bool,
 
     #[command(flatten)]
     offer: OfferArgument,
@@ -270,6 +275,15 @@ impl Serve {
                 "topics, subscriptions and links end with this process; --data DIR keeps them",
             );
         }
+        if !self.insecure
+            && configuration.hub.access.is_open()
+            && let Some(endpoint) = exposed(hub)
+        {
+            log::say(format_args!(
+                "warning: everyone who reaches {endpoint} may do everything: [[access.rule]] in a floe.toml closes the hub \
+                 (docs/guides/access.md), and --insecure silences this"
+            ));
+        }
         if let Some(admin) = hub.admin() {
             log::note(format_args!("the administrative object is {admin}"));
         }
@@ -278,6 +292,20 @@ impl Serve {
         }
         tell_ready(hub, output);
     }
+}
+
+/// The first endpoint that other computers reach, if there is one.
+fn exposed(hub: &Hub) -> Option<String> {
+    let texts = [Some(hub.endpoints()), hub.publish_endpoints()];
+    let endpoints = texts.into_iter().flatten();
+    let endpoints = endpoints.flat_map(|text| parse_endpoints(&text).unwrap_or_default());
+    let is_exposed = |endpoint: &Endpoint| match endpoint.host() {
+        Some(host) => host.parse().is_ok_and(|host: IpAddr| !host.is_loopback()),
+        // A Unix socket.
+        None => false,
+    };
+    let mut exposed = endpoints.into_iter().filter(is_exposed);
+    exposed.next().map(|endpoint| endpoint.to_string())
 }
 
 /// Keeps panics to themselves that become an error about the file of the store, which says more to an operator.

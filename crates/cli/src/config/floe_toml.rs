@@ -46,6 +46,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         .instance_name
         .get_or_insert_with(|| configuration.hub.instance_name.clone());
     configuration.hub.admin = admin.finish("admin.listen", &mut problems);
+    problems.extend(super::access::read(text, configuration));
     problems.sort_by_key(|problem| problem.line);
     problems
 }
@@ -250,8 +251,11 @@ fn entries(text: &str) -> Result<Vec<Entry>, Problem> {
         let message = error.message().trim().replace('\n', ", ");
         Problem::new(line, format_args!("expected TOML: {message}"))
     })?;
+    let mut table = table.into_inner();
+    // It has lists of tables, and a reader of its own.
+    table.remove("access");
     let mut entries = Vec::new();
-    flatten(table.get_ref(), &[], &line_of, &mut entries);
+    flatten(&table, &[], &line_of, &mut entries);
     Ok(entries)
 }
 

@@ -4,9 +4,11 @@
 //! Source: Ice manual, "Ice Default and Override Properties", "IceSSL Properties".
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use floe::{ClientCertificates, EndpointSelection};
+use floe_access::{Access, TrustOnly};
 
 use super::Configuration;
 use super::entry::Problem;
@@ -72,6 +74,11 @@ impl Ice {
                     _ => return Err(property.expected("0, 1 or 2")),
                 };
                 self.client_certificates = Some(asked);
+            }
+            "IceSSL.TrustOnly.Server" => {
+                let trust: Result<TrustOnly, _> = property.value.parse();
+                let trust = trust.map_err(|wrong| property.note(wrong))?;
+                configuration.hub.access = Arc::new(Access::trusting(trust));
             }
             "Ice.Override.Secure" => {
                 if property.flag()? {
@@ -163,7 +170,11 @@ fn refusal(name: &str) -> Option<&'static str> {
 }
 
 const RESTRICTIONS: [(&str, &str); 7] = [
-    ("IceSSL.TrustOnly", WHOM),
+    (
+        "IceSSL.TrustOnly",
+        "a Floe hub cannot be told which servers to trust in this way: remove the line to do without, or say in \
+         IceSSL.TrustOnly.Server which clients it trusts",
+    ),
     ("IceSSL.CertVerifier", WHOM),
     ("IceSSL.Revocation", WHOM),
     ("IceSSL.CertificateRevocation", WHOM),

@@ -1,11 +1,13 @@
 //! The file that `floe serve --config` reads: what it says, whether it makes sense, and where it does not.
 //!
+//! - `access.rs`: who may do what
 //! - `admin.rs`: what both say of the administrative object and its metrics
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names
 //! - `properties.rs`: a property file with IceStorm's names
 //! - `ice.rs`: what such a file says of Ice's runtime
 
+mod access;
 mod admin;
 mod entry;
 mod floe_toml;

@@ -1,9 +1,9 @@
-//! The guides `floe-command.md`, `json.md` and `ping.md` in `docs/guides/`: every command in them is run, and
+//! The guides `access.md`, `floe-command.md`, `json.md`, `operating.md` and `ping.md` in `docs/guides/`: every command in them is run, and
 //! prints what they say.
 //!
 //! In a `console` block a line `$ COMMAND` is run by a shell, and the lines below it are what it
 //! prints on both outputs. A command that ends in `&` keeps running; a `json` block is what the
-//! last of these prints next. A `text` block is left alone. The port of the first is another one
+//! last of these prints next. A `toml` block becomes a `floe.toml`. A `text` block is left alone. The port of the first is another one
 //! than in the guide.
 
 use std::path::{Path, PathBuf};
@@ -36,6 +36,15 @@ fn the_guide_to_operating_a_hub_says_what_happens() {
     follow(guide, Reader::new("guide-operating"));
 }
 
+#[test]
+fn the_guide_to_access_says_what_happens() {
+    let guide = include_str!("../../../../docs/guides/access.md");
+    let reader = Reader::new("guide-access");
+    let keys = include_str!("../../../access/tests/tokens/keys.pem");
+    reader.write("issuer.pem", keys);
+    follow(guide, reader);
+}
+
 /// Does what a guide says.
 fn follow(guide: &str, mut reader: Reader) {
     let mut blocks = guide.split("\n```");
@@ -49,13 +58,14 @@ fn follow(guide: &str, mut reader: Reader) {
                 .split("\n$ ")
                 .for_each(|command| reader.command(command)),
             "json" => reader.later(text),
+            "toml" => reader.write("floe.toml", text),
             "text" => {}
-            other => panic!("expected a block of console, json or text, got {other}"),
+            other => panic!("expected a block of console, json, toml or text, got {other}"),
         }
         count += 1;
         blocks.next();
     }
-    assert!(count > 4, "the guide has blocks");
+    assert!(count > 3, "the guide has blocks");
 }
 
 /// Somebody who types what the guide says.
@@ -78,6 +88,12 @@ impl Reader {
             port: "10000".to_owned(),
             guide_port: "10000".to_owned(),
         }
+    }
+
+    /// Makes a file.
+    fn write(&self, name: &str, text: &str) {
+        let file = self.folder.join(name);
+        std::fs::write(file, text).expect("the target folder can be written");
     }
 
     /// Runs a command, and compares what it prints with the lines below it.

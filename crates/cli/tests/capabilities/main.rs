@@ -1,5 +1,6 @@
 //! What a user can do with the `floe` command, run as a process.
 
+mod access;
 #[cfg(feature = "tls")]
 mod certificates;
 mod codec;

@@ -58,6 +58,7 @@ impl Hub {
         hub.registry.set_adapters(Adapters {
             main: main.clone(),
             publish: publish.clone(),
+            admin: admin.clone(),
         });
         servants::register(main, &hub.registry)?;
         if let Some(adapter) = publish {
@@ -166,6 +167,11 @@ impl HubView {
     /// The sum over all topics, destroyed ones included.
     pub fn totals(&self) -> Option<TopicTotals> {
         Some(status::of_all(&*self.0.upgrade()?))
+    }
+
+    /// How many requests the rules refused.
+    pub fn refused(&self) -> Option<u64> {
+        Some(self.0.upgrade()?.guard().refused())
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

@@ -9,6 +9,7 @@
 //! - `subscriber.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
 //! - `delivery/`: how events leave, a file for each mode
+//! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
@@ -20,6 +21,7 @@ mod delivery;
 mod destroyed_topics;
 mod directory;
 mod failure;
+mod guard;
 mod hub;
 mod listeners;
 mod observe;

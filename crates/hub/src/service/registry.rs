@@ -19,6 +19,7 @@ use floe::{Adapter, Communicator, Identity};
 use deliveries::Deliveries;
 
 use super::directory::ObjectDirectory;
+use super::guard::Guard;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{is_too_long, publisher_name, receiver_name, topic_name};
@@ -38,6 +39,7 @@ pub(crate) struct Registry {
     changes: Mutex<Changes>,
     has_slow_store: bool,
     deliveries: Deliveries,
+    guard: Guard,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -46,9 +48,17 @@ pub(crate) struct Adapters {
     pub(crate) main: Adapter,
     /// Publisher objects, if they have an adapter of their own.
     pub(crate) publish: Option<Adapter>,
+    /// The administrative object, if there is one.
+    pub(crate) admin: Option<Adapter>,
 }
 
 impl Adapters {
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<&Adapter> {
+        let others = [&self.publish, &self.admin].into_iter().flatten();
+        std::iter::once(&self.main).chain(others).collect()
+    }
+
     /// The adapter of publisher objects.
     pub(crate) fn publish(&self) -> &Adapter {
         self.publish.as_ref().unwrap_or(&self.main)
@@ -72,6 +82,7 @@ impl Registry {
     ) -> Arc<Self> {
         let registry = Arc::new(Self {
             deliveries: Deliveries::start(&settings),
+            guard: Guard::new(&settings),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -119,12 +130,18 @@ impl Registry {
         let settings = Arc::new(settings);
         let pending = self.settings.replace(settings.clone());
         self.deliveries.set_pace(&settings);
+        self.guard.replace(&settings);
         for topic in self.directory.topics() {
             for subscriber in topic.all_subscribers() {
                 subscriber.reconfigure(&settings);
             }
         }
         pending
+    }
+
+    /// Asks the rules.
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
     }
 
     /// Notes where the hub listens. The hub calls this once, when it starts.

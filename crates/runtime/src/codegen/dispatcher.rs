@@ -3,8 +3,8 @@
 use floe_wire::encoding::{Encode, Encoder, ExceptionFormat};
 use floe_wire::message::SystemException;
 
-use crate::adapter::OperationError;
 use crate::dispatch::{Request, Response};
+use crate::error::OperationError;
 
 /// What comes of a request.
 pub type Answered = Result<Response, SystemException>;

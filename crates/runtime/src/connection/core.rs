@@ -3,9 +3,10 @@
 //! Its parts are things of their own: what waits to be written ([`SendHalf`]), who reads ([`Driver`]), and when silence or
 //! disuse ends it ([`Keepalive`]).
 
+use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use floe_wire::connection::{Connection as Machine, NotActive, NotAppended, RequestIds, Role};
@@ -59,6 +60,8 @@ pub(crate) struct ConnectionCore {
     endpoint: Option<Endpoint>,
     /// Where requests of the peer go.
     pub(super) adapter: Arc<AdapterSlot>,
+    /// What a dispatcher remembers of it.
+    pub(super) remembered: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 /// What a connection is for.
@@ -136,6 +139,7 @@ impl ConnectionCore {
             connections: Arc::downgrade(connections),
             endpoint: own_endpoint,
             adapter: Arc::new(AdapterSlot::new(adapter)),
+            remembered: OnceLock::new(),
         }
     }
 

@@ -49,6 +49,19 @@ impl Connection {
         info
     }
 
+    /// What a dispatcher remembers of this connection: made when it is asked for first, and kept until the connection is
+    /// dropped. A connection remembers one value; asked for one of another type, it makes that each time.
+    pub fn remember<T: Any + Send + Sync>(&self, make: impl FnOnce(&Self) -> T) -> Arc<T> {
+        if let Some(remembered) = self.core.remembered.get() {
+            let of_type = remembered.clone().downcast();
+            return of_type.unwrap_or_else(|_| Arc::new(make(self)));
+        }
+        let made = Arc::new(make(self));
+        // Another request may have been faster; both values say the same.
+        let _ = self.core.remembered.set(made.clone());
+        made
+    }
+
     /// Whether requests may be sent.
     pub fn is_active(&self) -> bool {
         self.core.is_active()

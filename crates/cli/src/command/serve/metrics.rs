@@ -58,6 +58,8 @@ fn written(look: Option<Look>) -> String {
 /// A hub at one moment.
 #[derive(Debug, Default)]
 struct Look {
+    /// Requests that the rules refused.
+    refused: i64,
     /// With the topics that have rows of their own.
     hub: HubStatus,
     /// The other topics together, if there are any.
@@ -73,6 +75,7 @@ impl Look {
     fn at(view: &HubView, has_subscribers: bool) -> Option<Self> {
         let mut hub = view.status()?;
         let all = view.totals()?;
+        let refused = i64::try_from(view.refused()?).unwrap_or(i64::MAX);
         let mut subscribers = Vec::new();
         if has_subscribers {
             let names = hub.topics.iter().map(|topic| &topic.name);
@@ -92,6 +95,7 @@ impl Look {
         let topic_count = hub.topics.len();
         let others = take_others(&mut hub.topics);
         Some(Self {
+            refused,
             hub,
             others,
             topic_count,
@@ -120,6 +124,8 @@ impl Collector for Look {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut rows = Rows(&mut encoder);
         rows.hub(&self.hub, self.topic_count)?;
+        let help = "Requests refused by the rules of access";
+        rows.counter("floe_hub_requests_refused", help, self.refused)?;
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;
         if !self.subscribers.is_empty() {

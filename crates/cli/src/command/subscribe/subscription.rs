@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use floe::contracts::ice_storm::{TopicProxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError};
+use floe::contracts::ice_storm::{AlreadySubscribedOrBadQoSOrInvalidSubscriberError, TopicProxy};
 use floe::{Communicator, Identity, InvokeError, Proxy, TypedProxy};
 
 use crate::exit::{Exit, Failure};

@@ -1,6 +1,7 @@
 //! What the property file of an IceStorm says.
 
 use floe::EndpointSelection;
+use floe_access::{Action, Caller, Place};
 
 use super::*;
 
@@ -207,6 +208,27 @@ IceSSL.VerifyPeer=1
     expected.set_any_host(true);
     expected.set_client_certificates(ClientCertificates::Required);
     assert_eq!(configuration.tls, expected, "it does not let everybody in");
+}
+
+#[test]
+fn the_clients_that_icestorm_trusts_may_do_everything_and_others_nothing() {
+    let (configuration, problems) = read_properties(
+        "S.TopicManager.Endpoints=ssl -p 1\nIceSSL.TrustOnly.Server=O=ZeroC; !CN=Mallory\n",
+    );
+    assert_eq!(problems, []);
+    let may = |subject: &str| {
+        let mut caller = Caller::anonymous(Place::Unknown);
+        caller.certificate = subject.parse().ok();
+        let access = &configuration.hub.access;
+        Action::ALL.map(|action| access.decide(&caller, action, "t").is_allowed)
+    };
+    assert_eq!(may("CN=ann,O=ZeroC"), [true; 7]);
+    for other in ["CN=Mallory,O=ZeroC", "CN=ann", "nobody"] {
+        assert_eq!(may(other), [false; 7], "{other}");
+    }
+    let (_, problems) =
+        read_properties("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.TrustOnly.Server=ZeroC\n");
+    assert_eq!(problems.len(), 1);
 }
 
 #[test]

@@ -3,12 +3,19 @@
 //! It is written by hand, because a typed servant would make a map of the context of each event.
 
 use floe::{OperationMode, Request, Response, SystemException};
+use floe_access::Action;
 
 use crate::core::decode_forward;
+use crate::service::guard::Guard;
 use crate::service::topic::Topic;
 
 /// Dispatches a request to the link receiver of a topic.
-pub(super) fn answer(request: Request, topic: &Topic) -> Result<Response, SystemException> {
+pub(super) fn answer(
+    request: Request,
+    topic: &Topic,
+    guard: &Guard,
+) -> Result<Response, SystemException> {
+    guard.check(request.current(), Action::Publish, topic.name())?;
     if request.operation() != "forward" {
         let types = ["::Ice::Object", "::IceStorm::TopicLink"];
         return request.builtin("::IceStorm::TopicLink", &types);

@@ -1,8 +1,10 @@
 //! Gives metrics to monitoring programs, as the administrative object of IceStorm does.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe::{Current, InvokeError, Link};
+use floe_access::Action;
 
 use crate::contracts::ice_mx::{
     Metrics as MetricsObject, MetricsAdmin, MetricsFailures, MetricsFailuresSeq, MetricsView,
@@ -11,34 +13,48 @@ use crate::contracts::ice_mx::{
 use crate::core::GroupMetrics;
 use crate::service::count::number;
 use crate::service::observe::metrics::{MetricsViews, ViewMetrics};
+use crate::service::registry::Registry;
 
 pub(super) struct MetricsAdminServant {
+    registry: Arc<Registry>,
     metrics: MetricsViews,
 }
 
 impl MetricsAdminServant {
-    pub(super) fn new(metrics: MetricsViews) -> Self {
-        Self { metrics }
+    pub(super) fn new(registry: &Arc<Registry>, metrics: MetricsViews) -> Self {
+        Self {
+            registry: registry.clone(),
+            metrics,
+        }
     }
 
-    fn read(&self, view: &str) -> Result<ViewMetrics, UnknownMetricsView> {
-        self.metrics.read(view).map_err(|_| UnknownMetricsView {})
+    /// Whether the caller may do this with the hub.
+    fn check(&self, current: &Current, action: Action) -> Result<(), InvokeError> {
+        Ok(self.registry.guard().check(current, action, "")?)
+    }
+
+    fn read(&self, view: &str, current: &Current) -> Result<ViewMetrics, UnknownMetricsViewError> {
+        self.check(current, Action::Observe)?;
+        let read = self.metrics.read(view);
+        read.map_err(|_| UnknownMetricsView {}.into())
     }
 }
 
 impl MetricsAdmin for MetricsAdminServant {
     async fn get_metrics_view_names(
         &self,
-        _current: &Current,
+        current: &Current,
     ) -> Result<(Vec<String>, Vec<String>), InvokeError> {
+        self.check(current, Action::Observe)?;
         Ok(self.metrics.names())
     }
 
     async fn enable_metrics_view(
         &self,
         name: String,
-        _current: &Current,
+        current: &Current,
     ) -> Result<(), UnknownMetricsViewError> {
+        self.check(current, Action::Admin)?;
         let enabled = self.metrics.enable(&name);
         enabled.map_err(|_| UnknownMetricsView {}.into())
     }
@@ -46,8 +62,9 @@ impl MetricsAdmin for MetricsAdminServant {
     async fn disable_metrics_view(
         &self,
         name: String,
-        _current: &Current,
+        current: &Current,
     ) -> Result<(), UnknownMetricsViewError> {
+        self.check(current, Action::Admin)?;
         let disabled = self.metrics.disable(&name);
         disabled.map_err(|_| UnknownMetricsView {}.into())
     }
@@ -55,12 +72,12 @@ impl MetricsAdmin for MetricsAdminServant {
     async fn get_metrics_view(
         &self,
         view: String,
-        _current: &Current,
+        current: &Current,
     ) -> Result<(MetricsView, i64), UnknownMetricsViewError> {
         let ViewMetrics {
             topics,
             subscribers,
-        } = self.read(&view)?;
+        } = self.read(&view, current)?;
         let mut maps = MetricsView::new();
         if let Some(groups) = topics {
             maps.insert(TOPIC.to_owned(), groups.into_iter().map(of_topic).collect());
@@ -77,9 +94,9 @@ impl MetricsAdmin for MetricsAdminServant {
         &self,
         view: String,
         _map: String,
-        _current: &Current,
+        current: &Current,
     ) -> Result<MetricsFailuresSeq, UnknownMetricsViewError> {
-        self.read(&view)?;
+        self.read(&view, current)?;
         Ok(MetricsFailuresSeq::new())
     }
 
@@ -88,9 +105,9 @@ impl MetricsAdmin for MetricsAdminServant {
         view: String,
         map: String,
         id: String,
-        _current: &Current,
+        current: &Current,
     ) -> Result<MetricsFailures, UnknownMetricsViewError> {
-        let metrics = self.read(&view)?;
+        let metrics = self.read(&view, current)?;
         let groups = match map.as_str() {
             TOPIC => metrics.topics,
             SUBSCRIBER => metrics.subscribers,

@@ -59,7 +59,7 @@ pub(super) fn register_admin(
     settings: &AdminSettings,
 ) -> Result<(), AdapterError> {
     let identity = Identity::with_category("admin", &settings.instance_name);
-    let servant = MetricsAdminServant::new(MetricsViews::new(registry, settings));
+    let servant = MetricsAdminServant::new(registry, MetricsViews::new(registry, settings));
     let servant = Arc::new(MetricsAdminDispatcher::new(servant));
     let of_service = format!("IceBox.Service.{}.Metrics", settings.service_name);
     for facet in ["Metrics", &of_service] {

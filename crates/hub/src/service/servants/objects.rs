@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
 use floe::hub::CALLBACK_FACET;
-use floe::{DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
+use floe::{Current, DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
+use floe_access::Action;
 
+use super::publisher::Recipient;
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
 use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
@@ -52,6 +54,20 @@ impl Objects {
         let found = self.registry.directory().find(name);
         found.filter(|object| self.reach == Reach::All || takes_events(object))
     }
+
+    /// Asks the rules about all requests of a connection to an object, where they come from one user. What else an
+    /// operation needs its servant asks.
+    fn check(&self, object: &Object, current: &Current) -> Result<(), SystemException> {
+        let guard = self.registry.guard();
+        match object {
+            Object::Publisher(topic) => guard.check(current, Action::Publish, topic.name()),
+            Object::SubscriberPublisher(subscriber) => {
+                guard.check(current, Action::Publish, subscriber.topic())
+            }
+            Object::Topic(topic) => guard.check_found(current, topic.name()),
+            Object::LinkReceiver(_) | Object::TopicManager => Ok(()),
+        }
+    }
 }
 
 impl Dispatcher for Objects {
@@ -65,14 +81,22 @@ impl Dispatcher for Objects {
                 false => refuse(slot, SystemException::ObjectNotExist),
             };
         };
-        let is_publisher = matches!(
-            object,
-            Object::Publisher(_) | Object::SubscriberPublisher(_)
-        );
-        let waits = is_publisher && current.facet() == WAITING_FACET;
+        let recipient = Recipient::of(&object);
+        let waits = recipient.is_some() && current.facet() == WAITING_FACET;
         let calls_back = matches!(object, Object::Topic(_)) && current.facet() == CALLBACK_FACET;
         if !waits && !calls_back && !current.facet().is_empty() {
             return refuse(slot, SystemException::FacetNotExist);
+        }
+        let guard = self.registry.guard();
+        if !guard.is_open() {
+            if guard.asks_each()
+                && let Some(recipient) = recipient
+            {
+                return recipient.publish_each(waits, &self.registry, requests, slot);
+            }
+            if let Err(refused) = self.check(&object, current) {
+                return slot.run(ready(Err(refused)));
+            }
         }
         match object {
             Object::Topic(topic) if calls_back => {
@@ -84,8 +108,9 @@ impl Dispatcher for Objects {
                 publisher::publish_to_one(requests, slot, &subscriber, waits);
             }
             Object::LinkReceiver(topic) => {
+                let registry = self.registry.clone();
                 requests.each(slot, move |request| {
-                    ready(link_receiver::answer(request, &topic))
+                    ready(link_receiver::answer(request, &topic, registry.guard()))
                 });
             }
             Object::TopicManager => self.topic_manager.clone().dispatch(requests, slot),

@@ -6,9 +6,13 @@
 use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
-use floe::{DispatchSlot, Requests, SystemException, TakenEvents};
+use floe::{DispatchSlot, Event, Events, Requests, SystemException, TakenEvents};
+use floe_access::Action;
 
+use crate::service::directory::Object;
+use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::{Topic, all};
 
@@ -30,9 +34,7 @@ pub(super) fn publish_to_one(
     waits: bool,
 ) {
     if subscriber.is_gone() {
-        // The runtime fills in the identity of the object.
-        let gone = SystemException::ObjectNotExist(Default::default());
-        return slot.run(ready(Err(gone)));
+        return slot.run(ready(Err(gone())));
     }
     let mut waiting = Vec::new();
     let taken = requests.take_events(|events, now| match waits {
@@ -53,4 +55,78 @@ fn answer<F: Future<Output = ()> + Send + 'static>(
         true => taken.answer(slot),
         false => taken.answer_after(slot, all(waiting)),
     }
+}
+
+/// What a publisher object publishes to.
+#[derive(Clone)]
+pub(super) enum Recipient {
+    /// All subscribers of a topic.
+    Topic(Arc<Topic>),
+    /// One subscriber.
+    Subscriber(Arc<Subscriber>),
+}
+
+impl Recipient {
+    /// That of a publisher object; `None` for other objects.
+    pub(super) fn of(object: &Object) -> Option<Self> {
+        match object {
+            Object::Publisher(topic) => Some(Self::Topic(topic.clone())),
+            Object::SubscriberPublisher(subscriber) => Some(Self::Subscriber(subscriber.clone())),
+            _ => None,
+        }
+    }
+
+    /// Publishes one request after another, and asks the rules about each: they may come from several users.
+    pub(super) fn publish_each(
+        self,
+        waits: bool,
+        registry: &Arc<Registry>,
+        requests: Requests,
+        slot: &mut DispatchSlot,
+    ) {
+        let registry = registry.clone();
+        requests.each(slot, move |request| {
+            let (registry, recipient) = (registry.clone(), self.clone());
+            async move {
+                let guard = registry.guard();
+                guard.check(request.current(), Action::Publish, recipient.topic())?;
+                recipient.publish(request.event(), waits).await?;
+                request.returned_nothing()
+            }
+        });
+    }
+
+    /// The name of the topic.
+    fn topic(&self) -> &str {
+        match self {
+            Self::Topic(topic) => topic.name(),
+            Self::Subscriber(subscriber) => subscriber.topic(),
+        }
+    }
+
+    async fn publish(&self, event: Event, waits: bool) -> Result<(), SystemException> {
+        let (events, now) = (Events::from(event), Instant::now());
+        match (self, waits) {
+            (Self::Topic(topic), false) => topic.publish(events, now),
+            (Self::Topic(topic), true) => {
+                if let Some(wait) = topic.publish_or_wait(events, now) {
+                    wait.await;
+                }
+            }
+            (Self::Subscriber(subscriber), _) if subscriber.is_gone() => return Err(gone()),
+            (Self::Subscriber(subscriber), _) if subscriber.loses_own(&events) => {}
+            (Self::Subscriber(subscriber), false) => subscriber.publish(events, now),
+            (Self::Subscriber(subscriber), true) => {
+                if let Some(wait) = subscriber.publish_or_wait(events, now) {
+                    wait.await;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The runtime fills in the identity of the object.
+fn gone() -> SystemException {
+    SystemException::ObjectNotExist(Default::default())
 }

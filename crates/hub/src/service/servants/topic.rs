@@ -13,6 +13,7 @@ use floe::{
     Current, Identity, InvocationMode, InvokeError, Proxy, Reference, SystemException, Target,
     TypedProxy,
 };
+use floe_access::Action;
 
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
@@ -20,6 +21,7 @@ use crate::core::{
     subscriber_publisher_name, topic_name,
 };
 use crate::error::ChangeError;
+use crate::service::guard;
 use crate::service::registry::Registry;
 use crate::service::topic::Topic;
 use crate::store::StoredLink;
@@ -73,15 +75,42 @@ impl TopicServant {
             && identity.name == topic_name(name)
             && facet.is_empty();
         if is_ours && is_here(topic, current) && self.registry.directory().topic(name).is_some() {
+            let guard = self.registry.guard();
+            guard.check(current, Action::Link, name)?;
             return Ok(None);
         }
+        let topic = self.check_proxy(current, Action::Link, topic)?;
         let limit = self.registry.live_settings().send_timeout;
         let topic = TopicInternalProxy::from_proxy(topic.ice_timeout(limit));
         let receiver = topic.get_link_proxy().await?.ok_or_else(|| {
             let text = format!("expected the receiving end of \"{topic}\", got a nil proxy");
             SystemException::UnknownException(text)
         })?;
-        Ok(Some(receiver.as_proxy().reference().clone()))
+        let receiver = self.check_proxy(current, Action::Link, receiver.as_proxy())?;
+        Ok(Some(receiver.reference().clone()))
+    }
+
+    /// Whether the caller may do this with the topic.
+    fn check(&self, current: &Current, action: Action) -> Result<(), InvokeError> {
+        let guard = self.registry.guard();
+        Ok(guard.check(current, action, self.topic.name())?)
+    }
+
+    /// The proxy with the endpoints that the hub may call for the caller.
+    fn check_proxy(
+        &self,
+        current: &Current,
+        action: Action,
+        proxy: &Proxy,
+    ) -> Result<Proxy, InvokeError> {
+        let guard = self.registry.guard();
+        Ok(guard.check_proxy(current, action, self.topic.name(), proxy)?)
+    }
+
+    /// Whether an object is one of the hub's own. Events for it would come back, or do what only their publisher may.
+    fn is_own(&self, subscriber: &Reference) -> bool {
+        let adapters = self.registry.adapters();
+        adapters.is_some_and(|adapters| guard::is_one_of(&adapters.all(), subscriber))
     }
 
     /// The exception for an invalid subscription. If the object is subscribed already, it says that instead.
@@ -131,6 +160,15 @@ impl TopicContract for TopicServant {
         let subscriber = subscriber.ok_or_else(|| InvalidSubscriber {
             reason: "subscriber is a null proxy".to_owned(),
         })?;
+        let subscriber = self.check_proxy(current, Action::Subscribe, &subscriber)?;
+        if self.is_own(subscriber.reference()) {
+            return Err(InvalidSubscriber {
+                reason: format!(
+                    "\"{subscriber}\" is an object of this hub: link the topics instead"
+                ),
+            }
+            .into());
+        }
         // A caller in the same communicator has no connection, and needs none.
         let subscriber = match current.connection().filter(|_| self.calls_back) {
             Some(connection) => subscriber.ice_fixed(&connection),
@@ -154,8 +192,9 @@ impl TopicContract for TopicServant {
     async fn unsubscribe(
         &self,
         subscriber: Option<Proxy>,
-        _current: &Current,
+        current: &Current,
     ) -> Result<(), InvokeError> {
+        self.check(current, Action::Subscribe)?;
         let Some(subscriber) = subscriber else {
             // IceStorm 3.7 throws this exception here, although its contract does not declare it.
             let type_id = "::IceStorm::InvalidSubscriber".to_owned();
@@ -172,6 +211,7 @@ impl TopicContract for TopicServant {
         current: &Current,
     ) -> Result<(), LinkExistsError> {
         let link_to = link_to.ok_or_else(nil_topic)?;
+        self.check(current, Action::Link)?;
         let link_to = link_to.as_proxy();
         let receiver = self.receiver_of(link_to, current).await?;
         let other = link_to.reference().clone();
@@ -196,8 +236,9 @@ impl TopicContract for TopicServant {
     async fn unlink(
         &self,
         link_to: Option<TopicProxy>,
-        _current: &Current,
+        current: &Current,
     ) -> Result<(), NoSuchLinkError> {
+        self.check(current, Action::Link)?;
         let link_to = link_to.ok_or_else(nil_topic)?;
         let identity = link_to.as_proxy().reference().identity.clone();
         let name = named_topic(&identity.name).to_owned();
@@ -214,6 +255,7 @@ impl TopicContract for TopicServant {
     }
 
     async fn get_link_info_seq(&self, current: &Current) -> Result<LinkInfoSeq, InvokeError> {
+        self.check(current, Action::Observe)?;
         let subscribers = self.topic.subscribers();
         let working = subscribers.iter().filter(|s| {
             matches!(
@@ -230,12 +272,14 @@ impl TopicContract for TopicServant {
         Ok(infos.collect())
     }
 
-    async fn get_subscribers(&self, _current: &Current) -> Result<IdentitySeq, InvokeError> {
+    async fn get_subscribers(&self, current: &Current) -> Result<IdentitySeq, InvokeError> {
+        self.check(current, Action::Observe)?;
         let subscribers = self.topic.subscribers();
         Ok(subscribers.iter().map(|s| s.identity().clone()).collect())
     }
 
-    async fn destroy(&self, _current: &Current) -> Result<(), InvokeError> {
+    async fn destroy(&self, current: &Current) -> Result<(), InvokeError> {
+        self.check(current, Action::Destroy)?;
         let topic = self.topic.clone();
         let destroyed = self
             .registry
@@ -253,7 +297,8 @@ impl TopicInternal for TopicServant {
         Ok(Some(TopicLinkProxy::from_proxy(receiver)))
     }
 
-    async fn reap(&self, id: IdentitySeq, _current: &Current) -> Result<(), ReapWouldBlockError> {
+    async fn reap(&self, id: IdentitySeq, current: &Current) -> Result<(), ReapWouldBlockError> {
+        self.check(current, Action::Admin)?;
         self.remove(id)
             .await
             .map_err(|error| InvokeError::from(error).into())

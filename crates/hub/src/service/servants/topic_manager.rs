@@ -8,6 +8,7 @@ use floe::contracts::ice_storm::{
     TopicManagerInternal, TopicManagerProxy, TopicProxy,
 };
 use floe::{Adapter, Current, Identity, InvokeError, Proxy, TypedProxy};
+use floe_access::Action;
 
 use crate::core::topic_name;
 use crate::error::ChangeError;
@@ -24,6 +25,15 @@ impl TopicManagerServant {
         }
     }
 
+    fn check(&self, current: &Current, action: Action, topic: &str) -> Result<(), InvokeError> {
+        let checked = self.registry.guard().check(current, action, topic);
+        Ok(checked?)
+    }
+
+    fn check_found(&self, current: &Current, topic: &str) -> Result<(), InvokeError> {
+        Ok(self.registry.guard().check_found(current, topic)?)
+    }
+
     fn topic_proxy(&self, name: &str, current: &Current) -> TopicProxy {
         TopicProxy::from_proxy(proxy(&self.registry, topic_name(name), current))
     }
@@ -35,6 +45,7 @@ impl TopicManager for TopicManagerServant {
         name: String,
         current: &Current,
     ) -> Result<Option<TopicProxy>, TopicExistsError> {
+        self.check(current, Action::Create, &name)?;
         let wanted = name.clone();
         match self
             .registry
@@ -52,6 +63,7 @@ impl TopicManager for TopicManagerServant {
         name: String,
         current: &Current,
     ) -> Result<Option<TopicProxy>, NoSuchTopicError> {
+        self.check_found(current, &name)?;
         match self.registry.directory().topic(&name) {
             Some(_) => Ok(Some(self.topic_proxy(&name, current))),
             None => Err(NoSuchTopic { name }.into()),
@@ -63,7 +75,10 @@ impl TopicManager for TopicManagerServant {
         name: String,
         current: &Current,
     ) -> Result<Option<TopicProxy>, InvokeError> {
-        if self.registry.directory().topic(&name).is_none() {
+        if self.registry.directory().topic(&name).is_some() {
+            self.check_found(current, &name)?;
+        } else {
+            self.check(current, Action::Create, &name)?;
             let wanted = name.clone();
             match self
                 .registry
@@ -80,7 +95,11 @@ impl TopicManager for TopicManagerServant {
 
     async fn retrieve_all(&self, current: &Current) -> Result<TopicDict, InvokeError> {
         let topics = self.registry.directory().topics();
-        let entries = topics.iter().map(|topic| {
+        let guard = self.registry.guard();
+        let found = topics
+            .iter()
+            .filter(|topic| guard.may_find(current, topic.name()));
+        let entries = found.map(|topic| {
             let name = topic.name();
             (name.to_owned(), Some(self.topic_proxy(name, current)))
         });

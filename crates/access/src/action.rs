@@ -1,0 +1,126 @@
+//! What a caller may want to do.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a caller wants to do with a topic, or with the hub as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Action {
+    /// Create a topic.
+    Create,
+    /// Destroy a topic.
+    Destroy,
+    /// Publish events to a topic.
+    Publish,
+    /// Subscribe to a topic, and end subscriptions to it.
+    Subscribe,
+    /// Link a topic to another, or end such a link.
+    Link,
+    /// See subscribers, links and counters of a topic, or of the hub.
+    Observe,
+    /// All else that an operator does with a hub.
+    Admin,
+}
+
+impl Action {
+    /// All actions, in the order in which they are listed to people.
+    pub const ALL: [Self; 7] = [
+        Self::Create,
+        Self::Destroy,
+        Self::Publish,
+        Self::Subscribe,
+        Self::Link,
+        Self::Observe,
+        Self::Admin,
+    ];
+
+    /// Its name in a rule.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Destroy => "destroy",
+            Self::Publish => "publish",
+            Self::Subscribe => "subscribe",
+            Self::Link => "link",
+            Self::Observe => "observe",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Action {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|action| action.name() == text);
+        named.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("expected one of {names}, got {text:?}")
+        })
+    }
+}
+
+/// A set of actions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Actions(u8);
+
+impl Actions {
+    /// Every action.
+    pub fn all() -> Self {
+        Action::ALL.into_iter().collect()
+    }
+
+    /// Whether it is among them.
+    pub fn contains(self, action: Action) -> bool {
+        self.0 & (1 << action as u8) != 0
+    }
+}
+
+impl FromIterator<Action> for Actions {
+    fn from_iter<T: IntoIterator<Item = Action>>(actions: T) -> Self {
+        Self(
+            actions
+                .into_iter()
+                .fold(0, |set, action| set | 1 << action as u8),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_is_read_by_its_name_and_by_nothing_else() {
+        for action in Action::ALL {
+            assert_eq!(action.name().parse(), Ok(action));
+        }
+        let error = "write".parse::<Action>().expect_err("it is no action");
+        assert!(
+            error.contains("publish") && error.contains("\"write\""),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_set_has_what_was_put_into_it() {
+        let set: Actions = [Action::Publish, Action::Admin].into_iter().collect();
+        let held: Vec<_> = Action::ALL
+            .into_iter()
+            .filter(|action| set.contains(*action))
+            .collect();
+        assert_eq!(held, [Action::Publish, Action::Admin]);
+        assert!(
+            Action::ALL
+                .into_iter()
+                .all(|action| Actions::all().contains(action))
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! What is known of a peer.
+
+use core::net::IpAddr;
+use std::fmt;
+
+use crate::distinguished_name::DistinguishedName;
+
+/// What is known of a peer that wants something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The name that its password or token proves.
+    pub user: Option<String>,
+    /// Groups that its token names.
+    pub groups: Vec<String>,
+    /// The subject of its certificate, which the TLS handshake has verified.
+    pub certificate: Option<DistinguishedName>,
+    /// Where it calls from.
+    pub place: Place,
+}
+
+/// Where a peer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At an address, from which the peer takes answers.
+    At(IpAddr),
+    /// On this computer, by means that reach no other: a Unix socket.
+    Here,
+    /// Anywhere: the sender of a datagram writes what it likes.
+    Unknown,
+}
+
+/// What a peer without a name is called, so no user can be.
+pub const ANONYMOUS: &str = "anonymous";
+/// Bytes of a name of a user or group. A directory's distinguished names fit.
+pub const NAME_LEN_MAX: usize = 256;
+
+impl Caller {
+    /// One of whom only its place is known.
+    pub fn anonymous(place: Place) -> Self {
+        Self {
+            user: None,
+            groups: Vec::new(),
+            certificate: None,
+            place,
+        }
+    }
+}
+
+/// For people and the audit log.
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.user, &self.certificate) {
+            (Some(user), _) => f.write_str(user),
+            (None, Some(certificate)) => certificate.fmt(f),
+            (None, None) => f.write_str(ANONYMOUS),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(address) => address.to_canonical().fmt(f),
+            Self::Here => f.write_str("this computer"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+/// Whether this can be the name of a user or a group.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("expected a name, got nothing".to_owned());
+    }
+    if name.len() > NAME_LEN_MAX {
+        let len = name.len();
+        return Err(format!(
+            "expected a name of at most {NAME_LEN_MAX} bytes, got {len}"
+        ));
+    }
+    if name.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        return Err(format!(
+            "expected a name without blanks and control characters, got {name:?}"
+        ));
+    }
+    match name == ANONYMOUS {
+        true => Err(format!(
+            "{ANONYMOUS:?} is what a caller without a name is called"
+        )),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_no_blanks_and_are_not_those_of_nobody() {
+        for good in ["ann", "CN=ann,O=ZeroC", "a@b.example", "ünal"] {
+            assert_eq!(check_name(good), Ok(()), "{good}");
+        }
+        let long = "x".repeat(NAME_LEN_MAX + 1);
+        for bad in ["", " ann", "a b", "a\nb", "a\u{1b}[0m", "anonymous", &long] {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+    }
+}

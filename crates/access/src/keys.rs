@@ -1,0 +1,341 @@
+//! Public keys that prove tokens: from a PEM file, or from a JSON web key set.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
+use serde::Deserialize;
+use x509_parser::pem::Pem;
+use x509_parser::prelude::FromDer;
+use x509_parser::x509::SubjectPublicKeyInfo;
+
+/// Public keys of an issuer of tokens.
+///
+/// Source: RFC 7517 (key sets), RFC 7518 and RFC 8037 (kinds of keys), RFC 7468 (PEM).
+#[derive(Debug, Clone)]
+pub struct Keys(Vec<Key>);
+
+/// One key, with the identifier that tokens name it by, if it has one.
+#[derive(Clone)]
+pub(crate) struct Key {
+    id: Option<String>,
+    material: Material,
+}
+
+/// A key decides on its own which algorithm its signatures have; a token only says so.
+#[derive(Clone)]
+enum Material {
+    /// RS256, from 2048 bits.
+    Rsa { n: Vec<u8>, e: Vec<u8> },
+    /// ES256: a point, uncompressed.
+    P256(Vec<u8>),
+    /// EdDSA.
+    Ed25519(Vec<u8>),
+}
+
+/// Bytes of a file of keys.
+pub const KEYS_FILE_MAX: usize = 256 * 1024;
+/// Keys of one file. A token without an identifier of its key is tried with each.
+pub const KEYS_MAX: usize = 16;
+
+impl Keys {
+    /// Reads a PEM file with public keys, or a JSON web key set. Of a set, those keys are left out that are for
+    /// something else than RS256, ES256 and EdDSA with Ed25519.
+    ///
+    /// # Errors
+    /// What is wrong with it; also if it holds a private key, which has no business here.
+    pub fn parse(file: &[u8]) -> Result<Self, String> {
+        if file.len() > KEYS_FILE_MAX {
+            return Err(format!(
+                "expected at most {KEYS_FILE_MAX} bytes of keys, got {}",
+                file.len()
+            ));
+        }
+        let begins_as_json = file.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        let keys = match begins_as_json {
+            true => of_set(file)?,
+            false => of_pem(file)?,
+        };
+        match keys.len() {
+            0 => Err("expected a public key for RS256, ES256 or EdDSA, got none".to_owned()),
+            1..=KEYS_MAX => Ok(Self(keys)),
+            len => Err(format!("expected at most {KEYS_MAX} keys, got {len}")),
+        }
+    }
+
+    /// The keys that a token may mean: those of this identifier and those without one.
+    pub(crate) fn candidates(&self, id: Option<&str>) -> impl Iterator<Item = &Key> {
+        let may_be_meant = move |key: &&Key| match (id, key.id.as_deref()) {
+            (Some(wanted), Some(own)) => wanted == own,
+            _ => true,
+        };
+        self.0.iter().filter(may_be_meant)
+    }
+}
+
+impl Key {
+    /// The name of its algorithm in a token.
+    pub(crate) fn algorithm(&self) -> &'static str {
+        match self.material {
+            Material::Rsa { .. } => "RS256",
+            Material::P256(_) => "ES256",
+            Material::Ed25519(_) => "EdDSA",
+        }
+    }
+
+    /// Whether it has signed a message.
+    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        let verified = match &self.material {
+            Material::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
+                &signature::RSA_PKCS1_2048_8192_SHA256,
+                message,
+                signature,
+            ),
+            Material::P256(point) => {
+                UnparsedPublicKey::new(&signature::ECDSA_P256_SHA256_FIXED, point)
+                    .verify(message, signature)
+            }
+            Material::Ed25519(key) => {
+                UnparsedPublicKey::new(&signature::ED25519, key).verify(message, signature)
+            }
+        };
+        verified.is_ok()
+    }
+}
+
+fn of_pem(file: &[u8]) -> Result<Vec<Key>, String> {
+    let mut keys = Vec::new();
+    for block in Pem::iter_from_buffer(file) {
+        let block =
+            block.map_err(|_| "expected PEM with public keys, or a JSON web key set".to_owned())?;
+        match block.label.as_str() {
+            "PUBLIC KEY" => keys.push(of_public_key(&block.contents)?),
+            label if label.contains("PRIVATE KEY") => return Err(PRIVATE.to_owned()),
+            label => return Err(format!("expected blocks PUBLIC KEY, got {label:?}")),
+        }
+    }
+    Ok(keys)
+}
+
+/// A key as certificates hold it.
+fn of_public_key(der: &[u8]) -> Result<Key, String> {
+    let parsed = SubjectPublicKeyInfo::from_der(der);
+    let (_, info) = parsed.map_err(|_| "expected a public key in DER within PEM".to_owned())?;
+    let bits = info.subject_public_key.data.as_ref();
+    let parameters = info.algorithm.parameters.as_ref();
+    let curve = parameters.and_then(|parameters| parameters.as_oid().ok());
+    let curve = curve.map(|oid| oid.to_id_string());
+    let kind = info.algorithm.algorithm.to_id_string();
+    let material =
+        match (kind.as_str(), curve.as_deref()) {
+            (RSA, _) => {
+                let parsed = info.parsed().ok();
+                let Some(x509_parser::public_key::PublicKey::RSA(key)) = parsed else {
+                    return Err("expected a modulus and an exponent in a key for RS256".to_owned());
+                };
+                rsa(without_zeros(key.modulus), without_zeros(key.exponent))?
+            }
+            (EC, Some(P256)) => p256(bits.to_vec())?,
+            (ED25519, None) => ed25519(bits.to_vec())?,
+            _ => return Err(
+                "expected a key for RS256, ES256 (on P-256) or EdDSA (Ed25519), got another kind"
+                    .to_owned(),
+            ),
+        };
+    Ok(Key { id: None, material })
+}
+
+const RSA: &str = "1.2.840.113549.1.1.1";
+const EC: &str = "1.2.840.10045.2.1";
+const P256: &str = "1.2.840.10045.3.1.7";
+const ED25519: &str = "1.3.101.112";
+const PRIVATE: &str = "this is a private key: give the public key, and keep the private one with the issuer of tokens";
+
+/// A key set, as far as it matters here.
+#[derive(Deserialize)]
+struct Set {
+    keys: Vec<WebKey>,
+}
+
+#[derive(Deserialize)]
+struct WebKey {
+    kty: String,
+    kid: Option<String>,
+    #[serde(rename = "use")]
+    purpose: Option<String>,
+    alg: Option<String>,
+    crv: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+    /// There in private keys alone.
+    d: Option<serde::de::IgnoredAny>,
+}
+
+fn of_set(file: &[u8]) -> Result<Vec<Key>, String> {
+    // An error of serde may quote the text.
+    let place = |error: serde_json::Error| {
+        format!(
+            "expected a JSON web key set, which this is not in line {}",
+            error.line()
+        )
+    };
+    let set: Set = serde_json::from_slice(file).map_err(place)?;
+    let mut keys = Vec::new();
+    for (at, key) in set.keys.iter().enumerate() {
+        let key = of_web_key(key).map_err(|error| format!("key {at}: {error}"))?;
+        keys.extend(key);
+    }
+    Ok(keys)
+}
+
+/// None if it is for something else.
+fn of_web_key(key: &WebKey) -> Result<Option<Key>, String> {
+    if key.d.is_some() {
+        return Err(PRIVATE.to_owned());
+    }
+    if key
+        .purpose
+        .as_deref()
+        .is_some_and(|purpose| purpose != "sig")
+    {
+        return Ok(None);
+    }
+    let material = match (key.kty.as_str(), key.crv.as_deref()) {
+        ("RSA", _) => rsa(&number("n", &key.n)?, &number("e", &key.e)?)?,
+        ("EC", Some("P-256")) => {
+            let point = [vec![4], number("x", &key.x)?, number("y", &key.y)?].concat();
+            p256(point)?
+        }
+        ("OKP", Some("Ed25519")) => ed25519(number("x", &key.x)?)?,
+        _ => return Ok(None),
+    };
+    let id = key.kid.clone();
+    let key_of = Key { id, material };
+    let is_meant = key
+        .alg
+        .as_deref()
+        .is_none_or(|alg| alg == key_of.algorithm());
+    Ok(is_meant.then_some(key_of))
+}
+
+fn number(name: &str, text: &Option<String>) -> Result<Vec<u8>, String> {
+    let text = text
+        .as_deref()
+        .ok_or_else(|| format!("expected a member \"{name}\""))?;
+    let decoded = URL_SAFE_NO_PAD.decode(text);
+    decoded.map_err(|_| format!("expected base64url without padding in \"{name}\""))
+}
+
+fn rsa(n: &[u8], e: &[u8]) -> Result<Material, String> {
+    let bits = n.len() * 8 - n.first().map_or(0, |byte| byte.leading_zeros() as usize);
+    if !(RSA_BITS_MIN..=RSA_BITS_MAX).contains(&bits) || !(1..=8).contains(&e.len()) {
+        return Err(format!(
+            "expected an RSA key of {RSA_BITS_MIN} to {RSA_BITS_MAX} bits, got {bits}"
+        ));
+    }
+    Ok(Material::Rsa {
+        n: n.to_vec(),
+        e: e.to_vec(),
+    })
+}
+
+/// Shorter ones can be broken.
+const RSA_BITS_MIN: usize = 2048;
+/// The time of a check grows with the square of the bits.
+const RSA_BITS_MAX: usize = 8192;
+
+fn p256(point: Vec<u8>) -> Result<Material, String> {
+    match point.len() == 65 && point[0] == 4 {
+        true => Ok(Material::P256(point)),
+        false => Err("expected an uncompressed point of 65 bytes in a key for ES256".to_owned()),
+    }
+}
+
+fn ed25519(key: Vec<u8>) -> Result<Material, String> {
+    match key.len() {
+        32 => Ok(Material::Ed25519(key)),
+        len => Err(format!("expected 32 bytes in a key for EdDSA, got {len}")),
+    }
+}
+
+/// DER puts a zero in front of a number whose first bit is set.
+fn without_zeros(number: &[u8]) -> &[u8] {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    &number[zeros..]
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key")
+            .field("id", &self.id)
+            .field("algorithm", &self.algorithm())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEM: &[u8] = include_bytes!("../tests/tokens/keys.pem");
+    const SET: &[u8] = include_bytes!("../tests/tokens/keys.json");
+
+    fn algorithms(keys: &Keys) -> Vec<&'static str> {
+        keys.0.iter().map(Key::algorithm).collect()
+    }
+
+    #[test]
+    fn a_pem_file_may_have_a_key_of_each_kind() {
+        let keys = Keys::parse(PEM).expect("three keys");
+        assert_eq!(algorithms(&keys), ["RS256", "ES256", "EdDSA"]);
+    }
+
+    #[test]
+    fn of_a_key_set_those_for_other_things_are_left_out() {
+        let keys = Keys::parse(SET).expect("three keys among others");
+        assert_eq!(algorithms(&keys), ["RS256", "ES256", "EdDSA"]);
+        let named: Vec<_> = keys.candidates(Some("e1")).map(Key::algorithm).collect();
+        assert_eq!(named, ["ES256"]);
+        assert_eq!(keys.candidates(Some("other")).count(), 0);
+        assert_eq!(keys.candidates(None).count(), 3);
+    }
+
+    #[test]
+    fn private_keys_are_refused_and_told_of_without_their_text() {
+        let set = br#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AAAA","d":"SECRET"}]}"#;
+        let pem = b"-----BEGIN PRIVATE KEY-----\nU0VDUkVU\n-----END PRIVATE KEY-----\n";
+        for file in [&set[..], &pem[..]] {
+            let error = Keys::parse(file).expect_err("it is private");
+            assert!(
+                error.contains("private key") && !error.contains("SECRET"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn files_without_a_key_are_refused() {
+        let many = format!("{{\"keys\":[{}]}}", vec![ED; KEYS_MAX + 1].join(","));
+        let long = vec![b' '; KEYS_FILE_MAX + 1];
+        for wrong in [
+            "",
+            "{}",
+            "{\"keys\":[]}",
+            "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\"}]}",
+            "{\"keys\":[{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}]}",
+            "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"AA\"}]}",
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+            &many,
+        ] {
+            assert!(Keys::parse(wrong.as_bytes()).is_err(), "{wrong:.60}");
+        }
+        assert!(Keys::parse(&long).is_err());
+    }
+
+    const ED: &str =
+        r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#;
+}

@@ -1,0 +1,215 @@
+//! A password as a users' file keeps it: hashed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use argon2::password_hash::PasswordVerifier;
+use argon2::{Argon2, PasswordHash as PhcHash};
+use sha_crypt::{PasswordHashRef, ShaCrypt};
+
+/// A hashed password: argon2id, or what `crypt(3)` writes with SHA-256 or SHA-512.
+///
+/// It shows itself nowhere: neither `Debug` nor an error has any of it.
+///
+/// Source: PHC string format; "Unix crypt using SHA-256 and SHA-512" (Drepper, 2008).
+#[derive(Clone)]
+pub struct PasswordHash {
+    scheme: Scheme,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Argon2id,
+    ShaCrypt,
+}
+
+/// Bytes of a hash as text.
+const HASH_LEN_MAX: usize = 512;
+/// Memory that the check of one password may take: 256 MiB, in KiB. Usual are 19 to 64 MiB.
+const ARGON2_MEMORY_MAX: u32 = 256 * 1024;
+/// Passes over that memory. Usual are 1 to 4.
+const ARGON2_PASSES_MAX: u32 = 16;
+/// Rounds of SHA-crypt, about a second of work. Usual are 5,000.
+const ROUNDS_MAX: u32 = 1_000_000;
+/// Bytes of a password.
+const PASSWORD_LEN_MAX: usize = 1024;
+
+impl PasswordHash {
+    /// Whether a password is the one that was hashed. It takes as long as the hash says, mostly some 10 ms, and so has
+    /// no place where requests are dispatched.
+    pub fn verify(&self, password: &[u8]) -> bool {
+        if password.len() > PASSWORD_LEN_MAX {
+            return false;
+        }
+        match self.scheme {
+            Scheme::Argon2id => Argon2::default()
+                .verify_password(password, self.text.as_str())
+                .is_ok(),
+            Scheme::ShaCrypt => {
+                let hash = PasswordHashRef::new(&self.text);
+                hash.is_ok_and(|hash| ShaCrypt::default().verify_password(password, hash).is_ok())
+            }
+        }
+    }
+}
+
+impl FromStr for PasswordHash {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        if text.len() > HASH_LEN_MAX {
+            return Err("the hash is too long");
+        }
+        let scheme = match text.split('$').nth(1) {
+            Some("argon2id") => check_argon2(text).map(|()| Scheme::Argon2id)?,
+            Some("5") => check_sha_crypt(text, 43).map(|()| Scheme::ShaCrypt)?,
+            Some("6") => check_sha_crypt(text, 86).map(|()| Scheme::ShaCrypt)?,
+            _ => {
+                return Err(
+                    "expected a hash that begins with $argon2id$, $5$ or $6$, as argon2 and openssl passwd -6 write it",
+                );
+            }
+        };
+        Ok(Self {
+            scheme,
+            text: text.to_owned(),
+        })
+    }
+}
+
+fn check_argon2(text: &str) -> Result<(), &'static str> {
+    let hash = PhcHash::new(text).map_err(|_| "this is no hash of argon2id")?;
+    let number = |name| hash.params.get_decimal(name);
+    let (memory, passes) = (
+        number("m").unwrap_or_default(),
+        number("t").unwrap_or_default(),
+    );
+    if memory > ARGON2_MEMORY_MAX || passes > ARGON2_PASSES_MAX {
+        return Err("the hash costs too much: expected at most m=262144 and t=16");
+    }
+    match hash.salt.is_some() && hash.hash.is_some() && argon2::Params::try_from(&hash).is_ok() {
+        true => Ok(()),
+        false => Err("this is no hash of argon2id"),
+    }
+}
+
+/// `$6$rounds=5000$salt$hash`, where the rounds may be left out.
+fn check_sha_crypt(text: &str, hash_len: usize) -> Result<(), &'static str> {
+    let mut fields: Vec<_> = text.split('$').skip(2).collect();
+    if let Some(rounds) = fields
+        .first()
+        .and_then(|field| field.strip_prefix("rounds="))
+    {
+        let rounds: u32 = rounds
+            .parse()
+            .map_err(|_| "the rounds of the hash are no number")?;
+        if !(sha_crypt::Params::ROUNDS_MIN..=ROUNDS_MAX).contains(&rounds) {
+            return Err(
+                "the hash costs too little or too much: expected from 1000 to 1000000 rounds",
+            );
+        }
+        fields.remove(0);
+    }
+    let is_of = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b'/')
+    };
+    match fields[..] {
+        [salt, hash]
+            if is_of(salt) && salt.len() <= 16 && is_of(hash) && hash.len() == hash_len =>
+        {
+            Ok(())
+        }
+        _ => Err("this is no hash of crypt"),
+    }
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PasswordHash")
+            .field("scheme", &self.scheme)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `openssl passwd -6 -salt saltsalt secret`, and the like.
+    const SHA_512: &str = "$6$saltsalt$TVLlQcbpFVof5W3Yz4DTP6gRstiNuHwwTt6GLc1E5n0U0aDehy0S5knV8wiOQSpT0Y77vwPZN.Pq.H91p5hVO1";
+    const SHA_256: &str = "$5$saltsalt$0IyaXrmV7.sGNS6tirgqHLqX/G.FBvgkYA.lpPdS5sA";
+    const ROUNDS: &str = "$6$rounds=2000$saltsalt$GBImuhotpiUgeciq/ZS6UaMklAGJMK25wd5Tacv1I0CcSmxHOQQLpmVKYRPIU6LoFrr4iPAAmsqUTjBoZ.Fwr/";
+    /// `echo -n secret | argon2 saltsalt -id -k 256 -t 2 -p 1 -e`: little memory, so that the test is quick.
+    const ARGON2: &str =
+        "$argon2id$v=19$m=256,t=2,p=1$c2FsdHNhbHQ$+Th5iEV2OIaGwZw2I3sdIGQs8rJgJILnQXTojT5S6pw";
+
+    fn verify(hash: &str, password: &str) -> bool {
+        let hash: PasswordHash = hash
+            .parse()
+            .unwrap_or_else(|error| panic!("{hash}: {error}"));
+        hash.verify(password.as_bytes())
+    }
+
+    #[test]
+    fn hashes_of_other_programs_verify_their_password_and_no_other() {
+        for hash in [SHA_512, SHA_256, ROUNDS, ARGON2] {
+            assert!(verify(hash, "secret"), "{hash}");
+            for other in ["", "Secret", "secret ", "secre"] {
+                assert!(!verify(hash, other), "{hash} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hash_shows_itself_nowhere() {
+        let hash: PasswordHash = SHA_512.parse().expect("a hash");
+        let shown = format!("{hash:?} {hash:#?}");
+        assert!(
+            !shown.contains("saltsalt") && !shown.contains(&SHA_512[20..]),
+            "{shown}"
+        );
+        let error = format!("{SHA_512}x")
+            .parse::<PasswordHash>()
+            .expect_err("too long a hash");
+        assert!(!error.contains("saltsalt"), "{error}");
+    }
+
+    #[test]
+    fn other_schemes_and_damaged_hashes_are_refused() {
+        let argon2i = ARGON2.replace("argon2id", "argon2i");
+        let (short, empty) = (&SHA_512[..SHA_512.len() - 1], "$6$saltsalt$");
+        let long = format!("{ARGON2}{}", "A".repeat(HASH_LEN_MAX));
+        for wrong in [
+            "",
+            "secret",
+            "$1$salt$abc",
+            "$2b$12$abc",
+            "$6$",
+            empty,
+            short,
+            &argon2i,
+            "$argon2id$v=19$m=16",
+            &long,
+        ] {
+            assert!(wrong.parse::<PasswordHash>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_hash_that_costs_too_much_is_refused() {
+        let memory = ARGON2.replace("m=256", "m=4194304");
+        let passes = ARGON2.replace("t=2", "t=4000000");
+        let rounds = ROUNDS.replace("rounds=2000", "rounds=999999999");
+        for costly in [memory, passes, rounds] {
+            let error = costly.parse::<PasswordHash>().expect_err(&costly);
+            assert!(error.contains("too much"), "{costly}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_overlong_password_is_wrong_before_any_work() {
+        assert!(!verify(ARGON2, &"a".repeat(PASSWORD_LEN_MAX + 1)));
+    }
+}

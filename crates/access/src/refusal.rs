@@ -1,0 +1,163 @@
+//! A refusal, as its caller and the audit log are told of it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::action::Action;
+use crate::caller::Caller;
+use crate::caller::Place;
+use crate::rules::Decided;
+use crate::token::TokenError;
+
+/// What was refused, to whom and why. It has no token and no password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Who, as far as it is known.
+    pub who: String,
+    /// From where.
+    pub from: Place,
+    /// What.
+    pub action: Action,
+    /// The topic; empty for the hub as a whole.
+    pub topic: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why something was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A rule refuses it, or none allows it.
+    Rules(Decided),
+    /// The caller shows a token that is not good.
+    Token(TokenError),
+    /// The hub would have to call where it may not for this caller.
+    Address(String),
+}
+
+/// How the text of an exception begins that tells of a refusal.
+pub const ACCESS_REFUSED: &str = "access refused: ";
+
+impl Refusal {
+    /// That of a caller who is known.
+    pub fn of(caller: &Caller, action: Action, topic: &str, reason: Reason) -> Self {
+        Self {
+            who: caller.to_string(),
+            from: caller.place,
+            action,
+            topic: topic.to_owned(),
+            reason,
+        }
+    }
+
+    /// One line of JSON without its line end. `unix_ms` is the time, in milliseconds since 1970.
+    pub fn to_json(&self, unix_ms: u64) -> String {
+        let (rule, line) = match self.reason {
+            Reason::Rules(Decided::Rule { index, line }) => (Some(index + 1), Some(line)),
+            _ => (None, None),
+        };
+        let told = Line {
+            unix_ms,
+            event: "refused",
+            who: &self.who,
+            from: self.from.to_string(),
+            action: self.action.name(),
+            topic: &self.topic,
+            rule,
+            line,
+            reason: self.reason.to_string(),
+        };
+        serde_json::to_string(&told).expect("texts and numbers have a JSON form")
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    unix_ms: u64,
+    event: &'a str,
+    who: &'a str,
+    from: String,
+    action: &'a str,
+    topic: &'a str,
+    rule: Option<usize>,
+    line: Option<usize>,
+    reason: String,
+}
+
+/// For the caller: which rule it was is for the audit log.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (who, action, topic) = (&self.who, self.action, &self.topic);
+        match &self.reason {
+            Reason::Token(error) => write!(f, "{ACCESS_REFUSED}{error}"),
+            _ if topic.is_empty() => {
+                write!(f, "{ACCESS_REFUSED}{who} may not {action} (this hub)")
+            }
+            Reason::Rules(_) => write!(
+                f,
+                "{ACCESS_REFUSED}{who} may not {action} (topic {topic:?})"
+            ),
+            Reason::Address(_) => write!(
+                f,
+                "{ACCESS_REFUSED}{who} may not {action} (topic {topic:?}): {}",
+                self.reason
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rules(decided) => decided.fmt(f),
+            Self::Token(error) => error.fmt(f),
+            Self::Address(proxy) => write!(
+                f,
+                "the hub may not call {proxy}, which is not on the caller's host; \"callbacks\" of a rule names further networks"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(reason: Reason) -> Refusal {
+        let place = Place::At("::ffff:10.1.2.3".parse().expect("an address"));
+        Refusal::of(&Caller::anonymous(place), Action::Publish, "a\"\n", reason)
+    }
+
+    #[test]
+    fn the_audit_log_gets_one_line_with_the_rule() {
+        let decided = Decided::Rule { index: 1, line: 14 };
+        assert_eq!(
+            refusal(Reason::Rules(decided)).to_json(7),
+            r#"{"unix_ms":7,"event":"refused","who":"anonymous","from":"10.1.2.3","action":"publish","topic":"a\"\n","rule":2,"line":14,"reason":"rule 2 in line 14"}"#
+        );
+        let line = refusal(Reason::Token(TokenError::Expired)).to_json(7);
+        assert!(
+            line.contains(r#""rule":null,"line":null,"reason":"the token has expired""#),
+            "{line}"
+        );
+        assert!(!line.contains('\n'));
+    }
+
+    #[test]
+    fn the_caller_is_told_what_and_not_which_rule() {
+        let text = refusal(Reason::Rules(Decided::Rule { index: 1, line: 14 })).to_string();
+        assert_eq!(
+            text,
+            r#"access refused: anonymous may not publish (topic "a\"\n")"#
+        );
+        let text = refusal(Reason::Token(TokenError::Expired)).to_string();
+        assert_eq!(text, "access refused: the token has expired");
+        let text = refusal(Reason::Address("x".to_owned())).to_string();
+        assert!(
+            text.contains("may not call x") && !text.contains('\n'),
+            "{text}"
+        );
+    }
+}

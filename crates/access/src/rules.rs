@@ -1,0 +1,282 @@
+//! All rules together: the first one that applies decides.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::action::{Action, Actions};
+use crate::callback::Callback;
+use crate::caller::Caller;
+use crate::network::{ANY, Networks};
+use crate::pattern::Pattern;
+use crate::rule::{Rule, Who};
+use crate::trust::TrustOnly;
+
+/// Rules in their order, and the groups and networks that they name.
+///
+/// Without a rule all is allowed; with one, nothing is but what a rule allows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// At most [`RULES_MAX`].
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) groups: Groups,
+    pub(crate) networks: Networks,
+}
+
+/// Rules of a file. A decision looks at each of them in the worst case.
+pub const RULES_MAX: usize = 1000;
+
+/// Members of groups, by the group's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Groups(pub(crate) BTreeMap<String, Vec<Pattern>>);
+
+/// Whether something is allowed, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it is.
+    pub is_allowed: bool,
+    /// What decided.
+    pub decided: Decided,
+}
+
+/// What decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decided {
+    /// There is no rule, and so all is allowed.
+    Open,
+    /// A rule.
+    Rule {
+        /// From 0, in the order of the file.
+        index: usize,
+        /// Its line in the file, from 1.
+        line: usize,
+    },
+    /// No rule applies, and so nothing is allowed.
+    NoRule,
+}
+
+impl Rules {
+    /// One rule that allows everything to those who show a certificate that is trusted.
+    pub(crate) fn trusting(trust: TrustOnly) -> Self {
+        let who = Who {
+            certificate: Some(trust),
+            ..Who::default()
+        };
+        let rule = Rule {
+            allows: true,
+            actions: Actions::all(),
+            topics: Vec::new(),
+            who,
+            // A server of Ice calls whatever it is told to.
+            callbacks: vec![ANY.to_owned()],
+            line: 0,
+        };
+        Self {
+            rules: vec![rule],
+            ..Self::default()
+        }
+    }
+
+    /// Whether there is none, so that all is allowed.
+    pub fn is_open(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether a caller may do this with a topic; with an empty name, with the hub as a whole.
+    pub fn decide(&self, caller: &Caller, action: Action, topic: &str) -> Decision {
+        if self.is_open() {
+            return Decision {
+                is_allowed: true,
+                decided: Decided::Open,
+            };
+        }
+        let known = (&self.groups, &self.networks);
+        let mut rules = self.rules.iter().enumerate();
+        let found = rules.find(|(_, rule)| rule.applies(caller, action, topic, known));
+        match found {
+            Some((index, rule)) => Decision {
+                is_allowed: rule.allows,
+                decided: Decided::Rule {
+                    index,
+                    line: rule.line,
+                },
+            },
+            None => Decision {
+                is_allowed: false,
+                decided: Decided::NoRule,
+            },
+        }
+    }
+
+    /// Where a subscriber may be, if this decision allows its subscription.
+    pub fn callback<'a>(&'a self, decision: Decision, caller: &Caller) -> Callback<'a> {
+        let rule = match decision.decided {
+            Decided::Rule { index, .. } => self.rules.get(index),
+            Decided::Open => return Callback::anywhere(),
+            Decided::NoRule => None,
+        };
+        let networks = rule.map_or(&[][..], |rule| &rule.callbacks);
+        Callback::new(caller.place, networks, &self.networks)
+    }
+}
+
+impl Groups {
+    /// Whether a caller is in a group, by its name or by its token.
+    pub(crate) fn has(&self, group: &str, caller: &Caller) -> bool {
+        let members = self.0.get(group).into_iter().flatten();
+        let is_member = |user: &String| members.into_iter().any(|pattern| pattern.matches(user));
+        caller.groups.iter().any(|own| own == group) || caller.user.as_ref().is_some_and(is_member)
+    }
+}
+
+impl fmt::Display for Decided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open => f.write_str("there are no rules"),
+            Self::Rule { index, line } => write!(f, "rule {} in line {line}", index + 1),
+            Self::NoRule => f.write_str("no rule applies"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::caller::Place;
+    use crate::settings::Settings;
+
+    use super::*;
+
+    fn rules(text: &str) -> Rules {
+        let settings = Settings::parse(text).unwrap_or_else(|problems| panic!("{problems}"));
+        settings.rules
+    }
+
+    fn at(address: &str) -> Caller {
+        Caller::anonymous(Place::At(address.parse().expect("an address")))
+    }
+
+    fn named(user: &str, address: &str) -> Caller {
+        Caller {
+            user: Some(user.to_owned()),
+            ..at(address)
+        }
+    }
+
+    const FIRST_MATCH: &str = r#"
+[access.networks]
+lab = ["10.1.0.0/16", "fd00::/8"]
+[access.groups]
+operators = ["ann", "op-*"]
+
+[[access.rule]]
+deny = "publish"
+topics = "alarm"
+users = "bob"
+
+[[access.rule]]
+allow = ["publish", "subscribe"]
+users = "*"
+
+[[access.rule]]
+allow = "*"
+groups = "operators"
+
+[[access.rule]]
+allow = "subscribe"
+topics = ["telemetry.*", "weather"]
+networks = "lab"
+
+[[access.rule]]
+allow = "publish"
+certificate = "O=ZeroC; !CN=Mallory"
+networks = "lab"
+"#;
+
+    fn decide(caller: &Caller, action: Action, topic: &str) -> (bool, Option<usize>) {
+        let decision = rules(FIRST_MATCH).decide(caller, action, topic);
+        let rule = match decision.decided {
+            Decided::Rule { index, .. } => Some(index),
+            _ => None,
+        };
+        (decision.is_allowed, rule)
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_decides() {
+        let bob = named("bob", "192.0.2.1");
+        assert_eq!(decide(&bob, Action::Publish, "alarm"), (false, Some(0)));
+        assert_eq!(decide(&bob, Action::Subscribe, "alarm"), (true, Some(1)));
+        assert_eq!(decide(&bob, Action::Publish, "weather"), (true, Some(1)));
+        assert_eq!(decide(&bob, Action::Create, "weather"), (false, None));
+    }
+
+    #[test]
+    fn groups_come_from_the_file_and_from_the_token() {
+        for user in ["ann", "op-7"] {
+            assert_eq!(
+                decide(&named(user, "192.0.2.1"), Action::Admin, ""),
+                (true, Some(2))
+            );
+        }
+        let mut eve = named("eve", "192.0.2.1");
+        assert_eq!(decide(&eve, Action::Admin, ""), (false, None));
+        eve.groups = vec!["operators".to_owned()];
+        assert_eq!(decide(&eve, Action::Admin, ""), (true, Some(2)));
+    }
+
+    #[test]
+    fn the_anonymous_are_known_by_their_network_alone() {
+        let inside = at("::ffff:10.1.2.3");
+        assert_eq!(
+            decide(&inside, Action::Subscribe, "telemetry.cpu"),
+            (true, Some(3))
+        );
+        assert_eq!(decide(&inside, Action::Subscribe, "alarm"), (false, None));
+        assert_eq!(
+            decide(&at("10.2.0.1"), Action::Subscribe, "weather"),
+            (false, None)
+        );
+        for place in [Place::Unknown, Place::Here] {
+            assert_eq!(
+                decide(&Caller::anonymous(place), Action::Subscribe, "weather"),
+                (false, None)
+            );
+        }
+    }
+
+    #[test]
+    fn all_that_a_rule_says_of_its_callers_must_hold() {
+        let mut caller = at("10.1.2.3");
+        assert_eq!(decide(&caller, Action::Publish, "alarm"), (false, None));
+        caller.certificate = Some("CN=ann,O=ZeroC".parse().expect("a name"));
+        assert_eq!(decide(&caller, Action::Publish, "alarm"), (true, Some(4)));
+        caller.certificate = Some("CN=Mallory,O=ZeroC".parse().expect("a name"));
+        assert_eq!(decide(&caller, Action::Publish, "alarm"), (false, None));
+        caller.certificate = Some("CN=ann,O=ZeroC".parse().expect("a name"));
+        caller.place = Place::Unknown;
+        assert_eq!(decide(&caller, Action::Publish, "alarm"), (false, None));
+    }
+
+    #[test]
+    fn without_rules_all_is_allowed_and_with_one_nothing_else() {
+        let open = Rules::default();
+        let closed = rules("[[access.rule]]\nallow = \"observe\"\nanyone = true\n");
+        for action in Action::ALL {
+            let decision = open.decide(&at("192.0.2.1"), action, "any");
+            assert_eq!(
+                (decision.is_allowed, decision.decided),
+                (true, Decided::Open)
+            );
+            let decision = closed.decide(&at("192.0.2.1"), action, "any");
+            assert_eq!(decision.is_allowed, action == Action::Observe, "{action}");
+        }
+    }
+
+    #[test]
+    fn a_decision_names_its_rule_and_line() {
+        let rules = rules(FIRST_MATCH);
+        let decision = rules.decide(&named("bob", "192.0.2.1"), Action::Publish, "alarm");
+        assert_eq!(decision.decided.to_string(), "rule 1 in line 7");
+        let decision = rules.decide(&named("bob", "192.0.2.1"), Action::Admin, "alarm");
+        assert_eq!(decision.decided.to_string(), "no rule applies");
+    }
+}

@@ -1,0 +1,169 @@
+//! The users' file: a name and a hashed password a line.
+
+use std::collections::HashMap;
+
+use crate::caller::check_name;
+use crate::password::PasswordHash;
+use crate::problem::{Problem, Problems};
+
+/// Users by name, as a users' file has them.
+///
+/// ```text
+/// # name and hash, with a blank between
+/// ann $argon2id$v=19$m=19456,t=2,p=1$...
+/// bob $6$...
+/// ```
+///
+/// Glacier2's file of passwords has the same form.
+///
+/// Source: Ice manual, "Glacier2 Password File".
+#[derive(Debug, Clone, Default)]
+pub struct Users {
+    by_name: HashMap<String, PasswordHash>,
+    /// Checked for names that are not there, so that they take as long as others.
+    decoy: Option<PasswordHash>,
+}
+
+/// Bytes of a users' file.
+pub const USERS_FILE_MAX: usize = 16 * 1024 * 1024;
+/// Lines with a user. A larger house has a directory service, and tokens.
+pub const USERS_MAX: usize = 100_000;
+/// Problems that one text is told of; the first ones are enough to see what is wrong with the rest.
+const PROBLEMS_MAX: usize = 20;
+
+impl Users {
+    /// Reads a users' file. Empty lines and those that begin with `#` are left out.
+    ///
+    /// # Errors
+    /// All lines that are wrong, without their hashes.
+    pub fn parse(file: &[u8]) -> Result<Self, Problems> {
+        if file.len() > USERS_FILE_MAX {
+            let len = file.len();
+            return Err(Problem::new(
+                0,
+                format_args!("expected at most {USERS_FILE_MAX} bytes, got {len}"),
+            )
+            .into());
+        }
+        let text = std::str::from_utf8(file).map_err(|error| {
+            let line = file[..error.valid_up_to()]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+                + 1;
+            Problem::new(line, "expected UTF-8")
+        })?;
+        let mut users = Self::default();
+        let mut problems = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            if let Err(message) = users.add(line.trim()) {
+                problems.push(Problem::new(at + 1, message));
+            }
+            if problems.len() == PROBLEMS_MAX {
+                break;
+            }
+        }
+        match problems.is_empty() {
+            true => Ok(users),
+            false => Err(Problems(problems)),
+        }
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), String> {
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        let mut words = line.split_ascii_whitespace();
+        let (Some(name), Some(hash), None) = (words.next(), words.next(), words.next()) else {
+            return Err("expected a name and a hash with a blank between".to_owned());
+        };
+        check_name(name)?;
+        let hash: PasswordHash = hash.parse().map_err(|error| format!("{name}: {error}"))?;
+        if self.by_name.len() == USERS_MAX {
+            return Err(format!("expected at most {USERS_MAX} users"));
+        }
+        self.decoy.get_or_insert_with(|| hash.clone());
+        match self.by_name.insert(name.to_owned(), hash) {
+            Some(_) => Err(format!("{name} is there already")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is a user of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// Whether this is the password of that user. Takes the time of one check of a password, whether there is such a user
+    /// or not; see [`PasswordHash::verify`].
+    pub fn verify(&self, name: &str, password: &[u8]) -> bool {
+        match (self.by_name.get(name), &self.decoy) {
+            (Some(hash), _) => hash.verify(password),
+            (None, Some(decoy)) => {
+                decoy.verify(password);
+                false
+            }
+            (None, None) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANN: &str = "ann $6$rounds=2000$saltsalt$GBImuhotpiUgeciq/ZS6UaMklAGJMK25wd5Tacv1I0CcSmxHOQQLpmVKYRPIU6LoFrr4iPAAmsqUTjBoZ.Fwr/";
+    const BOB: &str = "bob $5$saltsalt$0IyaXrmV7.sGNS6tirgqHLqX/G.FBvgkYA.lpPdS5sA";
+
+    #[test]
+    fn a_user_is_verified_by_the_own_password_alone() {
+        let file = format!("# users\n\n{ANN}\r\n  {BOB}\n");
+        let users = Users::parse(file.as_bytes()).expect("a users' file");
+        assert_eq!(users.len(), 2);
+        assert!(users.has("ann") && !users.has("# users"));
+        assert!(users.verify("ann", b"secret") && users.verify("bob", b"secret"));
+        assert!(!users.verify("ann", b"other") && !users.verify("eve", b"secret"));
+        assert!(!Users::default().verify("ann", b"secret"));
+    }
+
+    #[test]
+    fn each_wrong_line_is_named_without_its_hash() {
+        let file = format!(
+            "{ANN}\nann $6$\n{ANN}\nalone\nanonymous {}\nx y z\n",
+            &BOB[4..]
+        );
+        let problems = Users::parse(file.as_bytes()).expect_err("a wrong file");
+        let lines: Vec<_> = problems.0.iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, [2, 3, 4, 5, 6]);
+        assert!(!problems.to_string().contains("saltsalt"), "{problems}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_or_too_long_is_refused() {
+        let problems = Users::parse(b"# a\n\xff").expect_err("no UTF-8");
+        assert_eq!(problems.0[0].line, 2);
+        assert!(Users::parse(&vec![b'\n'; USERS_FILE_MAX + 1]).is_err());
+    }
+
+    #[test]
+    fn a_file_of_garbage_is_told_of_only_so_often() {
+        let problems = Users::parse("x\n".repeat(1000).as_bytes()).expect_err("garbage");
+        assert_eq!(problems.0.len(), PROBLEMS_MAX);
+    }
+
+    #[test]
+    fn users_show_no_hash() {
+        let users = Users::parse(ANN.as_bytes()).expect("a users' file");
+        assert!(!format!("{users:?}").contains("saltsalt"));
+    }
+}

@@ -1,0 +1,123 @@
+//! `floe access check`: whether somebody may do something, and which rule says so.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use floe_access::{ANONYMOUS, Action, Caller, Decided, DistinguishedName, Place, check_name};
+use serde_json::{Value as Json, json};
+
+use crate::config::Configuration;
+use crate::exit::{Exit, Failure};
+use crate::output::{self, Format, Output};
+use crate::peer;
+
+/// Tells whether a user may do something with a topic, and which rule of a floe.toml decides; no hub is asked
+///
+/// It ends with 0 if the user may, and with 5 if not. All files that the floe.toml names are read as the hub reads them, so a
+/// file that a hub would not take ends it with 2.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The name of a user, or `anonymous`
+    user: String,
+
+    /// What the user wants to do: create, destroy, publish, subscribe, link, observe or admin
+    action: Action,
+
+    /// The name of a topic [default: none, which stands for the hub as a whole]
+    #[arg(default_value = "", hide_default_value = true)]
+    topic: String,
+
+    /// The settings of the hub
+    #[arg(long, value_name = "FILE", default_value = "floe.toml")]
+    config: PathBuf,
+
+    /// A group that the user's token names; may be repeated
+    #[arg(long, value_name = "NAME")]
+    group: Vec<String>,
+
+    /// The subject of the user's certificate, such as "CN=ann,O=ZeroC"
+    #[arg(long, value_name = "SUBJECT")]
+    certificate: Option<DistinguishedName>,
+
+    /// The address that the user calls from, or `local` for a Unix socket [default: unknown, which is in no network]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_place)]
+    from: Option<Place>,
+}
+
+impl Check {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let configuration = Configuration::load(&self.config, peer::settings(None))?;
+        let access = &configuration.hub.access;
+        let caller = self.caller()?;
+        if let Some(user) = &caller.user
+            && !access.users().is_empty()
+            && !access.users().has(user)
+        {
+            output::talk(format_args!(
+                "{user} is not in the users' file; only a token could have this name"
+            ));
+        }
+        let decision = access.decide(&caller, self.action, &self.topic);
+        self.tell(decision.is_allowed, decision.decided, output)?;
+        Ok(match decision.is_allowed {
+            true => Exit::Success,
+            false => Exit::Refused,
+        })
+    }
+
+    fn caller(&self) -> Result<Caller, Failure> {
+        let is_anonymous = self.user == ANONYMOUS;
+        let names = self
+            .group
+            .iter()
+            .chain((!is_anonymous).then_some(&self.user));
+        for name in names {
+            check_name(name).map_err(Failure::usage)?;
+        }
+        let mut caller = Caller::anonymous(self.from.unwrap_or(Place::Unknown));
+        caller.user = (!is_anonymous).then(|| self.user.clone());
+        caller.groups.clone_from(&self.group);
+        caller.certificate.clone_from(&self.certificate);
+        Ok(caller)
+    }
+
+    fn tell(&self, is_allowed: bool, decided: Decided, output: &Output) -> Result<(), Failure> {
+        let verdict = if is_allowed { "allowed" } else { "refused" };
+        let (rule, line) = match decided {
+            Decided::Rule { index, line } => (json!(index + 1), json!(line)),
+            _ => (Json::Null, Json::Null),
+        };
+        if output.format() == Format::Table {
+            let file = self.config.display();
+            return match decided {
+                Decided::Open => output.line(format_args!("{verdict}: {file} has no rules")),
+                Decided::NoRule => {
+                    output.line(format_args!("{verdict}: no rule of {file} applies"))
+                }
+                rule @ Decided::Rule { .. } => {
+                    output.line(format_args!("{verdict}: {rule} of {file}"))
+                }
+            };
+        }
+        let told = json!({
+            "verdict": verdict,
+            "user": self.user,
+            "action": self.action.name(),
+            "topic": self.topic,
+            "rule": rule,
+            "line": line,
+            "reason": decided.to_string(),
+        });
+        output.value(&told, &told["verdict"])
+    }
+}
+
+fn parse_place(text: &str) -> Result<Place, String> {
+    if text == "local" {
+        return Ok(Place::Here);
+    }
+    let address: Result<IpAddr, _> = text.parse();
+    let address = address.map_err(|_| format!("expected an IP address or local, got `{text}`"))?;
+    Ok(Place::At(address))
+}

@@ -1,0 +1,22 @@
+//! `floe access`: what the rules of a hub say. Nobody is asked.
+
+mod check;
+
+use clap::Subcommand;
+
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Tells what the rules of a hub allow
+#[derive(Debug, Subcommand)]
+pub(crate) enum Access {
+    Check(check::Check),
+}
+
+impl Access {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        match self {
+            Self::Check(check) => check.run(output),
+        }
+    }
+}

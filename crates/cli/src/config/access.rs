@@ -1,0 +1,41 @@
+//! The table `[access]` of `floe.toml`, and the files that it names.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use floe_access::{Access, Problems, Settings};
+
+use super::Configuration;
+use super::entry::Problem;
+
+/// What the text says about access, and what is wrong with it or with the files that it names.
+pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
+    let loaded = Settings::parse(text).and_then(|settings| {
+        let access = Access::load(&settings, &read_file)?;
+        Ok((access, settings.audit))
+    });
+    match loaded {
+        Ok((access, audit)) => {
+            configuration.hub.access = access.into();
+            configuration.hub.audit = audit;
+            Vec::new()
+        }
+        Err(Problems(problems)) => {
+            let of_file =
+                |problem: floe_access::Problem| Problem::new(problem.line, problem.message);
+            problems.into_iter().map(of_file).collect()
+        }
+    }
+}
+
+/// At most so many bytes of a file.
+fn read_file(path: &Path, len_max: usize) -> Result<Vec<u8>, String> {
+    let read = || {
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(len_max).unwrap_or(u64::MAX);
+        File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|error: std::io::Error| format!("cannot read it: {error}"))
+}

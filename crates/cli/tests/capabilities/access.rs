@@ -1,0 +1,191 @@
+//! `floe access check`: what the rules say, without a hub.
+
+use serde_json::json;
+
+use crate::command::{Ran, run, slice_file};
+use crate::hub::Running;
+
+const RULES: &str = r#"
+[access]
+users = "@users@"
+[access.networks]
+lab = "10.1.0.0/16"
+[access.groups]
+operators = "ann"
+
+[[access.rule]]
+deny = "publish"
+topics = "alarm"
+users = "bob"
+
+[[access.rule]]
+allow = ["publish", "subscribe"]
+topics = "telemetry.*"
+users = "*"
+
+[[access.rule]]
+allow = "*"
+groups = "operators"
+
+[[access.rule]]
+allow = "subscribe"
+certificate = "O=ZeroC; !CN=Mallory"
+
+[[access.rule]]
+allow = "observe"
+networks = ["lab", "loopback"]
+"#;
+
+/// Hash of a password, as `openssl passwd -5` writes it.
+const USER: &str = "ann $5$saltsalt$0IyaXrmV7.sGNS6tirgqHLqX/G.FBvgkYA.lpPdS5sA\n";
+
+fn rules(name: &str) -> String {
+    let users = slice_file(&format!("{name}.users"), USER);
+    slice_file(&format!("{name}.toml"), &RULES.replace("@users@", &users))
+}
+
+fn check(file: &str, arguments: &[&str]) -> Ran {
+    run(&[&["access", "check", "--config", file], arguments].concat())
+}
+
+#[test]
+fn a_check_tells_the_rule_that_decides_and_ends_with_its_answer() {
+    let file = rules("check");
+    let told = check(&file, &["ann", "publish", "telemetry.cpu"])
+        .ended(0)
+        .json();
+    assert_eq!(
+        told,
+        json!({
+            "verdict": "allowed", "user": "ann", "action": "publish", "topic": "telemetry.cpu",
+            "rule": 2, "line": 14, "reason": "rule 2 in line 14",
+        })
+    );
+    let told = check(&file, &["bob", "publish", "alarm"]).ended(5).json();
+    assert_eq!(
+        (&told["verdict"], &told["line"]),
+        (&json!("refused"), &json!(9))
+    );
+    let told = check(&file, &["bob", "create", "alarm"]).ended(5).json();
+    assert_eq!(
+        (&told["rule"], &told["reason"]),
+        (&json!(null), &json!("no rule applies"))
+    );
+}
+
+#[test]
+fn certificates_groups_and_addresses_count() {
+    let file = rules("who");
+    let ann = [
+        "anonymous",
+        "subscribe",
+        "x",
+        "--certificate",
+        "CN=ann,O=ZeroC",
+    ];
+    let mallory = [
+        "anonymous",
+        "subscribe",
+        "x",
+        "--certificate",
+        "CN=Mallory,O=ZeroC",
+    ];
+    check(&file, &ann).ended(0);
+    check(&file, &mallory).ended(5);
+    check(&file, &["eve", "admin"]).ended(5);
+    check(&file, &["eve", "admin", "--group", "operators"]).ended(0);
+    for (from, exit) in [("10.1.2.3", 0), ("10.2.0.1", 5), ("::1", 0), ("local", 0)] {
+        check(&file, &["anonymous", "observe", "x", "--from", from]).ended(exit);
+    }
+    check(&file, &["anonymous", "observe", "x"]).ended(5);
+}
+
+#[test]
+fn a_table_names_the_file_and_a_mistyped_user_is_told_of() {
+    let file = rules("table");
+    let ran = check(&file, &["anne", "publish", "telemetry.cpu", "-o", "table"]).ended(0);
+    assert!(
+        ran.stdout.starts_with("allowed: rule 2 in line 14 of "),
+        "{}",
+        ran.stdout
+    );
+    ran.said("anne is not in the users' file");
+}
+
+#[test]
+fn what_a_hub_would_not_take_ends_a_check_with_2() {
+    let wrong = slice_file(
+        "wrong-rules.toml",
+        "[[access.rule]]\nallow = \"write\"\nusers = \"ann\"\n",
+    );
+    check(&wrong, &["ann", "publish", "x"])
+        .ended(2)
+        .said("wrong-rules.toml:1: allow: expected one of create");
+    let lost = slice_file("lost-users.toml", "[access]\nusers = \"/nowhere\"\n");
+    check(&lost, &["ann", "publish", "x"])
+        .ended(2)
+        .said("/nowhere: cannot read it");
+    check("/nowhere.toml", &["ann", "publish", "x"]).ended(2);
+    let file = rules("usage");
+    check(&file, &["a b", "publish", "x"])
+        .ended(2)
+        .said("without blanks");
+    check(&file, &["ann", "write", "x"])
+        .ended(2)
+        .said("expected one of create");
+    check(&file, &["ann", "publish", "x", "--from", "home"]).ended(2);
+}
+
+#[test]
+fn without_rules_all_is_allowed() {
+    let open = slice_file("open.toml", "listen = \"tcp -p 1\"\n");
+    let told = check(&open, &["anonymous", "admin"]).ended(0).json();
+    assert_eq!(told["reason"], "there are no rules");
+}
+
+#[test]
+fn a_hub_refuses_by_its_rules_and_takes_other_rules_at_sighup() {
+    let closed =
+        "listen = \"tcp -h 127.0.0.1 -p 0\"\n[[access.rule]]\nanyone = true\nallow = \"observe\"\n";
+    let file = slice_file("closed.toml", closed);
+    let process = Running::start(&["serve", "--config", &file]);
+    let line = process.line();
+    let hub = line.strip_prefix("ready ").expect("it is ready");
+    let create = ["topic", "create", "t", "--hub", hub];
+    run(&create)
+        .ended(5)
+        .said("access refused: anonymous may not create (topic \"t\")");
+    // A file that makes no sense keeps the rules as they were.
+    std::fs::write(&file, closed.replace("observe", "write")).expect("the same file");
+    process.signal("HUP");
+    process.talk("allow: expected one of create");
+    run(&create).ended(5);
+    let more = closed.replace("\"observe\"", "[\"observe\", \"create\"]");
+    std::fs::write(&file, more).expect("the same file");
+    process.signal("HUP");
+    process.talk("read the settings again after SIGHUP");
+    run(&create).ended(0);
+}
+
+#[test]
+fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
+    let everywhere = ["serve", "--transient", "--listen", "tcp -h 0.0.0.0 -p 0"];
+    let here = ["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"];
+    let warns = |arguments: &[&str]| {
+        let hub = Running::start(arguments);
+        hub.line();
+        hub.signal("TERM");
+        let stderr = hub.end().stderr;
+        stderr.contains("may do everything: [[access.rule]]")
+    };
+    // Only where there is an address besides the loopback ones.
+    let has_others = !warns(&here) && warns(&everywhere);
+    assert!(has_others || !has_network(), "it listens at all addresses");
+    assert!(!warns(&[&everywhere[..], &["--insecure"]].concat()));
+}
+
+/// Whether this computer has an address that others could reach.
+fn has_network() -> bool {
+    let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
+    routes.lines().count() > 1
+}

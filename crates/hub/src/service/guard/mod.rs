@@ -1,0 +1,218 @@
+//! The guard asks the rules before a servant does anything.
+//!
+//! - `peer.rs`: who calls, remembered for each connection
+//! - `address.rs`: where the proxies of subscribers and linked topics lead
+//! - `audit.rs`: the log of refusals
+
+mod address;
+mod audit;
+mod peer;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use floe::{Current, Proxy, Reference, SystemException};
+use floe_access::{Access, Action, Caller, Decision, Reason, Refusal};
+
+pub(crate) use address::is_one_of;
+use audit::Audit;
+use peer::Peer;
+
+use crate::settings::HubSettings;
+
+/// Asks the rules. They can change while a hub runs, and hold for open connections, too.
+pub(crate) struct Guard {
+    access: RwLock<Arc<Access>>,
+    /// Changes with the rules, so that what connections remember of them is forgotten.
+    version: AtomicU64,
+    /// Without rules nothing is asked, and an event costs nothing more.
+    is_open: AtomicBool,
+    takes_tokens: AtomicBool,
+    audit: Audit,
+    refused: AtomicU64,
+}
+
+/// What may be done by whom, under the rules of this moment.
+struct Verdict {
+    access: Arc<Access>,
+    caller: Arc<Caller>,
+    decision: Decision,
+}
+
+impl Guard {
+    pub(crate) fn new(settings: &HubSettings) -> Self {
+        Self {
+            access: RwLock::new(settings.access.clone()),
+            version: AtomicU64::new(0),
+            is_open: AtomicBool::new(settings.access.is_open()),
+            takes_tokens: AtomicBool::new(settings.access.takes_tokens()),
+            audit: Audit::new(settings.audit.as_deref()),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Puts other rules in force, and opens the audit log again, which may have been moved away.
+    pub(crate) fn replace(&self, settings: &HubSettings) {
+        let mut access = self.access.write().unwrap_or_else(PoisonError::into_inner);
+        *access = settings.access.clone();
+        self.is_open.store(access.is_open(), Ordering::Release);
+        self.takes_tokens
+            .store(access.takes_tokens(), Ordering::Release);
+        // Behind the rules, whose lock is held: a connection that sees this number finds them.
+        self.version.fetch_add(1, Ordering::Release);
+        drop(access);
+        self.audit.open(settings.audit.as_deref());
+    }
+
+    /// Whether there are no rules.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Acquire)
+    }
+
+    /// Whether requests of one connection may come from several users, so that each is asked about.
+    pub(crate) fn asks_each(&self) -> bool {
+        !self.is_open() && self.takes_tokens.load(Ordering::Acquire)
+    }
+
+    /// How many requests were refused.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Whether the caller may do this with a topic; with an empty name, with the hub as a whole.
+    ///
+    /// # Errors
+    /// It may not; the audit log knows why.
+    pub(crate) fn check(
+        &self,
+        current: &Current,
+        action: Action,
+        topic: &str,
+    ) -> Result<(), SystemException> {
+        self.ask(current, action, topic).map(drop)
+    }
+
+    /// Whether the caller may know that there is a topic: whoever may do anything with it may.
+    ///
+    /// # Errors
+    /// As [`Guard::check`].
+    pub(crate) fn check_found(
+        &self,
+        current: &Current,
+        topic: &str,
+    ) -> Result<(), SystemException> {
+        match self.may_find(current, topic) {
+            true => Ok(()),
+            false => self.check(current, Action::Observe, topic),
+        }
+    }
+
+    /// The same, where one topic of many is left out and nothing is refused.
+    pub(crate) fn may_find(&self, current: &Current, topic: &str) -> bool {
+        let may = |action| {
+            let verdict = self.verdict(current, action, topic);
+            verdict.is_ok_and(|verdict| verdict.is_none_or(|verdict| verdict.decision.is_allowed))
+        };
+        Action::ALL.into_iter().any(may)
+    }
+
+    /// The proxy that the hub may call for a caller that subscribes or links it: with those of its endpoints that the rules
+    /// allow.
+    ///
+    /// # Errors
+    /// The caller may not do this with the topic, or the rules allow none of the endpoints.
+    pub(crate) fn check_proxy(
+        &self,
+        current: &Current,
+        action: Action,
+        topic: &str,
+        proxy: &Proxy,
+    ) -> Result<Proxy, SystemException> {
+        let Some(verdict) = self.ask(current, action, topic)? else {
+            return Ok(proxy.clone());
+        };
+        match verdict.permitted(proxy.reference(), current) {
+            Some(reference) => Ok(proxy.with_reference(reference)),
+            None => {
+                let reason = Reason::Address(format!("\"{proxy}\"").replace('\n', " "));
+                Err(self.refuse(Refusal::of(&verdict.caller, action, topic, reason)))
+            }
+        }
+    }
+
+    /// None if nothing needs to be asked.
+    fn ask(
+        &self,
+        current: &Current,
+        action: Action,
+        topic: &str,
+    ) -> Result<Option<Verdict>, SystemException> {
+        let verdict = self
+            .verdict(current, action, topic)
+            .map_err(|refusal| self.refuse(*refusal))?;
+        let Some(verdict) = verdict else {
+            return Ok(None);
+        };
+        if verdict.decision.is_allowed {
+            return Ok(Some(verdict));
+        }
+        let reason = Reason::Rules(verdict.decision.decided);
+        Err(self.refuse(Refusal::of(&verdict.caller, action, topic, reason)))
+    }
+
+    fn verdict(
+        &self,
+        current: &Current,
+        action: Action,
+        topic: &str,
+    ) -> Result<Option<Verdict>, Box<Refusal>> {
+        if self.is_open() {
+            return Ok(None);
+        }
+        // What comes from the same process is ours.
+        let Some(connection) = current.connection() else {
+            return Ok(None);
+        };
+        let version = self.version.load(Ordering::Acquire);
+        let access = self.access();
+        let peer = connection.remember(Peer::new);
+        let token = peer::token(current);
+        let asked = peer.ask((version, &access), token.as_deref(), action, topic);
+        match asked {
+            Ok((caller, decision)) => Ok(Some(Verdict {
+                access,
+                caller,
+                decision,
+            })),
+            Err(error) => {
+                let nobody = Caller::anonymous(peer.place());
+                Err(Box::new(Refusal::of(
+                    &nobody,
+                    action,
+                    topic,
+                    Reason::Token(error),
+                )))
+            }
+        }
+    }
+
+    fn access(&self) -> Arc<Access> {
+        let access = self.access.read();
+        access.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn refuse(&self, refusal: Refusal) -> SystemException {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        self.audit.write(&refusal);
+        SystemException::UnknownException(refusal.to_string())
+    }
+}
+
+impl Verdict {
+    /// The reference with those of its endpoints that the hub may call; none if there is none of them.
+    fn permitted(&self, reference: &Reference, current: &Current) -> Option<Reference> {
+        let callback = self.access.callback(self.decision, &self.caller);
+        address::permitted(reference, callback, &address::own(current))
+    }
+}

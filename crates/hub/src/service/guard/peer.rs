@@ -1,0 +1,140 @@
+//! Who calls over a connection: worked out once, and remembered as long as the rules are the same.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use floe::{Connection, Current};
+use floe_access::{Access, Action, Caller, Decision, DistinguishedName, Place, TokenError};
+
+/// The peer of a connection, and what was decided about it.
+pub(super) struct Peer {
+    place: Place,
+    certificate: Option<DistinguishedName>,
+    known: Mutex<Known>,
+}
+
+/// What holds under the rules with this number.
+#[derive(Default)]
+struct Known {
+    version: u64,
+    /// One for each token, and one without; at most [`USERS_MAX`].
+    users: Vec<User>,
+}
+
+struct User {
+    token: Option<String>,
+    /// When the token ends, in seconds since 1970.
+    expires: u64,
+    caller: Arc<Caller>,
+    /// At most [`DECISIONS_MAX`].
+    decisions: HashMap<(Action, String), Decision>,
+}
+
+/// Users of one connection that are remembered. A gateway has many; the others' tokens are verified again.
+const USERS_MAX: usize = 64;
+/// Decisions about one user that are remembered. Then all are forgotten, and begin anew.
+const DECISIONS_MAX: usize = 256;
+/// The key of a request's context that has a token.
+const TOKEN: &str = "floe.token";
+
+impl Peer {
+    pub(super) fn new(connection: &Connection) -> Self {
+        let info = connection.info();
+        let place = match (info.transport, info.remote_address) {
+            ("unix", _) => Place::Here,
+            // The sender of a datagram writes what it likes.
+            ("udp", _) | (_, None) => Place::Unknown,
+            (_, Some(address)) => Place::At(address.ip()),
+        };
+        let certificate = info.peer_certificates.first();
+        Self {
+            place,
+            certificate: certificate.and_then(|der| DistinguishedName::of_certificate(der)),
+            known: Mutex::default(),
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Who the caller with this token is, and whether it may do this under these rules.
+    ///
+    /// # Errors
+    /// The token is not good.
+    pub(super) fn ask(
+        &self,
+        (version, access): (u64, &Access),
+        token: Option<&str>,
+        action: Action,
+        topic: &str,
+    ) -> Result<(Arc<Caller>, Decision), TokenError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.version != version {
+            *known = Known {
+                version,
+                users: Vec::new(),
+            };
+        }
+        let user = self.user(&mut known.users, access, token)?;
+        let key = (action, topic.to_owned());
+        let decision = match user.decisions.get(&key) {
+            Some(decision) => *decision,
+            None => {
+                if user.decisions.len() >= DECISIONS_MAX {
+                    user.decisions.clear();
+                }
+                let decision = access.decide(&user.caller, action, topic);
+                user.decisions.insert(key, decision);
+                decision
+            }
+        };
+        Ok((user.caller.clone(), decision))
+    }
+
+    fn user<'a>(
+        &self,
+        users: &'a mut Vec<User>,
+        access: &Access,
+        token: Option<&str>,
+    ) -> Result<&'a mut User, TokenError> {
+        let now = token.map_or(0, |_| seconds());
+        let found = users.iter().position(|user| user.token.as_deref() == token);
+        match found {
+            Some(at) if now < users[at].expires => return Ok(&mut users[at]),
+            Some(at) => drop(users.swap_remove(at)),
+            None => {}
+        }
+        let claims = token.map(|token| access.claims(token, now)).transpose()?;
+        let mut caller = Caller::anonymous(self.place);
+        caller.certificate.clone_from(&self.certificate);
+        let mut expires = u64::MAX;
+        if let Some(claims) = claims {
+            expires = claims.expires;
+            caller.user = Some(claims.user);
+            caller.groups = claims.groups;
+        }
+        if users.len() >= USERS_MAX {
+            users.swap_remove(0);
+        }
+        users.push(User {
+            token: token.map(str::to_owned),
+            expires,
+            caller: Arc::new(caller),
+            decisions: HashMap::new(),
+        });
+        Ok(users.last_mut().expect("it was added"))
+    }
+}
+
+/// The token that a request shows, if it shows one.
+pub(super) fn token(current: &Current) -> Option<String> {
+    current.context().remove(TOKEN)
+}
+
+/// Since 1970.
+fn seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
