@@ -104,7 +104,7 @@ impl Event<'_> {
         let types: Vec<_> = values.as_written.iter().map(|it| it.owned(scope)).collect();
         match types.as_slice() {
             [] | [_] => {
-                let docs = operation_docs(operation, &of);
+                let docs = operation_docs(operation);
                 let content = (!types.is_empty()).then(|| quote!((#(#types)*)));
                 quote!(#docs #variant #content,)
             }

@@ -160,7 +160,15 @@ impl TopicContract for TopicServant {
         let subscriber = subscriber.ok_or_else(|| InvalidSubscriber {
             reason: "subscriber is a null proxy".to_owned(),
         })?;
-        let subscriber = self.check_proxy(current, Action::Subscribe, &subscriber)?;
+        // A caller in the same communicator has no connection, and needs none.
+        let subscriber = match current.connection().filter(|_| self.calls_back) {
+            // The hub connects to no address for it, so there is none to check.
+            Some(connection) => {
+                self.check(current, Action::Subscribe)?;
+                subscriber.ice_fixed(&connection)
+            }
+            None => self.check_proxy(current, Action::Subscribe, &subscriber)?,
+        };
         if self.is_own(subscriber.reference()) {
             return Err(InvalidSubscriber {
                 reason: format!(
@@ -169,11 +177,6 @@ impl TopicContract for TopicServant {
             }
             .into());
         }
-        // A caller in the same communicator has no connection, and needs none.
-        let subscriber = match current.connection().filter(|_| self.calls_back) {
-            Some(connection) => subscriber.ice_fixed(&connection),
-            None => subscriber,
-        };
         let Reference { mode, identity, .. } = subscriber.reference();
         let parsed = Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, error))?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
