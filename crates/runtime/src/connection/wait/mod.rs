@@ -20,7 +20,7 @@ pub(crate) use sleeper::Sleeper;
 
 /// Waits for a future on the calling thread: `greeter.greet("Ada").wait()`.
 ///
-/// Of a proxy of a [`blocking::Communicator`](super::Communicator) this sends the request and reads
+/// Of a proxy of a [`blocking::Communicator`](crate::blocking::Communicator) this sends the request and reads
 /// the reply with two system calls of this very thread. Any other future works as well; timers and
 /// sockets of tokio in it are served by a thread in the background.
 ///
