@@ -8,6 +8,8 @@
 
 mod admin;
 mod entry;
+
+pub(crate) use entry::nearest;
 mod floe_toml;
 mod ice;
 mod properties;
