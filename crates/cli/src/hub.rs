@@ -12,6 +12,7 @@ use floe_hub::contracts::floe::{
     HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus, TopicTotals,
 };
 
+use crate::config::nearest;
 use crate::context;
 use crate::endpoint::{self, HUB_PORT};
 use crate::exit::{Exit, Failure};
@@ -105,13 +106,25 @@ impl HubArgument {
     ) -> Result<TopicProxy, Failure> {
         match self.manager(communicator)?.retrieve(name).await {
             Ok(topic) => not_nil(topic, "topic"),
-            Err(NoSuchTopicError::NoSuchTopic(_)) => Err(Failure::not_found(format_args!(
-                "no topic `{name}`"
-            ))
-            .help("`floe topic list` shows the topics, `floe topic create` or --create makes one")),
+            Err(NoSuchTopicError::NoSuchTopic(_)) => {
+                let near = self.near_topic(communicator, name).await;
+                Err(match near {
+                    Some(near) => {
+                        no_topic(name).help(format_args!("did you mean `{near}`? {TOPIC_HELP}"))
+                    }
+                    None => no_topic(name),
+                })
+            }
             Err(NoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
         }
+    }
+
+    /// The topic whose name is most like this, if one is like it.
+    async fn near_topic(&self, communicator: &Communicator, name: &str) -> Option<String> {
+        let topics = self.manager(communicator).ok()?.retrieve_all().await.ok()?;
+        let names: Vec<&str> = topics.keys().map(String::as_str).collect();
+        nearest(name, &names).map(str::to_owned)
     }
 
     /// The topic of this name, created if there is none.
@@ -285,9 +298,11 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
 }
 
 fn no_topic(name: &str) -> Failure {
-    Failure::not_found(format_args!("no topic `{name}`"))
-        .help("`floe topic list` shows the topics, `floe topic create` or --create makes one")
+    Failure::not_found(format_args!("no topic `{name}`")).help(TOPIC_HELP)
 }
+
+const TOPIC_HELP: &str =
+    "`floe topic list` shows the topics, `floe topic create` or --create makes one";
 
 fn admin_identity() -> Identity {
     HUB_ADMIN

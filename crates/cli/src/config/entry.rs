@@ -232,7 +232,7 @@ pub(super) fn endpoints(text: &str, parse: ParseEndpoints) -> Result<String, Str
 }
 
 /// The name among these that is most like another, if any is.
-pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distances = known.iter().map(|other| (distance(name, other), *other));
     let (distance, nearest) = distances.min()?;
     (distance <= name.len() / 3 + 1).then_some(nearest)

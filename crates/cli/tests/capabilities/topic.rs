@@ -297,6 +297,15 @@ fn eventually(is_so: impl Fn() -> bool) -> bool {
 }
 
 #[test]
+fn a_topic_with_a_similar_name_is_suggested() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "news"]).ended(0);
+    hub.run(&["topic", "info", "newz"])
+        .ended(4)
+        .said("did you mean `news`?");
+}
+
+#[test]
 fn several_topics_are_all_tried() {
     let hub = Hub::start();
     hub.run(&["topic", "create", "b"]).ended(0);
