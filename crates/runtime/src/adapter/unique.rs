@@ -1,13 +1,24 @@
 //! Names that no other object has.
 
+use floe_wire::reference::Identity;
+
 use super::Adapter;
 use crate::dispatch::Dispatcher;
 use crate::error::AdapterError;
 use crate::proxy::Proxy;
-use floe_wire::reference::Identity;
 
 impl Adapter {
     /// Registers a servant for an identity that no other object has, and gives a proxy to it.
+    ///
+    /// A servant needs the dispatcher of its interface around it, as for [`Adapter::add`]:
+    ///
+    /// ```compile_fail,E0277
+    /// struct Station;
+    ///
+    /// fn add(adapter: &floe::Adapter) {
+    ///     let _ = adapter.add_unique(Station);
+    /// }
+    /// ```
     ///
     /// # Errors
     /// None that a program could cause; the type is that of [`Adapter::add`].

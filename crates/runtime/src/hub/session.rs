@@ -197,12 +197,13 @@ impl<T: Tell> Session<T> {
         let connection = connection.map_err(|error| failed(&topic, error))?;
         if self.wish.listen.is_none() {
             let subscriber = self.be_called_back(connection.as_ref()).await?;
-            if former.is_some() {
-                // The hub may not have noticed yet that the former connection is gone.
-                let _ = topic.unsubscribe(Some(&subscriber)).await;
-            }
             let callback = topic.ice_facet(CALLBACK_FACET);
-            let subscribed = self.request(&callback, &subscriber, true).await;
+            let mut subscribed = self.request(&callback, &subscriber, true).await;
+            if former.is_some() && matches!(subscribed, Err(SubscribeError::AlreadySubscribed(_))) {
+                // The hub has not noticed yet that the former connection is gone, or does not deliver over it.
+                let _ = topic.unsubscribe(Some(&subscriber)).await;
+                subscribed = self.request(&callback, &subscriber, true).await;
+            }
             if !lacks_facet(&subscribed) {
                 let own = self.own_publisher(&topic, subscribed)?;
                 return Ok(self.standing(topic, subscriber, own, connection));

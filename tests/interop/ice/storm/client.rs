@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use floe::TypedProxy;
+use floe::contracts::ice_storm::QoS;
 use floe::hub::{Delivery, HubClient, HubError, Interruption, Qos, Retries, Subscription, Topic};
+use floe::{Identity, TypedProxy};
 use floe_tests::ice::{Ice, IceStorm, Language};
 use floe_tests::ports;
 use tokio::time::timeout;
@@ -120,6 +121,16 @@ async fn a_stream_hears_ice_publishers() {
     }
 }
 
+/// Subscribes an object that is nowhere.
+async fn subscribe_nobody(topic: &Topic, name: &str) -> Identity {
+    let identity = Identity::new(name);
+    let object = topic.proxy().as_proxy().ice_identity(identity.clone());
+    let (qos, topic) = (QoS::new(), topic.proxy());
+    let subscribed = topic.subscribe_and_get_publisher(&qos, Some(&object));
+    soon(subscribed).await.expect("subscribed");
+    identity
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscription_outlives_a_restart_that_keeps_it_and_one_that_forgets_it() {
     let Some(ice) = Ice::or_skip() else { return };
@@ -131,6 +142,7 @@ async fn a_subscription_outlives_a_restart_that_keeps_it_and_one_that_forgets_it
         let publisher: EventsProxy = soon(first.publisher()).await.unwrap();
         publish(&publisher, 1).await;
         assert_eq!(number(&mut events).await, 1);
+        let later = subscribe_nobody(&first, "later").await;
         let mut storm = tokio::task::spawn_blocking(move || {
             storm.restart();
             storm
@@ -140,6 +152,13 @@ async fn a_subscription_outlives_a_restart_that_keeps_it_and_one_that_forgets_it
         let reason = interruption(&mut events).await;
         assert!(reason.contains("connection"), "{further}: {reason}");
         let again = topic(&storm).await;
+        if further.is_empty() {
+            // It was kept, and not made again behind the others.
+            let known = again.proxy().get_subscribers().await.unwrap();
+            assert_eq!(known, [events.identity().clone(), later.clone()]);
+            let later = again.proxy().as_proxy().ice_identity(later);
+            again.proxy().unsubscribe(Some(&later)).await.unwrap();
+        }
         let publisher: EventsProxy = soon(again.publisher()).await.unwrap();
         publish(&publisher, 2).await;
         assert_eq!(number(&mut events).await, 2, "{further}");
