@@ -76,7 +76,7 @@ impl BatchWriter {
         true
     }
 
-    /// Adds a request with the [`IncomingRequest::event`] of another request, like [`BatchWriter::push`].
+    /// Adds a request with the [event](super::IncomingRequest::event) of another request, like [`BatchWriter::push`].
     ///
     /// # Errors
     /// [`EncodeError`] if the message gets longer than its size can say.
