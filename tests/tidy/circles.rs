@@ -24,10 +24,20 @@ struct Layout {
     groups: &'static [&'static str],
 }
 
-const CRATES: [Layout; 1] = [Layout {
-    source: "crates/runtime/src/",
-    groups: &[],
-}];
+const CRATES: [Layout; 3] = [
+    Layout {
+        source: "crates/runtime/src/",
+        groups: &[],
+    },
+    Layout {
+        source: "crates/hub/src/",
+        groups: &["core", "service"],
+    },
+    Layout {
+        source: "crates/wire/src/",
+        groups: &[],
+    },
+];
 
 /// A path of modules, from the root of the crate.
 type Path = Vec<String>;

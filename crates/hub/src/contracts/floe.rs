@@ -390,10 +390,9 @@ impl ::floe::codegen::TypedEvent for LossListenerEvent {
 
     fn decode(request: &::floe::Request) -> Option<Result<Self, ::floe::SystemException>> {
         Some(match request.operation_bytes() {
-            b"lost" => request.decode(
-                ::floe::OperationMode::Normal,
-                |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
-            ).map(|(topic, count, total)| Self::Lost { topic, count, total }),
+            b"lost" => request.decode(::floe::OperationMode::Normal, ::floe::codegen::all).map(
+                |(topic, count, total)| Self::Lost { topic, count, total }
+            ),
             _ => return None,
         })
     }

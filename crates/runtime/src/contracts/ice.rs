@@ -162,7 +162,7 @@ impl crate::codegen::TypedEvent for ProcessEvent {
             ),
             b"writeMessage" => request.decode(
                 crate::OperationMode::Normal,
-                |decoder| Ok((decoder.get()?, decoder.get()?)),
+                crate::codegen::all,
             ).map(|(message, fd)| Self::WriteMessage { message, fd }),
             _ => return None,
         })
@@ -875,13 +875,13 @@ impl crate::codegen::TypedEvent for RemoteLoggerEvent {
 
     fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
-            b"init" => request.decode(
-                crate::OperationMode::Normal,
-                |decoder| Ok((decoder.get()?, decoder.get()?)),
-            ).map(|(prefix, log_messages)| Self::Init { prefix, log_messages }),
-            b"log" => request.decode(crate::OperationMode::Normal, crate::codegen::one).map(
-                Self::Log,
+            b"init" => request.decode(crate::OperationMode::Normal, crate::codegen::all).map(
+                |(prefix, log_messages)| Self::Init { prefix, log_messages }
             ),
+            b"log" => request.decode(
+                crate::OperationMode::Normal,
+                crate::codegen::one,
+            ).map(Self::Log),
             _ => return None,
         })
     }
