@@ -62,7 +62,7 @@ mod transport;
 
 pub use adapter::{
     Adapter, AdapterCounts, AdapterSettings, Cookie, IntoIdentity, LocateFuture, Located,
-    OperationError, RegistrationError, ServantLocator,
+    LocatorError, OperationError, RegistrationError, ServantLocator,
 };
 pub use communicator::Communicator;
 pub use connection::ReplySink;

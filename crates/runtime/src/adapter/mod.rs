@@ -31,7 +31,7 @@ use tokio::time::timeout;
 pub use into_identity::IntoIdentity;
 pub use limits::AdapterCounts;
 pub(crate) use limits::{Admission, Admissions};
-pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
+pub use locator::{Cookie, LocateFuture, Located, LocatorError, ServantLocator};
 pub use operation_error::OperationError;
 pub use registration::RegistrationError;
 pub use settings::AdapterSettings;

@@ -309,6 +309,12 @@ impl Response {
         Self { parts }
     }
 
+    /// The request once more, for another answer than this one.
+    pub(crate) fn into_request(mut self) -> Request {
+        self.parts.clear();
+        Request { parts: self.parts }
+    }
+
     /// The bytes of the reply, and what the next request of the connection can have.
     pub(crate) fn into_parts(self) -> Box<Parts> {
         self.parts
