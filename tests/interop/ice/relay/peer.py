@@ -94,7 +94,9 @@ def tell(error):
     told = [type(error).__name__]
     seen = []
     for name in ("name", "why", "level", "more", "code", "node", "again", "last"):
-        value = getattr(error, name, UNSET)
+        if not hasattr(error, name):
+            continue
+        value = getattr(error, name)
         if name in ("node", "again", "last") and value is not None and value is not UNSET:
             seen.append(value)
             value = f"{value.name}#{[one is value for one in seen].index(True)}"
