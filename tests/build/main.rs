@@ -4,7 +4,7 @@ mod guide;
 mod names;
 mod vectors;
 
-use floe_codegen::Build;
+use floe_codegen::{Build, Language};
 
 fn main() {
     for contract in [
@@ -20,6 +20,8 @@ fn main() {
     }
     let extra = Build::new().file("contracts/Extra.ice");
     compile(extra.external("::Classes", "crate::contract::classes"));
+    let relay = Build::new().file("interop/ice/relay/Relay.ice");
+    compile(relay.language(Language::V37).output("Relay37"));
     compile(Build::new().file(VALUES).output("OlderValues"));
     let newer = Build::new().file(VALUES).define("NEWER", "1");
     compile(newer.output("NewerValues"));

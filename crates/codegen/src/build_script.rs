@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use floe_slice::{Compilation, Diagnostic, Options};
+use floe_slice::{Compilation, Diagnostic, Language, Options};
 
 use crate::files::{BUILT_IN_DIR, compile_files};
 use crate::{RustOptions, generate_rust_with_warnings};
@@ -73,6 +73,19 @@ impl Build {
     #[must_use]
     pub fn blocking(mut self) -> Self {
         self.rust = self.rust.blocking();
+        self
+    }
+
+    /// Accepts what this version of Slice accepts; otherwise what Ice 3.7 or Ice 3.8 does.
+    ///
+    /// With [`Language::V37`] classes also lose unknown slices as in Ice 3.7: see
+    /// [`RustOptions::cut_slices`].
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.slice.language = language;
+        if language == Language::V37 {
+            self.rust = self.rust.cut_slices();
+        }
         self
     }
 

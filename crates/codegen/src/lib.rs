@@ -53,6 +53,8 @@ mod rust;
 mod threads;
 mod writer;
 
+pub use floe_slice::Language;
+
 pub use build_script::{Build, BuildError};
 pub use files::{BUILT_IN_DIR, BuiltIn, FileSystem, built_in_files, compile_files};
 pub use html::generate_html;

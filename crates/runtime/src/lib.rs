@@ -72,8 +72,8 @@ pub use call::{Call, ConnectionToken, PendingEvent, PendingEvents};
 pub use communicator::Communicator;
 pub use connection::{Connection, ReplySink};
 pub use dispatch::{
-    Cookie, Current, DispatchFuture, DispatchSlot, Dispatcher, LocateFuture, Located, Request,
-    Requests, Response, ServantLocator, TakenEvents, dispatch_fn,
+    Cookie, Current, DispatchFuture, DispatchSlot, Dispatcher, LocateFuture, Located, LocatorError,
+    Request, Requests, Response, ServantLocator, TakenEvents, dispatch_fn,
 };
 pub use error::{AdapterError, InvokeError, LocalError, OperationError, RegistrationError};
 pub use event::{Event, EventParts, Events, EventsBuilder};

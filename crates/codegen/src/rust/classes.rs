@@ -59,6 +59,12 @@ fn class_trait(
         let id = super::constants::integer(id.into());
         quote!(const COMPACT_ID: #option<i32> = Some(#id);)
     });
+    let is_cut = scope.options.cuts_slices() && !is_preserved(scope, id);
+    let cuts = is_cut.then(|| {
+        quote!(
+            const KEEPS_UNKNOWN_SLICES: bool = false;
+        )
+    });
     let base_part = base.map(|(field, ..)| {
         quote! {
             fn base(&self) -> #option<&dyn #root::AnyClass> {
@@ -88,6 +94,7 @@ fn class_trait(
         impl #root::Class for #name {
             const TYPE_ID: &'static str = #scoped;
             #compact_id
+            #cuts
             fn classes() -> &'static dyn #root::Classes {
                 &#table
             }
@@ -103,6 +110,13 @@ fn class_trait(
             }
         }
     }
+}
+
+/// Whether a class, or one that it extends, is declared `["preserve-slice"]`.
+fn is_preserved(scope: &Scope<'_>, id: DefinitionId) -> bool {
+    let chain = scope.model.class_chain(id).into_iter();
+    let mut metadata = chain.flat_map(|level| &scope.model.definition(level).metadata);
+    metadata.any(|directive| directive.text == "preserve-slice")
 }
 
 /// The members of the base can be read in place, and a link to any base can hold the class.

@@ -9,6 +9,7 @@ pub struct RustOptions {
     root_module: Option<String>,
     externals: BTreeMap<String, String>,
     is_blocking: bool,
+    cuts_slices: bool,
 }
 
 impl RustOptions {
@@ -32,6 +33,7 @@ impl RustOptions {
             root_module: None,
             externals,
             is_blocking: false,
+            cuts_slices: false,
         }
     }
 
@@ -75,6 +77,18 @@ impl RustOptions {
     pub fn blocking(mut self) -> Self {
         self.is_blocking = true;
         self
+    }
+
+    /// Lets classes without `["preserve-slice"]` lose the slices that a program does not know, as Ice 3.7
+    /// does. Otherwise every class keeps them, and sends them on, as in Ice 3.8.
+    #[must_use]
+    pub fn cut_slices(mut self) -> Self {
+        self.cuts_slices = true;
+        self
+    }
+
+    pub(crate) fn cuts_slices(&self) -> bool {
+        self.cuts_slices
     }
 
     pub(crate) fn is_blocking(&self) -> bool {

@@ -25,7 +25,8 @@ fn an_interface_whose_operations_return_nothing_has_a_variant_for_each() {
         "Tick(f64),",
         "/// Slice parameter `x`.",
         "b\"stopped\" => request.decode_nothing(::floe::OperationMode::Normal)",
-        "request.decode(::floe::OperationMode::Normal, ::floe::codegen::one).map(",
+        "b\"tick\" => request.decode(",
+        "::floe::codegen::one,",
         "::floe::OperationMode::Idempotent,",
         ".map(|(x, y)| Self::Moved { x, y })",
     ] {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use floe_wire::EncodeError;
 use floe_wire::encoding::{Buffer, DecodeError, Decoder, Encapsulation, Encoder, ExceptionFormat};
 use floe_wire::message::{
     IncomingRequest, OperationMode, Outcome, RequestId, SystemException, reply,
@@ -262,7 +263,7 @@ impl Request {
     #[inline]
     fn write(
         mut self,
-        write: impl FnOnce(&mut Buffer, RequestId) -> Result<(), floe_wire::EncodeError>,
+        write: impl FnOnce(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Response, SystemException> {
         let Parts {
             current,
@@ -271,8 +272,7 @@ impl Request {
             ..
         } = &mut *self.parts;
         if !current.is_oneway() {
-            write(buffer, current.request_id())
-                .map_err(|error| SystemException::UnknownLocalException(error.to_string()))?;
+            write(buffer, current.request_id()).map_err(|error| unencodable(current, error))?;
             *reply_count = 1;
             if buffer.len() < current.request.message().len() / PINNED_MAX {
                 buffer.join();
@@ -309,8 +309,25 @@ impl Response {
         Self { parts }
     }
 
+    /// The request once more, for another answer than this one.
+    pub(crate) fn into_request(mut self) -> Request {
+        self.parts.clear();
+        Request { parts: self.parts }
+    }
+
     /// The bytes of the reply, and what the next request of the connection can have.
     pub(crate) fn into_parts(self) -> Box<Parts> {
         self.parts
     }
+}
+
+/// The answer in place of one that has no encoding, which is the servant's fault: the log names it.
+#[cold]
+fn unencodable(current: &Current, error: EncodeError) -> SystemException {
+    tracing::warn!(
+        operation = current.operation(),
+        identity = %current.identity(),
+        "the answer of a servant cannot be encoded, its caller gets UnknownLocalException: {error}"
+    );
+    SystemException::UnknownLocalException(error.to_string())
 }

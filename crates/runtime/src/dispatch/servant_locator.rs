@@ -1,14 +1,17 @@
 //! Servant locators: objects that find or make a servant for each request.
 
 use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use floe_wire::encoding::ExceptionFormat;
 use floe_wire::message::SystemException;
 
 use super::{Current, DispatchSlot, Dispatched, Dispatcher, Request, Requests, dispatch_alone};
+use crate::error::OperationError;
 
 /// Finds the servant of a request, for a category in which no servant is registered for it.
 ///
@@ -17,11 +20,22 @@ use super::{Current, DispatchSlot, Dispatched, Dispatcher, Request, Requests, di
 #[doc(alias = "Ice.ServantLocator")]
 pub trait ServantLocator: Send + Sync + 'static {
     /// The servant for a request; `None` if the object does not exist. It may wait, for example for
-    /// a database.
+    /// a database. The caller gets what it fails with, user exceptions included.
     fn locate<'a>(&'a self, current: &'a Current) -> LocateFuture<'a>;
 
     /// The dispatch to a servant that it gave has ended; `cookie` is what it gave with it.
-    fn finished(&self, _current: &Current, _servant: &Arc<dyn Dispatcher>, _cookie: Cookie) {}
+    ///
+    /// # Errors
+    /// What the caller gets in place of the servant's answer. It is not seen if the servant panicked, if
+    /// the request was dropped, or if the dispatch failed with a system exception, which the caller gets then.
+    fn finished(
+        &self,
+        _current: &Current,
+        _servant: &Arc<dyn Dispatcher>,
+        _cookie: Cookie,
+    ) -> Result<(), LocatorError> {
+        Ok(())
+    }
 
     /// The adapter that it served in this category is destroyed, or the locator was removed.
     fn deactivate(&self, _category: &str) {}
@@ -33,8 +47,13 @@ impl<L: ServantLocator + ?Sized> ServantLocator for Arc<L> {
         (**self).locate(current)
     }
 
-    fn finished(&self, current: &Current, servant: &Arc<dyn Dispatcher>, cookie: Cookie) {
-        (**self).finished(current, servant, cookie);
+    fn finished(
+        &self,
+        current: &Current,
+        servant: &Arc<dyn Dispatcher>,
+        cookie: Cookie,
+    ) -> Result<(), LocatorError> {
+        (**self).finished(current, servant, cookie)
     }
 
     fn deactivate(&self, category: &str) {
@@ -44,7 +63,43 @@ impl<L: ServantLocator + ?Sized> ServantLocator for Arc<L> {
 
 /// A search under way. Its error goes to the caller in the servant's place.
 pub type LocateFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<Option<Located>, SystemException>> + Send + 'a>>;
+    Pin<Box<dyn Future<Output = Result<Option<Located>, LocatorError>> + Send + 'a>>;
+
+/// What a servant locator fails with: a system exception, or the error of any operation.
+pub struct LocatorError {
+    respond: Box<dyn FnOnce(Request) -> Dispatched + Send>,
+}
+
+impl LocatorError {
+    fn respond(self, request: Request) -> Dispatched {
+        (self.respond)(request)
+    }
+}
+
+impl<E: OperationError + Send + 'static> From<E> for LocatorError {
+    fn from(error: E) -> Self {
+        let respond = move |request: Request| {
+            request.reply(Err::<(), E>(error), ExceptionFormat::Sliced, |_, _| {})
+        };
+        Self {
+            respond: Box::new(respond),
+        }
+    }
+}
+
+impl From<SystemException> for LocatorError {
+    fn from(exception: SystemException) -> Self {
+        Self {
+            respond: Box::new(|_| Err(exception)),
+        }
+    }
+}
+
+impl fmt::Debug for LocatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocatorError").finish_non_exhaustive()
+    }
+}
 
 /// Whatever a locator wants to have back after the dispatch.
 pub type Cookie = Option<Box<dyn Any + Send + Sync>>;
@@ -88,16 +143,24 @@ impl Dispatcher for LocatingDispatcher {
 impl LocatingDispatcher {
     async fn answer(self: Arc<Self>, request: Request) -> Dispatched {
         let current = request.current().clone();
-        let Some(located) = self.locator.locate(&current).await? else {
-            return Err(self.missing.clone().with_target(&current.target()));
+        let located = match self.locator.locate(&current).await {
+            Ok(Some(located)) => located,
+            Ok(None) => return Err(self.missing.clone().with_target(&current.target())),
+            Err(error) => return error.respond(request),
         };
-        let finishing = Finishing {
+        let servant = located.servant.clone();
+        let mut finishing = Finishing {
             locator: &*self.locator,
             current: &current,
-            located,
+            located: Some(located),
         };
-        let servant = finishing.located.servant.clone();
-        dispatch_alone(servant, request).await
+        let response = dispatch_alone(servant, request).await;
+        let finished = finishing.finish();
+        let response = response?;
+        match finished {
+            Ok(()) => Ok(response),
+            Err(error) => error.respond(response.into_request()),
+        }
     }
 }
 
@@ -105,21 +168,30 @@ impl LocatingDispatcher {
 struct Finishing<'a> {
     locator: &'a dyn ServantLocator,
     current: &'a Current,
-    located: Located,
+    /// `None` when it has been told.
+    located: Option<Located>,
+}
+
+impl Finishing<'_> {
+    fn finish(&mut self) -> Result<(), LocatorError> {
+        match self.located.take() {
+            Some(Located { servant, cookie }) => {
+                self.locator.finished(self.current, &servant, cookie)
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 impl Drop for Finishing<'_> {
     fn drop(&mut self) {
-        let cookie = self.located.cookie.take();
-        let finish = || {
-            let Located { servant, .. } = &self.located;
-            self.locator.finished(self.current, servant, cookie);
-        };
         if !std::thread::panicking() {
-            return finish();
+            // The request was dropped: its caller gets no answer.
+            let _ = self.finish();
+            return;
         }
         // A second panic would end the whole program.
-        if catch_unwind(AssertUnwindSafe(finish)).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| self.finish())).is_err() {
             tracing::error!("a servant panicked, and then its locator; the request failed");
         }
     }

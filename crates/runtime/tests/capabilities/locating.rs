@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use floe::{
     AdapterError, Cookie, Current, Dispatcher, Identity, InvokeError, LocateFuture, Located,
-    ServantLocator, SystemException, TypedProxy,
+    LocatorError, ServantLocator, SystemException, TypedProxy,
 };
 
 use crate::echo::{Echo, NOTHING, Server, returned, soon};
@@ -36,16 +36,25 @@ impl ServantLocator for Book {
             self.note(format!("locate {name}"));
             match name.as_str() {
                 "nobody" => Ok(None),
-                "closed" => Err(SystemException::UnknownException("closed".into())),
+                "closed" => Err(SystemException::UnknownException("closed".into()).into()),
                 _ => Ok(Some(Located::new(self.echo.clone()).with_cookie(name))),
             }
         })
     }
 
-    fn finished(&self, current: &Current, _servant: &Arc<dyn Dispatcher>, cookie: Cookie) {
+    fn finished(
+        &self,
+        current: &Current,
+        _servant: &Arc<dyn Dispatcher>,
+        cookie: Cookie,
+    ) -> Result<(), LocatorError> {
         let cookie = cookie.and_then(|cookie| cookie.downcast::<String>().ok());
         let cookie = cookie.expect("the cookie comes back");
         self.note(format!("finished {} of {cookie}", current.operation()));
+        match current.name() {
+            "unfinished" => Err(SystemException::UnknownException("unfinished".into()).into()),
+            _ => Ok(()),
+        }
     }
 
     fn deactivate(&self, category: &str) {
@@ -181,7 +190,12 @@ impl ServantLocator for Nervous {
         Box::pin(async { Ok(Some(Located::new(Nervous))) })
     }
 
-    fn finished(&self, _: &Current, _: &Arc<dyn Dispatcher>, _: Cookie) {
+    fn finished(
+        &self,
+        _: &Current,
+        _: &Arc<dyn Dispatcher>,
+        _: Cookie,
+    ) -> Result<(), LocatorError> {
         panic!("in the locator")
     }
 }

@@ -58,6 +58,12 @@ def make_source(relay):
 
         failCompact = fail
 
+        def makeSaved(self, current=None):
+            return relay.SavedMore("saved", relay.Node("node", None))
+
+        def makeLost(self, current=None):
+            return relay.LostMore("lost", relay.Node("node", None))
+
     return Source()
 
 
@@ -69,17 +75,28 @@ def make_middle(relay):
         def failCompact(self, source, kind, current=None):
             source.ice_encodingVersion(current.encoding).fail(kind)
 
+        def makeSaved(self, source, current=None):
+            return source.ice_encodingVersion(current.encoding).makeSaved()
+
+        def makeLost(self, source, current=None):
+            return source.ice_encodingVersion(current.encoding).makeLost()
+
+        makeSavedCompact = makeSaved
+        makeLostCompact = makeLost
+
     return Middle()
 
 
 def tell(error):
-    """The name of an exception and its members; of instances their names, and whether two are one."""
-    if not isinstance(error, Ice.UserException):
+    """The name of an exception or value and its members; of instances their names, and whether two are one."""
+    if not isinstance(error, (Ice.UserException, Ice.Value)):
         return type(error).__name__
     told = [type(error).__name__]
     seen = []
-    for name in ("why", "level", "more", "code", "node", "again", "last"):
-        value = getattr(error, name, UNSET)
+    for name in ("name", "why", "level", "more", "code", "node", "again", "last"):
+        if not hasattr(error, name):
+            continue
+        value = getattr(error, name)
         if name in ("node", "again", "last") and value is not None and value is not UNSET:
             seen.append(value)
             value = f"{value.name}#{[one is value for one in seen].index(True)}"
@@ -103,6 +120,8 @@ def call(relay, communicator, middle, source):
         for kind in KINDS:
             ask(f"{version} fail {kind}", lambda: proxy.fail(source, kind))
             ask(f"{version} fail compact {kind}", lambda: proxy.failCompact(source, kind))
+        for name in ("makeSaved", "makeLost", "makeSavedCompact", "makeLostCompact"):
+            ask(f"{version} {name}", lambda: getattr(proxy, name)(source))
     print("done", flush=True)
 
 

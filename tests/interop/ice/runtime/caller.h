@@ -139,6 +139,16 @@ inline void checkServants(Checks& checks, const Probes& proxy)
     checks.equal("whom it did not find", Ice::identityToString(error.id), "located/nobody");
 }
 
+inline void checkLocatorFailures(Checks& checks, const Probes& proxy)
+{
+    for (const auto& [name, reason] : std::map<std::string, std::string>{{"refused", "locate"}, {"unfinished", "finished"}})
+    {
+        const auto located = addressed(proxy, "located", name);
+        const auto error = checks.raises<Runtime::Refused>("locator: " + name, [&] { located->fail("refused"); });
+        checks.equal("what the locator said: " + name, error.reason, reason);
+    }
+}
+
 template<typename E> void checkMissing(Checks& checks, const Probes& proxy, const std::string& kind)
 {
     const auto error = checks.raises<E>(kind, [&] { proxy->fail(kind); });
@@ -479,6 +489,7 @@ inline void call(const std::shared_ptr<Ice::Communicator>& communicator, const s
     checkRequests(checks, proxy);
     checkModes(checks, proxy);
     checkServants(checks, proxy);
+    checkLocatorFailures(checks, proxy);
     checkFailures(checks, proxy);
     checkForwarding(checks, proxy);
     checkOrder(checks, proxy);

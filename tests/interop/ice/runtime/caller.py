@@ -108,6 +108,13 @@ def text_of(error):
     return str(error) if IS_38 else error.unknown
 
 
+def check_locator_failures(checks, proxy):
+    for name, reason in (("refused", "locate"), ("unfinished", "finished")):
+        located = addressed(proxy, "located", name)
+        error = checks.raises(f"locator that fails: {name}", Runtime.Refused, lambda: located.fail("refused"))
+        checks.equal(f"what the locator said: {name}", error.reason, reason)
+
+
 def check_failures(checks, proxy):
     for kind in ("object", "facet", "operation"):
         side = Runtime.ProbePrx.uncheckedCast(proxy, "side")
@@ -350,6 +357,7 @@ def call(communicator, text):
     check_requests(checks, proxy)
     check_modes(checks, proxy)
     check_servants(checks, proxy)
+    check_locator_failures(checks, proxy)
     check_failures(checks, proxy)
     check_forwarding(checks, proxy)
     check_order(checks, proxy)

@@ -28,6 +28,7 @@ pub(crate) async fn check(communicator: &Communicator, proxy: &str) {
     check_requests(communicator, &probe).await;
     check_modes(&probe).await;
     check_servants(&probe).await;
+    check_locator_failures(&probe).await;
     check_failures(&probe).await;
     check_forwarding(&probe).await;
     check_order(&probe).await;
@@ -165,6 +166,16 @@ async fn check_locator(probe: &ProbeProxy) {
             assert_eq!(failed.identity.to_string(), "located/nobody");
         }
         other => panic!("expected ObjectNotExist, got {other:?}"),
+    }
+}
+
+async fn check_locator_failures(probe: &ProbeProxy) {
+    for (name, reason) in [("refused", "locate"), ("unfinished", "finished")] {
+        let failed = addressed(probe, "located", name).fail("refused").await;
+        match failed {
+            Err(RefusedError::Refused(refused)) => assert_eq!(refused.reason, reason, "{name}"),
+            other => panic!("{name}: expected Refused, got {other:?}"),
+        }
     }
 }
 

@@ -210,6 +210,10 @@ public:
         {
             return nullptr;
         }
+        if (current.id.name == "refused")
+        {
+            throw Runtime::Refused("locate");
+        }
         const std::lock_guard<std::mutex> lock(_shared->mutex);
         ++_shared->located;
         _shared->locatedMode = static_cast<Ice::Byte>(current.mode);
@@ -217,10 +221,15 @@ public:
         return _servant;
     }
 
-    void finished(const Ice::Current&, const std::shared_ptr<Ice::Object>&, const std::shared_ptr<void>& cookie) override
+    void finished(
+        const Ice::Current& current, const std::shared_ptr<Ice::Object>&, const std::shared_ptr<void>& cookie) override
     {
         const std::lock_guard<std::mutex> lock(_shared->mutex);
         _shared->finished += cookie == _shared;
+        if (current.id.name == "unfinished")
+        {
+            throw Runtime::Refused("finished");
+        }
     }
 
     void deactivate(const std::string&) override {}

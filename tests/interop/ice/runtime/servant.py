@@ -160,6 +160,8 @@ class Locator(Ice.ServantLocator):
     def locate(self, current):
         if current.id.name == "nobody":
             return None
+        if current.id.name == "refused":
+            raise Runtime.Refused("locate")
         with self._shared.lock:
             self._shared.located += 1
             self._shared.located_mode = current.mode.value
@@ -168,6 +170,8 @@ class Locator(Ice.ServantLocator):
     def finished(self, current, servant, cookie):
         with self._shared.lock:
             self._shared.finished += cookie == "cookie"
+        if current.id.name == "unfinished":
+            raise Runtime.Refused("finished")
 
     def deactivate(self, category):
         pass

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use floe::{
     Adapter, Communicator, Connection, Cookie, Current, DispatchFuture, DispatchSlot, Dispatcher,
-    Identity, InvokeError, LocateFuture, Located, Request, RequestFailed, Requests, ServantLocator,
-    SystemException, TypedProxy,
+    Identity, InvokeError, LocateFuture, Located, LocatorError, Request, RequestFailed, Requests,
+    ServantLocator, SystemException, TypedProxy,
 };
 use tokio::sync::oneshot;
 
@@ -269,8 +269,10 @@ struct Locator {
 impl ServantLocator for Locator {
     fn locate<'a>(&'a self, current: &'a Current) -> LocateFuture<'a> {
         Box::pin(async move {
-            if current.name() == "nobody" {
-                return Ok(None);
+            match current.name() {
+                "nobody" => return Ok(None),
+                "refused" => return Err(refused("locate")),
+                _ => {}
             }
             self.shared.located.fetch_add(1, Ordering::SeqCst);
             let mode = current.mode() as u8;
@@ -281,11 +283,25 @@ impl ServantLocator for Locator {
         })
     }
 
-    fn finished(&self, _: &Current, _: &Arc<dyn Dispatcher>, cookie: Cookie) {
+    fn finished(
+        &self,
+        current: &Current,
+        _: &Arc<dyn Dispatcher>,
+        cookie: Cookie,
+    ) -> Result<(), LocatorError> {
         let cookie = cookie.and_then(|cookie| cookie.downcast::<&str>().ok());
         assert_eq!(cookie.as_deref(), Some(&"cookie"));
         self.shared.finished.fetch_add(1, Ordering::SeqCst);
+        match current.name() {
+            "unfinished" => Err(refused("finished")),
+            _ => Ok(()),
+        }
     }
+}
+
+fn refused(reason: &str) -> LocatorError {
+    let reason = reason.to_owned();
+    RefusedError::from(Refused { reason }).into()
 }
 
 /// Forwards each request, unopened, to the object of its name.

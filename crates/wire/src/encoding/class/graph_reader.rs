@@ -424,6 +424,9 @@ impl<'a> Decoder<'a> {
                 return Err(self.error("flags of an instance's first slice", kind));
             };
             if let Some(factory) = self.graph().find(class_id.as_class_id()) {
+                if !factory.keeps_unknown_slices() {
+                    unknown.clear();
+                }
                 break ClassReader::inline(self, header).read(factory)?;
             }
             unknown.push(self.unknown_slice(class_id.clone(), header.extent)?);

@@ -180,6 +180,10 @@ pub trait Class: Any + fmt::Debug + PartialEq + Send + Sync {
     /// The number that stands for the type id in encoding 1.1.
     const COMPACT_ID: Option<i32> = None;
 
+    /// Whether slices of classes that extend it and are not known here are kept, to be sent on. Ice 3.8 keeps
+    /// them always, Ice 3.7 where the contract says `["preserve-slice"]`.
+    const KEEPS_UNKNOWN_SLICES: bool = true;
+
     /// The classes of the contract that declares it.
     fn classes() -> &'static dyn Classes;
 
@@ -315,6 +319,11 @@ pub trait ClassFactory {
     /// # Errors
     /// [`DecodeError`] if a slice is malformed.
     fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>;
+
+    /// Whether the slices of an instance that come before that of the class are kept.
+    fn keeps_unknown_slices(&self) -> bool {
+        true
+    }
 }
 
 /// A class in the table of its contract.
@@ -322,6 +331,7 @@ pub trait ClassFactory {
 pub struct ClassInfo {
     type_id: &'static str,
     compact_id: Option<i32>,
+    keeps_unknown_slices: bool,
     decode: fn(&mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>,
 }
 
@@ -331,6 +341,7 @@ impl ClassInfo {
         Self {
             type_id: T::TYPE_ID,
             compact_id: T::COMPACT_ID,
+            keeps_unknown_slices: T::KEEPS_UNKNOWN_SLICES,
             decode: |reader| Ok(Box::new(T::decode_slices(reader)?)),
         }
     }
@@ -339,6 +350,10 @@ impl ClassInfo {
 impl ClassFactory for ClassInfo {
     fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError> {
         (self.decode)(reader)
+    }
+
+    fn keeps_unknown_slices(&self) -> bool {
+        self.keeps_unknown_slices
     }
 }
 
