@@ -199,8 +199,8 @@ impl<'a> Decoder<'a> {
 
     /// What a link to the instance holds; fails if that has the wrong class.
     fn target(&mut self, id: i32, expected: Expected, at: usize) -> Result<Target, DecodeError> {
-        let target = self.graph().instances.target(id, expected);
-        target.map_err(|(expected, kind)| self.error_at(at, expected.what(), kind))
+        let target = self.graph().instances.target(id, &expected);
+        target.map_err(|kind| self.error_at(at, expected.what(), kind))
     }
 
     /// Registers an instance that starts here.
@@ -232,7 +232,7 @@ impl<'a> Decoder<'a> {
         let graph = self.graph();
         let depth_max = graph.depth_max;
         let closed = graph.instances.close(id, value, unknown, depth_max);
-        closed.map_err(|(expected, kind)| self.error_at(at, expected.what(), kind))
+        closed.map_err(|(what, kind)| self.error_at(at, what, kind))
     }
 
     fn inline_instance(&mut self) -> Result<i32, DecodeError> {

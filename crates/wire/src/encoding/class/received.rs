@@ -111,12 +111,12 @@ impl Received {
         }
     }
 
-    /// What a link to the instance holds, and what is wrong if that has the wrong class.
+    /// What a link to the instance holds, or what is wrong if that has the wrong class.
     pub(super) fn target(
         &mut self,
         id: i32,
-        expected: Expected,
-    ) -> Result<Target, (Expected, DecodeErrorKind)> {
+        expected: &Expected,
+    ) -> Result<Target, DecodeErrorKind> {
         let entry = self.entries.get_mut(&id).expect("its id was looked up");
         let top = self.open.last_mut();
         match &entry.progress {
@@ -124,9 +124,9 @@ impl Received {
                 if let Some(top) = top {
                     top.height = top.height.max(height + 1);
                 }
-                match unexpected(&*held.instance().value, &expected) {
+                match unexpected(&*held.instance().value, expected) {
                     None => Ok(Target::Held(held.clone())),
-                    Some(kind) => Err((expected, kind)),
+                    Some(kind) => Err(kind),
                 }
             }
             Progress::Waiting { at } => {
@@ -134,9 +134,9 @@ impl Received {
                 let top = top.expect("it waits for one that is being read");
                 top.height = top.height.max(waiting.height + 1);
                 top.lowest = top.lowest.min(waiting.lowest);
-                match unexpected(&*waiting.member.value, &expected) {
+                match unexpected(&*waiting.member.value, expected) {
                     None => Ok(Target::Inside(Arc::downgrade(&waiting.member.slot))),
-                    Some(kind) => Err((expected, kind)),
+                    Some(kind) => Err(kind),
                 }
             }
             Progress::Open { slot, number } => {
@@ -173,22 +173,23 @@ impl Received {
         }
     }
 
-    /// Ends the instance that was opened last, which is this one.
+    /// Ends the instance that was opened last, which is this one, or tells what is wrong with what.
     pub(super) fn close(
         &mut self,
         id: i32,
         value: Box<dyn AnyClass>,
         unknown: Vec<UnknownSlice>,
         depth_max: usize,
-    ) -> Result<(), (Expected, DecodeErrorKind)> {
+    ) -> Result<(), (&'static str, DecodeErrorKind)> {
         let open = self.open.pop().expect("it was opened");
         if open.height > depth_max {
-            return Err((Expected::any(), DecodeErrorKind::GraphTooDeep(depth_max)));
+            let kind = DecodeErrorKind::GraphTooDeep(depth_max);
+            return Err((Expected::any().what(), kind));
         }
         let entry = self.entries.get_mut(&id).expect("it was opened");
         for expected in std::mem::take(&mut entry.expected) {
             if let Some(kind) = unexpected(&*value, &expected) {
-                return Err((expected, kind));
+                return Err((expected.what(), kind));
             }
         }
         self.complete(id, open, value, unknown);
@@ -266,10 +267,10 @@ impl Entry {
     }
 
     /// Remembers what a reference expects, once for each type: a peer can repeat a reference for a byte.
-    fn expect(&mut self, expected: Expected) {
+    fn expect(&mut self, expected: &Expected) {
         let mut names = self.expected.iter().map(Expected::name);
         if !names.any(|name| name == expected.name()) {
-            self.expected.push(expected);
+            self.expected.push(expected.clone());
         }
     }
 }
