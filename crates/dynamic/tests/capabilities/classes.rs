@@ -1,8 +1,8 @@
 //! Class instances: graphs as JSON and as bytes, and what is refused.
 
-use floe_dynamic::{Contract, PayloadType, parse_json};
-use floe_wire::EncodingVersion;
+use floe_dynamic::{Contract, Instance, PayloadType, Value, parse_json};
 use floe_wire::encoding::{ClassFormat, GRAPH_DEPTH_MAX};
+use floe_wire::{Decoder, Encoder, EncodingVersion};
 use serde_json::{Value as Json, json};
 
 use crate::support::{contract, problem};
@@ -107,6 +107,51 @@ fn a_reference_may_come_before_its_instance_and_close_a_cycle_with_it() {
         through_bytes("M::Pairs", &json),
         json!([{"left": y, "right": x}, {"left": null, "right": {"$ref": 1}}])
     );
+}
+
+#[test]
+fn a_part_of_a_cycle_leads_to_all_of_it() {
+    let contract = contract(SLICE);
+    let node = contract.data_type("M::Node").expect("a class");
+    let ring = |first: &str, second: &str| {
+        json!({
+            "$class": "::M::Node", "$id": 1, "name": first,
+            "next": {"$class": "::M::Node", "name": second, "next": {"$ref": 1}},
+        })
+    };
+    let made = contract.value_from_json(node, &ring("a", "b"));
+    let made = made.expect("a ring");
+    let mut values = vec![made.clone()];
+    for (encoding, format) in ENCODINGS {
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::new(&mut bytes, encoding);
+        encoder.set_class_format(format);
+        let encoded = contract.encode(node, &made, &mut encoder);
+        encoded.expect("the value is of the type");
+        encoder.finish_classes();
+        encoder.finish().expect("a ring can be encoded");
+        let mut decoder = Decoder::new(&bytes, encoding);
+        values.push(contract.decode(node, &mut decoder).expect("a ring"));
+        decoder.finish_classes().expect("its nodes");
+    }
+    drop(made);
+    for value in values {
+        let part = next(&value);
+        drop(value);
+        assert_eq!(contract.value_to_json(node, &part), ring("b", "a"));
+        let rest = next(&part);
+        drop(part);
+        assert_eq!(contract.value_to_json(node, &rest), ring("a", "b"));
+    }
+}
+
+fn next(node: &Value) -> Value {
+    let Value::Instance(link) = node else {
+        panic!("{node:?} is no node");
+    };
+    let node = link.get().expect("not nil");
+    let node = Instance::cast(node.any()).expect("of the contract");
+    node.members()[1].1.clone()
 }
 
 #[test]

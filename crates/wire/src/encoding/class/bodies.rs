@@ -4,10 +4,8 @@
 //! depth first from those that parameters refer to, as those of encoding 1.1 are. What only slices
 //! of unknown classes refer to is not read.
 
-use std::collections::hash_map;
 use std::sync::Arc;
 
-use super::graph_reader::Entry;
 use super::{ClassId, ClassReader, OBJECT_TYPE_ID};
 use crate::encoding::slice::{Extent, HAS_SIZE};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder};
@@ -52,13 +50,10 @@ impl Decoder<'_> {
         };
         let graph = self.graph();
         if graph.is_reading() {
-            let is_read = graph.instances.get(&id).is_some_and(Entry::is_read);
-            if !is_read {
+            if !graph.instances.is_read(id) {
                 self.read_body(id, start)?;
             }
-        } else if let hash_map::Entry::Vacant(vacant) = graph.instances.entry(id) {
-            let (entry, promise) = Entry::wanted();
-            vacant.insert(entry);
+        } else if let Some(promise) = graph.instances.want(id) {
             graph.wanted.push((id, promise));
         }
         Ok(Some(id))
@@ -78,11 +73,10 @@ impl Decoder<'_> {
         let (end, whole) = (self.position(), self.whole());
         self.graph().whole = whole;
         for (id, promise) in std::mem::take(&mut self.graph().wanted) {
-            let is_read = self.graph().instances.get(&id).is_some_and(Entry::is_read);
-            if !is_read {
+            if !self.graph().instances.is_read(id) {
                 self.read_body(id, end)?;
             }
-            self.graph().keep_promise(id, &promise);
+            self.graph().instances.keep_promise(id, &promise);
         }
         self.seek(end);
         Ok(())

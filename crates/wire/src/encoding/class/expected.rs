@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{AnyClass, ClassType};
 
 /// What the type of a reference demands of the instance.
+#[derive(Clone)]
 pub(super) enum Expected {
     /// A class that is known when the program is compiled.
     Typed {

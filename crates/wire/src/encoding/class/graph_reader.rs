@@ -1,19 +1,16 @@
 //! Reading references to instances, and instances inline (encoding 1.1).
 //!
-//! Instances are read depth first, and each is complete when all is known that it leads to: if it leads
-//! to one that is still being read, it is part of a cycle, and waits for the outermost instance of that
-//! cycle. Then the instances of the cycle become a group. Links between them are links inside, all
-//! others hold their instance. (This is Tarjan's algorithm for strongly connected components.)
+//! Instances are read depth first; what becomes of them, and of cycles, is in `received.rs`.
 
-use std::collections::{HashMap, hash_map};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::bodies::Body;
 use super::class_reader::SliceHeader;
 use super::expected::Expected;
-use super::instance::{Group, Held, Member, Slot};
 use super::link::Target;
 use super::promise::Promise;
+use super::received::Received;
 use super::{
     AnyClass, ClassFactory, ClassId, ClassReader, ClassType, Classes, GRAPH_DEPTH_MAX,
     GRAPH_STACK_MAX, Link, SliceId, TYPE_ID_LEN_MAX, UnknownClass, UnknownSlice,
@@ -27,14 +24,8 @@ pub(in crate::encoding) struct GraphReader<'a> {
     known: Vec<&'a dyn Classes>,
     /// Type ids that may be referred to by index, from 1.
     pub(super) type_ids: Vec<Arc<str>>,
-    pub(super) instances: HashMap<i32, Entry>,
-    /// The instances that are being read, outermost first.
-    open: Vec<Open>,
-    /// How many have been opened.
-    opened_count: usize,
-    /// Instances that were read and lead to one that is still being read.
-    waiting: Vec<Waiting>,
-    /// Where the stack stood when the outermost of them was opened.
+    pub(super) instances: Received,
+    /// Where the stack stood when the outermost instance was opened.
     stack_base: usize,
     /// The indirection table of the slice that is being read, and whether it has been used.
     table: Option<(Vec<TableEntry>, bool)>,
@@ -56,47 +47,6 @@ impl std::fmt::Debug for GraphReader<'_> {
     }
 }
 
-/// An instance that has an id.
-pub(super) struct Entry {
-    progress: Progress,
-    /// What references that came before the instance was read expect of it.
-    expected: Vec<Expected>,
-}
-
-enum Progress {
-    /// Encoding 1.0: a parameter refers to it, its body comes later.
-    Wanted {
-        slot: Arc<Slot>,
-        promise: Arc<Promise>,
-    },
-    /// It is being read; the number is that of [`Open::number`].
-    Open { slot: Arc<Slot>, number: usize },
-    /// It stands at this position of the waiting.
-    Waiting { at: usize },
-    /// It is complete, and has so many instances below one another.
-    Complete { held: Held, height: usize },
-}
-
-/// An instance that is being read.
-struct Open {
-    /// Its position in the order in which instances were opened.
-    number: usize,
-    /// The lowest number of those that it leads to, as far as is known.
-    lowest: usize,
-    /// How many instances it has below one another, as far as is known.
-    height: usize,
-    /// How many were waiting when it was opened.
-    waiting_len: usize,
-}
-
-/// An instance that was read, and that leads to one that is still being read.
-struct Waiting {
-    id: i32,
-    lowest: usize,
-    height: usize,
-    member: Member,
-}
-
 /// An instance in the indirection table of a slice.
 #[derive(Clone)]
 pub(in crate::encoding) struct TableEntry {
@@ -112,10 +62,7 @@ impl Default for GraphReader<'_> {
         Self {
             known: Vec::new(),
             type_ids: Vec::new(),
-            instances: HashMap::new(),
-            open: Vec::new(),
-            opened_count: 0,
-            waiting: Vec::new(),
+            instances: Received::default(),
             stack_base: 0,
             table: None,
             depth_max: GRAPH_DEPTH_MAX,
@@ -134,69 +81,7 @@ impl<'a> GraphReader<'a> {
 
     /// Whether an instance is being read.
     pub(super) fn is_reading(&self) -> bool {
-        !self.open.is_empty()
-    }
-
-    /// Completes an instance with those that waited for it, or lets it wait.
-    fn complete(
-        &mut self,
-        id: i32,
-        open: Open,
-        value: Box<dyn AnyClass>,
-        unknown: Vec<UnknownSlice>,
-    ) {
-        let Open { lowest, height, .. } = open;
-        let entry = self.instances.get_mut(&id).expect("it was opened");
-        let at = self.waiting.len();
-        let before = std::mem::replace(&mut entry.progress, Progress::Waiting { at });
-        let Progress::Open { slot, .. } = before else {
-            unreachable!("only an open instance is completed");
-        };
-        let is_alone = at == open.waiting_len;
-        if lowest == open.number && is_alone {
-            slot.fill(value, unknown);
-            let held = Held::Lone(slot);
-            entry.progress = Progress::Complete { held, height };
-            return;
-        }
-        self.waiting.push(Waiting {
-            id,
-            lowest,
-            height,
-            member: Member {
-                slot,
-                value,
-                unknown,
-            },
-        });
-        if lowest == open.number {
-            self.group(open.waiting_len);
-        } else if let Some(outer) = self.open.last_mut() {
-            outer.lowest = outer.lowest.min(lowest);
-        }
-    }
-
-    /// Completes the instances of a cycle: those that wait, from this position on.
-    fn group(&mut self, from: usize) {
-        let waiting = self.waiting.drain(from..);
-        let (known, members): (Vec<_>, Vec<_>) = waiting
-            .map(|waiting| ((waiting.id, waiting.height), waiting.member))
-            .unzip();
-        let group = Group::of(members);
-        for (index, (id, height)) in known.into_iter().enumerate() {
-            let held = Held::member(&group, index);
-            let entry = self.instances.get_mut(&id).expect("it was opened");
-            entry.progress = Progress::Complete { held, height };
-        }
-    }
-
-    /// Lets the links of parameters hold the instance with this id.
-    pub(super) fn keep_promise(&self, id: i32, promise: &Promise) {
-        if let Some(Progress::Complete { held, .. }) =
-            self.instances.get(&id).map(|entry| &entry.progress)
-        {
-            promise.hold(held.clone());
-        }
+        self.instances.depth() > 0
     }
 
     fn know(&mut self, classes: &'a dyn Classes) {
@@ -302,7 +187,7 @@ impl<'a> Decoder<'a> {
             return self.inline_instance();
         }
         let id = i32::try_from(reference).unwrap_or(i32::MAX);
-        if self.graph().instances.contains_key(&id) {
+        if self.graph().instances.contains(id) {
             return Ok(id);
         }
         Err(self.error_at(
@@ -314,76 +199,25 @@ impl<'a> Decoder<'a> {
 
     /// What a link to the instance holds; fails if that has the wrong class.
     fn target(&mut self, id: i32, expected: Expected, at: usize) -> Result<Target, DecodeError> {
-        let graph = self.graph();
-        let entry = graph.instances.get_mut(&id).expect("its id was looked up");
-        let top = graph.open.last_mut();
-        match &entry.progress {
-            Progress::Complete { held, height } => {
-                if let Some(top) = top {
-                    top.height = top.height.max(height + 1);
-                }
-                let held = held.clone();
-                match unexpected(&*held.instance().value, &expected) {
-                    None => Ok(Target::Held(held)),
-                    Some(kind) => Err(self.error_at(at, expected.what(), kind)),
-                }
-            }
-            Progress::Waiting { at: position } => {
-                let waiting = &graph.waiting[*position];
-                let top = top.expect("it waits for one that is being read");
-                top.height = top.height.max(waiting.height + 1);
-                top.lowest = top.lowest.min(waiting.lowest);
-                let value = &*waiting.member.value;
-                let target = Target::Inside(Arc::downgrade(&waiting.member.slot));
-                match unexpected(value, &expected) {
-                    None => Ok(target),
-                    Some(kind) => Err(self.error_at(at, expected.what(), kind)),
-                }
-            }
-            Progress::Open { slot, number } => {
-                let top = top.expect("it is being read");
-                top.lowest = top.lowest.min(*number);
-                let target = Target::Inside(Arc::downgrade(slot));
-                entry.expect(expected);
-                Ok(target)
-            }
-            Progress::Wanted { promise, .. } => {
-                let target = Target::Promised(Arc::clone(promise));
-                entry.expect(expected);
-                Ok(target)
-            }
-        }
+        let target = self.graph().instances.target(id, &expected);
+        target.map_err(|kind| self.error_at(at, expected.what(), kind))
     }
 
     /// Registers an instance that starts here.
     pub(super) fn open_instance(&mut self, id: i32) -> Result<(), DecodeError> {
         let graph = self.graph();
-        if graph.open.len() >= graph.depth_max {
+        let depth = graph.instances.depth();
+        if depth >= graph.depth_max {
             let kind = DecodeErrorKind::GraphTooDeep(graph.depth_max);
             return Err(self.error("class instance", kind));
         }
         let stack = stack_position();
-        if graph.open.is_empty() {
+        if depth == 0 {
             graph.stack_base = stack;
         } else if graph.stack_base.abs_diff(stack) > graph.stack_max {
-            let kind = DecodeErrorKind::GraphStack(graph.open.len());
-            return Err(self.error("class instance", kind));
+            return Err(self.error("class instance", DecodeErrorKind::GraphStack(depth)));
         }
-        let number = graph.opened_count;
-        graph.opened_count += 1;
-        graph.open.push(Open {
-            number,
-            lowest: number,
-            height: 1,
-            waiting_len: graph.waiting.len(),
-        });
-        match graph.instances.entry(id) {
-            hash_map::Entry::Vacant(entry) => {
-                let slot = Arc::new(Slot::empty());
-                entry.insert(Entry::new(Progress::Open { slot, number }));
-            }
-            hash_map::Entry::Occupied(mut entry) => entry.get_mut().open(number),
-        }
+        graph.instances.open(id);
         Ok(())
     }
 
@@ -396,19 +230,9 @@ impl<'a> Decoder<'a> {
     ) -> Result<(), DecodeError> {
         let at = self.position();
         let graph = self.graph();
-        let open = graph.open.pop().expect("it was opened");
-        if open.height > graph.depth_max {
-            let kind = DecodeErrorKind::GraphTooDeep(graph.depth_max);
-            return Err(self.error("class instance", kind));
-        }
-        let entry = graph.instances.get_mut(&id).expect("it was opened");
-        for expected in std::mem::take(&mut entry.expected) {
-            if let Some(kind) = unexpected(&*value, &expected) {
-                return Err(self.error_at(at, expected.what(), kind));
-            }
-        }
-        self.graph().complete(id, open, value, unknown);
-        Ok(())
+        let depth_max = graph.depth_max;
+        let closed = graph.instances.close(id, value, unknown, depth_max);
+        closed.map_err(|(what, kind)| self.error_at(at, what, kind))
     }
 
     fn inline_instance(&mut self) -> Result<i32, DecodeError> {
@@ -568,57 +392,11 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// What is wrong with an instance that should be another.
-fn unexpected(value: &dyn AnyClass, expected: &Expected) -> Option<DecodeErrorKind> {
-    let is_met = expected.is_met(value);
-    (!is_met).then(|| DecodeErrorKind::UnexpectedClass(value.class_type_id().into()))
-}
-
 /// About where the stack stands. The address is only compared.
 #[inline(never)]
 fn stack_position() -> usize {
     let here = 0_u8;
     std::ptr::from_ref(&here).addr()
-}
-
-impl Entry {
-    /// An instance that comes later, and the promise of it for the parameters that refer to it.
-    pub(super) fn wanted() -> (Self, Arc<Promise>) {
-        let slot = Arc::new(Slot::empty());
-        let promise = Promise::of(&slot);
-        let entry = Self::new(Progress::Wanted {
-            slot,
-            promise: Arc::clone(&promise),
-        });
-        (entry, promise)
-    }
-
-    const fn new(progress: Progress) -> Self {
-        Self {
-            progress,
-            expected: Vec::new(),
-        }
-    }
-
-    /// Starts reading what was wanted.
-    fn open(&mut self, number: usize) {
-        if let Progress::Wanted { slot, .. } = &self.progress {
-            let slot = Arc::clone(slot);
-            self.progress = Progress::Open { slot, number };
-        }
-    }
-
-    pub(super) fn is_read(&self) -> bool {
-        !matches!(self.progress, Progress::Wanted { .. })
-    }
-
-    /// Remembers what a reference expects, once for each type: a peer can repeat a reference for a byte.
-    fn expect(&mut self, expected: Expected) {
-        let mut names = self.expected.iter().map(Expected::name);
-        if !names.any(|name| name == expected.name()) {
-            self.expected.push(expected);
-        }
-    }
 }
 
 impl SliceId {

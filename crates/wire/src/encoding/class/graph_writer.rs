@@ -28,7 +28,7 @@ pub(in crate::encoding) struct GraphWriter {
     /// Instances that are being written, one inside the other.
     depth: usize,
     /// Links that are only visited, and not written.
-    pub(super) visited: Option<Links>,
+    pub(super) visited: Option<Box<Links>>,
 }
 
 impl std::fmt::Debug for GraphWriter {
@@ -99,13 +99,15 @@ impl Encoder<'_> {
     }
 
     pub(super) fn class_reference(&mut self, target: &Target) {
+        if let Target::Nil = target {
+            return self.nil();
+        }
         if let Some(links) = &mut self.graph().visited {
             return links.visit(target);
         }
         let held = match target {
-            Target::Nil => return self.nil(),
             Target::Held(held) => held.clone(),
-            Target::Inside(_) | Target::Promised(_) => match target.held() {
+            _ => match target.held() {
                 Some(held) => held,
                 None => {
                     self.fail(EncodeError::IncompleteInstance);

@@ -26,13 +26,13 @@ impl Links {
     pub(super) fn of(value: &dyn AnyClass, unknown: &[UnknownSlice]) -> Result<Self, EncodeError> {
         let mut buffer = Vec::new();
         let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);
-        encoder.graph().visited = Some(Self::default());
+        encoder.graph().visited = Some(Box::default());
         let mut level = Some(value);
         while let Some(class) = level {
             class.encode_members(&mut encoder);
             level = class.base();
         }
-        let mut links = encoder.graph().visited.take().unwrap_or_default();
+        let mut links = *encoder.graph().visited.take().unwrap_or_default();
         encoder.finish()?;
         let kept = unknown.iter().flat_map(UnknownSlice::instances);
         kept.for_each(|link| links.visit(link.target()));

@@ -25,6 +25,7 @@ mod instance;
 mod link;
 mod links;
 mod promise;
+mod received;
 mod references;
 mod unknown;
 

@@ -1,0 +1,282 @@
+//! The instances of one encapsulation while it is read, and how those of a cycle find one another.
+//!
+//! Instances are read depth first, and each is complete when all is known that it leads to: if it leads
+//! to one that is still being read, it is part of a cycle, and waits for the outermost instance of that
+//! cycle. Then the instances of the cycle become a group. Links between them are links inside, all
+//! others hold their instance. (This is Tarjan's algorithm for strongly connected components.)
+
+use std::collections::{HashMap, hash_map};
+use std::sync::Arc;
+
+use super::expected::Expected;
+use super::instance::{Group, Held, Member, Slot};
+use super::link::Target;
+use super::promise::Promise;
+use super::{AnyClass, UnknownSlice};
+use crate::encoding::DecodeErrorKind;
+
+/// The instances that have an id so far.
+#[derive(Default)]
+pub(super) struct Received {
+    entries: HashMap<i32, Entry>,
+    /// The instances that are being read, outermost first.
+    open: Vec<Open>,
+    /// How many have been opened.
+    opened_count: usize,
+    /// Instances that were read and lead to one that is still being read.
+    waiting: Vec<Waiting>,
+}
+
+/// An instance that has an id.
+struct Entry {
+    progress: Progress,
+    /// What references that came before the instance was read expect of it.
+    expected: Vec<Expected>,
+}
+
+enum Progress {
+    /// Encoding 1.0: a parameter refers to it, its body comes later.
+    Wanted {
+        slot: Arc<Slot>,
+        promise: Arc<Promise>,
+    },
+    /// It is being read; the number is that of [`Open::number`].
+    Open { slot: Arc<Slot>, number: usize },
+    /// It stands at this position of the waiting.
+    Waiting { at: usize },
+    /// It is complete, and has so many instances below one another.
+    Complete { held: Held, height: usize },
+}
+
+/// An instance that is being read.
+struct Open {
+    /// Its position in the order in which instances were opened.
+    number: usize,
+    /// The lowest number of those that it leads to, as far as is known.
+    lowest: usize,
+    /// How many instances it has below one another, as far as is known.
+    height: usize,
+    /// How many were waiting when it was opened.
+    waiting_len: usize,
+}
+
+/// An instance that was read, and that leads to one that is still being read.
+struct Waiting {
+    id: i32,
+    lowest: usize,
+    height: usize,
+    member: Member,
+}
+
+impl Received {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn contains(&self, id: i32) -> bool {
+        self.entries.contains_key(&id)
+    }
+
+    /// How many instances are being read, one inside the other.
+    pub(super) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether an instance has been read, or is being read.
+    pub(super) fn is_read(&self, id: i32) -> bool {
+        let entry = self.entries.get(&id);
+        entry.is_some_and(|entry| !matches!(entry.progress, Progress::Wanted { .. }))
+    }
+
+    /// Registers an instance that parameters refer to and that comes later. A promise of it for them,
+    /// unless they have one already.
+    pub(super) fn want(&mut self, id: i32) -> Option<Arc<Promise>> {
+        let hash_map::Entry::Vacant(entry) = self.entries.entry(id) else {
+            return None;
+        };
+        let slot = Arc::new(Slot::empty());
+        let promise = Promise::of(&slot);
+        entry.insert(Entry::new(Progress::Wanted {
+            slot,
+            promise: Arc::clone(&promise),
+        }));
+        Some(promise)
+    }
+
+    /// Lets the links of parameters hold the instance with this id.
+    pub(super) fn keep_promise(&self, id: i32, promise: &Promise) {
+        let progress = self.entries.get(&id).map(|entry| &entry.progress);
+        if let Some(Progress::Complete { held, .. }) = progress {
+            promise.hold(held.clone());
+        }
+    }
+
+    /// What a link to the instance holds, or what is wrong if that has the wrong class.
+    pub(super) fn target(
+        &mut self,
+        id: i32,
+        expected: &Expected,
+    ) -> Result<Target, DecodeErrorKind> {
+        let entry = self.entries.get_mut(&id).expect("its id was looked up");
+        let top = self.open.last_mut();
+        match &entry.progress {
+            Progress::Complete { held, height } => {
+                if let Some(top) = top {
+                    top.height = top.height.max(height + 1);
+                }
+                match unexpected(&*held.instance().value, expected) {
+                    None => Ok(Target::Held(held.clone())),
+                    Some(kind) => Err(kind),
+                }
+            }
+            Progress::Waiting { at } => {
+                let waiting = &self.waiting[*at];
+                let top = top.expect("it waits for one that is being read");
+                top.height = top.height.max(waiting.height + 1);
+                top.lowest = top.lowest.min(waiting.lowest);
+                match unexpected(&*waiting.member.value, expected) {
+                    None => Ok(Target::Inside(Arc::downgrade(&waiting.member.slot))),
+                    Some(kind) => Err(kind),
+                }
+            }
+            Progress::Open { slot, number } => {
+                let top = top.expect("it is being read");
+                top.lowest = top.lowest.min(*number);
+                let target = Target::Inside(Arc::downgrade(slot));
+                entry.expect(expected);
+                Ok(target)
+            }
+            Progress::Wanted { promise, .. } => {
+                let target = Target::Promised(Arc::clone(promise));
+                entry.expect(expected);
+                Ok(target)
+            }
+        }
+    }
+
+    /// Registers an instance that starts here.
+    pub(super) fn open(&mut self, id: i32) {
+        let number = self.opened_count;
+        self.opened_count += 1;
+        self.open.push(Open {
+            number,
+            lowest: number,
+            height: 1,
+            waiting_len: self.waiting.len(),
+        });
+        match self.entries.entry(id) {
+            hash_map::Entry::Vacant(entry) => {
+                let slot = Arc::new(Slot::empty());
+                entry.insert(Entry::new(Progress::Open { slot, number }));
+            }
+            hash_map::Entry::Occupied(mut entry) => entry.get_mut().open(number),
+        }
+    }
+
+    /// Ends the instance that was opened last, which is this one, or tells what is wrong with what.
+    pub(super) fn close(
+        &mut self,
+        id: i32,
+        value: Box<dyn AnyClass>,
+        unknown: Vec<UnknownSlice>,
+        depth_max: usize,
+    ) -> Result<(), (&'static str, DecodeErrorKind)> {
+        let open = self.open.pop().expect("it was opened");
+        if open.height > depth_max {
+            let kind = DecodeErrorKind::GraphTooDeep(depth_max);
+            return Err((Expected::any().what(), kind));
+        }
+        let entry = self.entries.get_mut(&id).expect("it was opened");
+        for expected in std::mem::take(&mut entry.expected) {
+            if let Some(kind) = unexpected(&*value, &expected) {
+                return Err((expected.what(), kind));
+            }
+        }
+        self.complete(id, open, value, unknown);
+        Ok(())
+    }
+
+    /// Completes an instance with those that waited for it, or lets it wait.
+    fn complete(
+        &mut self,
+        id: i32,
+        open: Open,
+        value: Box<dyn AnyClass>,
+        unknown: Vec<UnknownSlice>,
+    ) {
+        let Open { lowest, height, .. } = open;
+        let entry = self.entries.get_mut(&id).expect("it was opened");
+        let at = self.waiting.len();
+        let before = std::mem::replace(&mut entry.progress, Progress::Waiting { at });
+        let Progress::Open { slot, .. } = before else {
+            unreachable!("only an open instance is completed");
+        };
+        let is_alone = at == open.waiting_len;
+        if lowest == open.number && is_alone {
+            slot.fill(value, unknown);
+            let held = Held::Lone(slot);
+            entry.progress = Progress::Complete { held, height };
+            return;
+        }
+        self.waiting.push(Waiting {
+            id,
+            lowest,
+            height,
+            member: Member {
+                slot,
+                value,
+                unknown,
+            },
+        });
+        if lowest == open.number {
+            self.group(open.waiting_len);
+        } else if let Some(outer) = self.open.last_mut() {
+            outer.lowest = outer.lowest.min(lowest);
+        }
+    }
+
+    /// Completes the instances of a cycle: those that wait, from this position on.
+    fn group(&mut self, from: usize) {
+        let waiting = self.waiting.drain(from..);
+        let (known, members): (Vec<_>, Vec<_>) = waiting
+            .map(|waiting| ((waiting.id, waiting.height), waiting.member))
+            .unzip();
+        let group = Group::of(members);
+        for (index, (id, height)) in known.into_iter().enumerate() {
+            let held = Held::member(&group, index);
+            let entry = self.entries.get_mut(&id).expect("it was opened");
+            entry.progress = Progress::Complete { held, height };
+        }
+    }
+}
+
+impl Entry {
+    const fn new(progress: Progress) -> Self {
+        Self {
+            progress,
+            expected: Vec::new(),
+        }
+    }
+
+    /// Starts reading what was wanted.
+    fn open(&mut self, number: usize) {
+        if let Progress::Wanted { slot, .. } = &self.progress {
+            let slot = Arc::clone(slot);
+            self.progress = Progress::Open { slot, number };
+        }
+    }
+
+    /// Remembers what a reference expects, once for each type: a peer can repeat a reference for a byte.
+    fn expect(&mut self, expected: &Expected) {
+        let mut names = self.expected.iter().map(Expected::name);
+        if !names.any(|name| name == expected.name()) {
+            self.expected.push(expected.clone());
+        }
+    }
+}
+
+/// What is wrong with an instance that should be another.
+fn unexpected(value: &dyn AnyClass, expected: &Expected) -> Option<DecodeErrorKind> {
+    let is_met = expected.is_met(value);
+    (!is_met).then(|| DecodeErrorKind::UnexpectedClass(value.class_type_id().into()))
+}
