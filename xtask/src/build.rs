@@ -25,7 +25,7 @@ pub(crate) fn workspace() -> bool {
     succeeds(&mut cargo(&words))
 }
 
-/// Where [`workspace`] puts the program `name`.
+/// Where [`workspace()`] puts the program `name`.
 pub(crate) fn program(name: &str) -> PathBuf {
     workspace::target_dir().join("debug").join(name)
 }

@@ -1,10 +1,12 @@
 //! `floe man`: manual pages, a file for each subcommand.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 
-use crate::exit::{EXIT_CODES, Exit, Failure};
+use crate::exit::{Exit, Failure};
 
 /// Writes the manual pages of the command and its subcommands
 #[derive(Debug, Args)]
@@ -15,16 +17,26 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let mut command = crate::Arguments::command().after_long_help(EXIT_CODES);
+        let mut command = crate::Arguments::command();
         // What each subcommand takes is built when it is asked for.
         command.build();
-        let written = std::fs::create_dir_all(&self.directory)
-            .and_then(|()| clap_mangen::generate_to(command, &self.directory));
+        let directory = &self.directory;
+        let written = std::fs::create_dir_all(directory).and_then(|()| write(&command, directory));
         written.map(|()| Exit::Success).map_err(|error| {
-            let directory = self.directory.display();
+            let directory = directory.display();
             Failure::usage(format_args!(
                 "cannot write manual pages to {directory}: {error}"
             ))
         })
     }
+}
+
+/// Writes the page of this command, and those of its subcommands but `help`.
+fn write(command: &Command, directory: &Path) -> io::Result<()> {
+    let is_told = |it: &&Command| !it.is_hide_set() && it.get_name() != "help";
+    for subcommand in command.get_subcommands().filter(is_told) {
+        write(subcommand, directory)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    page.render(&mut File::create(directory.join(page.get_filename()))?)
 }

@@ -150,7 +150,7 @@ impl Check {
     fn alternatives(&self, compilation: &Compilation) -> Option<(String, String)> {
         let given = |span| {
             let path = compilation.sources.position(span).path;
-            let is_given = self.sources.files.iter().any(|file| *file == path);
+            let is_given = self.sources.files.iter().any(|file| path == file.as_path());
             is_given.then(|| path.display().to_string())
         };
         compilation.diagnostics.iter().find_map(|finding| {

@@ -96,7 +96,7 @@ fn an_array_of_parameters_may_leave_out_optional_ones_at_its_end() {
     );
     assert_eq!(
         refused_request("find", json!([])),
-        "params: expected an array of 3 (text, first, count), got an array of 0"
+        "params: expected an array of 1 to 3 (text, first, count), got an array of 0"
     );
 }
 

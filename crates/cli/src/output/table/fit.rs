@@ -27,7 +27,7 @@ pub(super) fn fit(needed: &[usize], is_number: &[bool], line: usize) -> Vec<usiz
     let mut wanting: Vec<usize> = (0..widths.len())
         .filter(|at| widths[*at] < needed[*at])
         .collect();
-    // Whoever needs least comes first, so that what it leaves goes to the others.
+    // The column that needs least comes first, so that the others get what it leaves.
     wanting.sort_by_key(|at| needed[*at]);
     for (index, at) in wanting.iter().enumerate() {
         let share = spare / (wanting.len() - index);
