@@ -1,7 +1,7 @@
 //! Compiles the contracts of `floe demo`, and of `floe echo` and `floe ping`.
 
 fn main() {
-    for contract in ["contracts/Telemetry.ice", "../../contracts/Floe/Echo.ice"] {
+    for contract in ["contracts/Telemetry.ice", "contracts/Echo.ice"] {
         floe_codegen::Build::new()
             .file(contract)
             .compile()

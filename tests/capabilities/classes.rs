@@ -6,8 +6,8 @@ use floe::{Communicator, EncodingVersion, Graph, Link, Settings, TypedProxy};
 use crate::contract::classes::{
     AtNodeError, Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterProxy,
     CountingDispatcher, CountingProxy, DrawingDispatcher, DrawingProxy, Failed, FailedError,
-    FailedOrLonelyError, Held, Hostile, LaterProxy, Node, Nothing, Point, Ring, Shape, SubCounter,
-    SubCounterProxy, Uses,
+    FailedOrLonelyError, Held, Hostile, LaterProxy, Node, Nothing, PartsDispatcher, PartsProxy,
+    Point, Ring, Shape, SubCounter, SubCounterProxy, Uses,
 };
 use crate::contract::extra::{self, ShotError, SkyDispatcher, SkyProxy, Star};
 use crate::echo::{self, Any, Echo, in_both_encodings, served};
@@ -95,6 +95,33 @@ fn ring() -> Link<Node> {
     graph[&first].next = second.link();
     graph.finish().expect("a whole ring");
     first.link()
+}
+
+#[tokio::test]
+async fn a_part_of_a_received_cycle_leads_to_all_of_it() {
+    let communicator = Communicator::new();
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+    let proxy = adapter.add("parts", PartsDispatcher::new(Echo)).unwrap();
+    let proxy = PartsProxy::from_proxy(proxy);
+    adapter.activate();
+    for encoding in [EncodingVersion::V1_1, EncodingVersion::V1_0] {
+        let proxy = proxy.ice_encoding(encoding);
+        // A servant keeps a part of what it got, and a client a part of two results or of an error.
+        let next = proxy.next(&ring()).await.unwrap();
+        let (_, kept) = proxy.both(&ring()).await.unwrap();
+        let AtNodeError::AtNode(thrown) = proxy.fail(&ring()).await.unwrap_err() else {
+            panic!("sliced");
+        };
+        for second in [next, kept, thrown.node] {
+            let names = [second.clone(), proxy.next(&second).await.unwrap()];
+            let names = names.map(|node| {
+                let node = node.get().unwrap();
+                (node.name.clone(), node.next.get().unwrap().name.clone())
+            });
+            let [first, second] = ["first", "second"].map(str::to_owned);
+            assert_eq!(names, [(second.clone(), first.clone()), (first, second)]);
+        }
+    }
 }
 
 #[tokio::test]

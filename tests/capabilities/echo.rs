@@ -7,15 +7,42 @@ use floe::{
 use crate::contract::classes::{
     AtNode, AtNodeError, Circle, Color, CounterProxy, CounterServant, Counting, Deeper, Drawing,
     DrawingDispatcher, DrawingProxy, Failed, FailedError, FailedOrLonelyError, Held, Index,
-    LaterProxy, Lonely, Node, NodeProxy, Nodes, Point, Points, Ring, Shape, SubCounterProxy,
+    LaterProxy, Lonely, Node, NodeProxy, Nodes, Parts, Point, Points, Ring, Shape, SubCounterProxy,
     UnknownProxy, Uses,
 };
 use crate::contract::extra::{Shot, ShotError, Sky, Star};
 
 pub(crate) type Any = Link<dyn AnyClass>;
 
-/// Gives back what it gets.
+/// Gives back what it gets, or a part of it.
 pub(crate) struct Echo;
+
+impl Parts for Echo {
+    async fn next(&self, node: Link<Node>, _: &Current) -> Result<Link<Node>, InvokeError> {
+        Ok(next(&node))
+    }
+
+    async fn both(
+        &self,
+        node: Link<Node>,
+        _: &Current,
+    ) -> Result<(Link<Node>, Link<Node>), InvokeError> {
+        let next = next(&node);
+        Ok((node, next))
+    }
+
+    async fn fail(&self, node: Link<Node>, _: &Current) -> Result<(), AtNodeError> {
+        Err(AtNode {
+            node: next(&node),
+            ..AtNode::default()
+        }
+        .into())
+    }
+}
+
+fn next(node: &Link<Node>) -> Link<Node> {
+    node.get().map_or_else(Link::nil, |node| node.next.clone())
+}
 
 impl Drawing for Echo {
     async fn echo(&self, shape: Link<Shape>, _: &Current) -> Result<Link<Shape>, InvokeError> {

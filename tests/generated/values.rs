@@ -185,7 +185,9 @@ fn run_tagged<T: Build + Tagged + Decode + PartialEq + Debug>(
 ) {
     let tag = vector.json["tag"].as_u64().expect("a tag");
     let tag = u32::try_from(tag).expect("a tag");
-    let value: Option<T> = Graph::with(communicator).finished(|graph| graph.tagged(vector.value()));
+    let is_unset = vector.value()["$unset"] == true;
+    let build = |graph: &mut Graph| (!is_unset).then(|| T::build(vector.value(), graph));
+    let value = Graph::with(communicator).finished(build);
     let mut encoded = Vec::new();
     let mut encoder = Encoder::new(&mut encoded, vector.encoding());
     encoder.tagged(tag, value.as_ref());

@@ -4,7 +4,7 @@
 use bytes::Buf;
 use shuttle::rand::{Rng, thread_rng};
 
-use crate::send_queue::{Batch, SendQueue};
+use crate::send_queue::{SendQueue, WriteBatch};
 use crate::sync::{Arc, Mutex, thread};
 use crate::try_orders;
 
@@ -45,8 +45,8 @@ impl Connection {
         }
     }
 
-    /// Source: `write` in `crates/runtime/src/connection/write.rs`.
-    fn write(&self, mut batch: Batch) {
+    /// Source: `write` in `crates/runtime/src/connection/send_half.rs`.
+    fn write(&self, mut batch: WriteBatch) {
         loop {
             let chunk = batch.rest().chunk();
             let count = thread_rng().gen_range(1..=chunk.len());

@@ -10,7 +10,7 @@ use crate::end::{Arrived, Refusal, Token, reply_to};
 use crate::world::{Action, World};
 
 impl World {
-    /// Source: `attempt` in `crates/runtime/src/proxy/attempt.rs`.
+    /// Source: `attempt` in `crates/runtime/src/call/attempt.rs`.
     pub(crate) fn attempt(&mut self, number: usize) {
         let call = &self.book.calls[number];
         if call.told.is_some() {
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// Source: `connection` in `crates/runtime/src/connection/pool.rs`.
+    /// Source: `to` in `crates/runtime/src/connection/pool.rs`.
     fn attempt_from_client(&mut self, number: usize) {
         match self.pool.joint {
             Some(joint) if self.joints[joint].ends[0].machine.is_active() => {

@@ -17,7 +17,7 @@ use floe_wire::message::{
 use floe_wire::reference::Identity;
 
 use crate::book::{Call, Kind};
-use crate::send_queue::{Batch, SendQueue};
+use crate::send_queue::{SendQueue, WriteBatch};
 use crate::vigil::Vigil;
 
 /// What a request in flight is known by.
@@ -41,7 +41,7 @@ pub(crate) struct End {
     pub(crate) machine: Machine<Token>,
     pub(crate) output: SendQueue,
     /// What a full network did not take.
-    pub(crate) writing: Option<Batch>,
+    pub(crate) writing: Option<WriteBatch>,
     pub(crate) input: BytesMut,
     cache: HeaderCache,
     /// What was read and has not been handled: the dispatches are at their limit.
@@ -94,7 +94,7 @@ impl End {
 
     /// Appends the request of a call; its id if it has one.
     ///
-    /// Source: `try_append` in `crates/runtime/src/connection/send.rs`.
+    /// Source: `try_append` in `crates/runtime/src/connection/core.rs`.
     pub(crate) fn append(
         &mut self,
         number: usize,

@@ -328,7 +328,7 @@ impl World {
 
     /// The end of a connection: whoever waits for it hears of that.
     ///
-    /// Source: `fail` in `crates/runtime/src/connection/mod.rs`.
+    /// Source: `fail` in `crates/runtime/src/connection/core.rs`.
     pub(crate) fn fail(&mut self, joint: usize, side: usize, why: AttemptEnd) {
         let Joint { ends, pipes, .. } = &mut self.joints[joint];
         let end = &mut ends[side];
@@ -368,7 +368,7 @@ impl World {
         }
     }
 
-    /// Source: `close` in `crates/runtime/src/connection/mod.rs`.
+    /// Source: `close` in `crates/runtime/src/connection/core.rs`.
     pub(crate) fn close(&mut self, joint: usize, side: usize) {
         let end = &mut self.joints[joint].ends[side];
         if end.ended.is_some() || end.close_began.is_some() {

@@ -57,6 +57,7 @@ fn build_programs() {
     let mut build = Command::new(cargo);
     build
         .args(["build", "--quiet", "--workspace", "--bins"])
+        .args(["--features", "floe-cli/full,floe-cli/lab"])
         .current_dir(root());
     build.arg("--target-dir").arg(target_dir());
     if profile_dir().ends_with("release") {

@@ -115,7 +115,9 @@ fn builds_with(package: &str) -> &'static [&'static str] {
 /// Tests may join what the code keeps apart, but `wire` and `slice` do not meet even there.
 fn tests_with(package: &str) -> &'static [&'static str] {
     match package {
-        "floe-wire" | "floe-slice" | "xtask" => &[],
+        // Of itself, with all features.
+        "floe-wire" => &["floe-wire"],
+        "floe-slice" | "xtask" => &[],
         _ => &BELOW_THE_COMMAND,
     }
 }

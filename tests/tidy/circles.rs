@@ -192,7 +192,7 @@ impl Source<'_> {
                     .collect();
                 let name =
                     alias.map_or_else(|| path.last().cloned(), |alias| Some(alias.to_owned()));
-                if let Some(path) = self.from_root(path, modules) {
+                if let Some(path) = self.resolved(path, modules) {
                     uses.push((line, path, name.unwrap_or_default()));
                 }
             }
@@ -215,14 +215,14 @@ impl Source<'_> {
             let rest = &self.code[at..];
             let end = rest.find(|c| !is_path(c)).unwrap_or(rest.len());
             let parts = rest[..end].split("::").filter(|part| !part.is_empty());
-            let path = self.from_root(parts.map(str::to_owned).collect(), modules)?;
+            let path = self.resolved(parts.map(str::to_owned).collect(), modules)?;
             Some((code::line_at(&self.code, at), path))
         })
         .collect()
     }
 
     /// The path from the root of the crate; `None` if it starts with another crate.
-    fn from_root(&self, path: Path, modules: &BTreeSet<Path>) -> Option<Path> {
+    fn resolved(&self, path: Path, modules: &BTreeSet<Path>) -> Option<Path> {
         let first = path.first()?;
         let mut base = match first.as_str() {
             "crate" => Path::new(),

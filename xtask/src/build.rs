@@ -14,9 +14,15 @@ use crate::workspace;
 /// `floe_tests::workspace` reads it.
 pub(crate) const DONE: &str = "FLOE_PROGRAMS_ARE_BUILT";
 
+/// The features of the command in each step: with all of them its tests try everything.
+///
+/// Libraries need no word here, because each names its own features for its tests.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "floe-cli/full,floe-cli/lab"];
+
 /// Builds all programs and tests of the workspace in the profile that the tests use; whether it succeeded.
 pub(crate) fn workspace() -> bool {
-    succeeds(&mut cargo(&["build", "--workspace", "--all-targets"]))
+    let words = [&["build", "--workspace", "--all-targets"][..], &FEATURES].concat();
+    succeeds(&mut cargo(&words))
 }
 
 /// Where [`workspace`] puts the program `name`.

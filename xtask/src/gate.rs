@@ -91,7 +91,8 @@ fn tested(arguments: &[&str]) -> Tally {
         tally.count(false);
         return tally;
     }
-    let words = [&["test", "--workspace"], arguments, &["--no-fail-fast"]].concat();
+    let workspace = ["test", "--workspace", "--no-fail-fast"];
+    let words = [&workspace[..], &build::FEATURES, arguments].concat();
     let mut tests = cargo(&words);
     let succeeded = succeeds_reading(tests.env(build::DONE, "1"), |line| tally.read(line));
     tally.settle(succeeded);
@@ -103,18 +104,13 @@ fn format_is_settled() -> bool {
 }
 
 fn clippy_is_silent() -> bool {
-    succeeds(&mut cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]))
+    let workspace = ["clippy", "--workspace", "--all-targets"];
+    let words = [&workspace[..], &build::FEATURES, &["--", "-D", "warnings"]].concat();
+    succeeds(&mut cargo(&words))
 }
 
 fn docs_build_without_warning() -> bool {
-    let mut docs = cargo(&["doc", "--workspace", "--no-deps"]);
+    let mut docs = cargo(&[&["doc", "--workspace", "--no-deps"][..], &build::FEATURES].concat());
     succeeds(docs.env("RUSTDOCFLAGS", "-D warnings"))
 }
 

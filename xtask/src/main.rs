@@ -5,6 +5,7 @@
 
 mod build;
 mod command;
+mod dist;
 mod fuzz;
 mod gate;
 mod interop38;
@@ -42,6 +43,9 @@ fn run(words: &[&str]) -> Result<bool, String> {
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["soak", options @ ..] => Ok(soak::run(options)),
         ["memory", options @ ..] => Ok(soak::memory(options)),
+        ["dist"] => Ok(dist::build()),
+        ["dist-test"] => Ok(dist::test()),
+        ["crates"] => Ok(dist::crates()),
         ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
         [name] => gate::single(name).ok_or_else(|| format!("no task is named `{name}`")),
         [name, rest @ ..] => Err(format!(
@@ -64,6 +68,10 @@ cargo xtask TASK
   soak stalled what three subscribers of a hub get in each second while a fourth one is stopped (--rate N, --seconds N,
                -o FILE)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
+  dist         what is shipped: target/dist/floe, stripped, and target/dist/floe.deb with manual pages, completions and a
+               systemd unit
+  dist-test    installs the Debian package, starts its service, publishes an event and removes all again; needs root
+  crates       packs each crate for crates.io, and builds it from what is packed
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
 
 Single steps of `test`:

@@ -21,6 +21,12 @@ pub(crate) const CARGO_DENY: Tool = Tool {
     version: "0.20.2",
 };
 
+/// Makes the Debian package.
+pub(crate) const CARGO_DEB: Tool = Tool {
+    package: "cargo-deb",
+    version: "cargo-deb 3.8.0",
+};
+
 /// Builds and runs the targets in `fuzz/`.
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     package: "cargo-fuzz",

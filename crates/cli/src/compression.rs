@@ -1,14 +1,17 @@
 //! Compression as an argument: with what requests are compressed, and what a server offers.
 
+use clap::builder::{EnumValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use floe::{Compression, Settings, TypedProxy};
+
+use crate::tls::FULL_BUILD;
 
 /// Whether and how requests are compressed.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct CompressArgument {
     /// Compresses requests of 100 bytes and more; with bzip2 where the proxy does not offer what is
     /// named [default: as the endpoint says, -z]
-    #[arg(long, value_name = "NAME", value_enum)]
+    #[arg(long, value_name = "NAME", value_parser = EnumValueParser::<Compress>::new().try_map(Compress::if_built))]
     compress: Option<Compress>,
 }
 
@@ -26,16 +29,31 @@ enum Compress {
     ZstdStream,
 }
 
+impl Compress {
+    fn named(self) -> Option<Compression> {
+        match self {
+            Self::None => None,
+            Self::Bzip2 => Some(Compression::Bzip2),
+            Self::Zstd => Some(Compression::Zstd),
+            Self::Brotli => Some(Compression::Brotli),
+            Self::ZstdStream => Some(Compression::ZstdStream),
+        }
+    }
+
+    fn if_built(self) -> Result<Self, String> {
+        self.named().map_or(Ok(()), check_built).map(|()| self)
+    }
+}
+
 impl CompressArgument {
     /// The same object, requests compressed as the argument says.
     pub(crate) fn apply<P: TypedProxy>(self, proxy: P) -> P {
-        match self.compress {
-            Option::None => proxy,
-            Some(Compress::None) => proxy.ice_compress(false),
-            Some(Compress::Bzip2) => proxy.ice_compression(Compression::Bzip2),
-            Some(Compress::Zstd) => proxy.ice_compression(Compression::Zstd),
-            Some(Compress::Brotli) => proxy.ice_compression(Compression::Brotli),
-            Some(Compress::ZstdStream) => proxy.ice_compression(Compression::ZstdStream),
+        let Some(compress) = self.compress else {
+            return proxy;
+        };
+        match compress.named() {
+            Some(compression) => proxy.ice_compression(compression),
+            None => proxy.ice_compress(false),
         }
     }
 }
@@ -45,7 +63,7 @@ impl CompressArgument {
 pub(crate) struct OfferArgument {
     /// Says in proxies that these are understood, for Floe peers; separated by commas. bzip2 needs
     /// no offer
-    #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = EnumValueParser::<Offer>::new().try_map(Offer::if_built))]
     offer: Vec<Offer>,
 }
 
@@ -60,12 +78,33 @@ enum Offer {
 impl OfferArgument {
     /// Puts the offer into the settings of a communicator.
     pub(crate) fn apply(&self, settings: &mut Settings) {
-        let named = self.offer.iter().map(|offer| match offer {
-            Offer::Zstd => Compression::Zstd,
-            Offer::Brotli => Compression::Brotli,
-            Offer::ZstdStream => Compression::ZstdStream,
-        });
-        settings.compressions = named.collect();
+        settings.compressions = self.offer.iter().map(|offer| offer.named()).collect();
+    }
+}
+
+impl Offer {
+    fn named(self) -> Compression {
+        match self {
+            Self::Zstd => Compression::Zstd,
+            Self::Brotli => Compression::Brotli,
+            Self::ZstdStream => Compression::ZstdStream,
+        }
+    }
+
+    fn if_built(self) -> Result<Self, String> {
+        check_built(self.named()).map(|()| self)
+    }
+}
+
+/// # Errors
+/// This build does not have the compression: what to do about it.
+fn check_built(compression: Compression) -> Result<(), String> {
+    match compression.is_built() {
+        true => Ok(()),
+        false => Err(format!(
+            "this build has no {}; {FULL_BUILD}",
+            name(compression)
+        )),
     }
 }
 

@@ -7,6 +7,7 @@ use floe_codegen::compile_files;
 use floe_dynamic::Contract;
 use floe_slice::{Compilation, Diagnostic, Language, Options, SourceMap, check_source};
 
+use crate::context;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -112,15 +113,21 @@ impl PreprocessorArguments {
         files: &[PathBuf],
         language: Language,
     ) -> Result<Compilation, Failure> {
+        let mut include_dirs = self.include_dirs.clone();
+        if let Some(chosen) = context::chosen() {
+            include_dirs.extend(chosen.context.include_dirs.iter().map(PathBuf::from));
+        }
+        let found = |file: &PathBuf| found(file, &include_dirs);
+        let files: Vec<PathBuf> = files.iter().map(found).collect();
         files.iter().try_for_each(|file| check_readable(file))?;
         let options = Options {
-            include_dirs: self.include_dirs.clone(),
+            include_dirs,
             defines: self.defines.iter().map(|define| macro_of(define)).collect(),
             undefines: self.undefines.clone(),
             language,
             warn_foreign: self.warn_foreign,
         };
-        Ok(compile_files(&options, files))
+        Ok(compile_files(&options, &files))
     }
 }
 
@@ -167,6 +174,16 @@ pub(crate) fn found_errors(compilation: &Compilation) -> Failure {
         Exit::Findings,
         format_args!("{count} {errors} in the Slice files"),
     )
+}
+
+/// The file, or else one of this name in the directories of the context.
+fn found(file: &Path, directories: &[PathBuf]) -> PathBuf {
+    if file.exists() || context::chosen().is_none() {
+        return file.to_owned();
+    }
+    let elsewhere = directories.iter().map(|directory| directory.join(file));
+    let found = elsewhere.into_iter().find(|path| path.is_file());
+    found.unwrap_or_else(|| file.to_owned())
 }
 
 fn check_readable(file: &Path) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use floe::{InvokeError, LocalError, SystemException};
 
+use crate::endpoint::readable;
 use crate::output;
 
 /// What the exit code tells a script.
@@ -73,7 +74,7 @@ impl Failure {
         Self {
             exit,
             // What a peer reports may be a whole stack trace, with a line end.
-            message: message.to_string().trim_end().to_owned(),
+            message: readable(message.to_string().trim_end()),
             help: None,
             is_unreachable: false,
             is_answer: false,
@@ -115,6 +116,16 @@ impl Failure {
     /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         self.exit
+    }
+
+    /// What went wrong, without what to do about it.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub(crate) fn what_to_do(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 
     /// Whether nothing could be sent, for there was no connection.

@@ -12,14 +12,18 @@ use floe_hub::contracts::floe::{
     HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus, TopicTotals,
 };
 
+use crate::config::nearest;
+use crate::context;
+use crate::endpoint::{self, HUB_PORT};
 use crate::exit::{Exit, Failure};
+use crate::locator;
 use crate::peer;
 
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HubArgument {
-    /// The hub: its endpoint, or the proxy of its topic manager [env: FLOE_HUB] [default: tcp -h
-    /// 127.0.0.1 -p 10000]
+    /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager [env: FLOE_HUB]
+    /// [default: that of the context, or tcp -h 127.0.0.1 -p 10000]
     // The library's own reading of the environment takes an empty variable for a value.
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
@@ -32,7 +36,7 @@ pub(crate) struct HubArgument {
 /// Says where the hub is, where --hub does not.
 const VARIABLE: &str = "FLOE_HUB";
 
-/// Where a hub listens unless told otherwise.
+/// The hub that is asked unless told otherwise.
 pub(crate) const DEFAULT_ENDPOINT: &str = "tcp -h 127.0.0.1 -p 10000";
 
 impl HubArgument {
@@ -55,20 +59,39 @@ impl HubArgument {
         let (text, place) = self.text();
         peer::proxy(communicator, &manager_text(&text)).map_err(|error| {
             error.when(place).help(
-                "give an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
+                "give HOST:PORT, an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
                  'DemoIceStorm/TopicManager:tcp -h localhost -p 9999'",
             )
         })
     }
 
+    /// What was given, and where, for people.
+    pub(crate) fn described(&self) -> String {
+        let (text, place) = self.text();
+        format!("{text} ({place})")
+    }
+
     /// What was given, and where; an empty variable is as good as none.
+    ///
+    /// A context that is named on the command line goes before the variable, the current one behind it.
     fn text(&self) -> (Cow<'_, str>, &'static str) {
         if let Some(hub) = &self.hub {
             return (hub.into(), self.name);
         }
+        let of_context = context::chosen().and_then(|chosen| {
+            let hub = chosen.context.hub.as_deref()?;
+            Some((hub, chosen.is_named))
+        });
+        if let Some((hub, true)) = of_context {
+            return (hub.into(), "the hub of the context");
+        }
         match std::env::var(VARIABLE) {
-            Ok(hub) if !hub.trim().is_empty() => (hub.into(), VARIABLE),
-            _ => (DEFAULT_ENDPOINT.into(), "the default hub"),
+            Ok(hub) if !hub.trim().is_empty() => return (hub.into(), VARIABLE),
+            _ => {}
+        }
+        match of_context {
+            Some((hub, _)) => (hub.into(), "the hub of the current context"),
+            None => (DEFAULT_ENDPOINT.into(), "the default hub"),
         }
     }
 
@@ -83,13 +106,25 @@ impl HubArgument {
     ) -> Result<TopicProxy, Failure> {
         match self.manager(communicator)?.retrieve(name).await {
             Ok(topic) => not_nil(topic, "topic"),
-            Err(NoSuchTopicError::NoSuchTopic(_)) => Err(Failure::not_found(format_args!(
-                "no topic `{name}`"
-            ))
-            .help("`floe topic list` shows the topics, `floe topic create` or --create makes one")),
+            Err(NoSuchTopicError::NoSuchTopic(_)) => {
+                let near = self.near_topic(communicator, name).await;
+                Err(match near {
+                    Some(near) => {
+                        no_topic(name).help(format_args!("did you mean `{near}`? {TOPIC_HELP}"))
+                    }
+                    None => no_topic(name),
+                })
+            }
             Err(NoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
         }
+    }
+
+    /// The topic whose name is most like this, if one is like it.
+    async fn near_topic(&self, communicator: &Communicator, name: &str) -> Option<String> {
+        let topics = self.manager(communicator).ok()?.retrieve_all().await.ok()?;
+        let names: Vec<&str> = topics.keys().map(String::as_str).collect();
+        nearest(name, &names).map(str::to_owned)
     }
 
     /// The topic of this name, created if there is none.
@@ -263,9 +298,11 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
 }
 
 fn no_topic(name: &str) -> Failure {
-    Failure::not_found(format_args!("no topic `{name}`"))
-        .help("`floe topic list` shows the topics, `floe topic create` or --create makes one")
+    Failure::not_found(format_args!("no topic `{name}`")).help(TOPIC_HELP)
 }
+
+const TOPIC_HELP: &str =
+    "`floe topic list` shows the topics, `floe topic create` or --create makes one";
 
 fn admin_identity() -> Identity {
     HUB_ADMIN
@@ -273,16 +310,16 @@ fn admin_identity() -> Identity {
         .expect("the identity of the hub's own object is one")
 }
 
-/// The proxy of the topic manager: what was given, if it is more than endpoints.
+/// The proxy of the topic manager: what was given, if it is more than where the hub is.
 fn manager_text(hub: &str) -> String {
-    const PROTOCOLS: [&str; 8] = [
-        "tcp", "ssl", "ws", "wss", "udp", "unix", "opaque", "default",
-    ];
-    let first = hub.split([' ', ':']).find(|word| !word.is_empty());
-    let is_endpoint = first.is_some_and(|word| PROTOCOLS.contains(&word));
-    match is_endpoint {
+    let hub = match locator::named() {
+        // A word may be the name of an object that the locator knows.
+        Some(_) => endpoint::full(hub, None),
+        None => endpoint::full(hub, Some(HUB_PORT)),
+    };
+    match endpoint::is_endpoint(&hub) {
         true => format!("IceStorm/TopicManager:{hub}"),
-        false => hub.to_owned(),
+        false => hub.into_owned(),
     }
 }
 
@@ -311,6 +348,10 @@ mod tests {
         let unix = "unix -f /run/hub";
         assert_eq!(manager_text(unix), format!("IceStorm/TopicManager:{unix}"));
         assert_eq!(manager_text(of), of);
+        let short = "IceStorm/TopicManager:tcp -h a -p 7";
+        assert_eq!(manager_text("a:7"), short);
+        let host = "IceStorm/TopicManager:tcp -h a -p 10000";
+        assert_eq!(manager_text("a"), host);
         let other = "Demo/TopicManager -e 1.0:default -p 9999";
         assert_eq!(manager_text(other), other);
     }

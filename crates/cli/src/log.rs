@@ -6,9 +6,10 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
+use tracing_subscriber::{Layer, Registry, reload};
 
 use crate::output;
 use limit::LimitedLines;
@@ -27,17 +28,17 @@ struct Started {
     format: Option<LogFormat>,
     /// Whether somebody has said how much is logged, other than the configuration.
     is_level_chosen: bool,
-    filter: reload::Handle<EnvFilter, Registry>,
+    filter: reload::Handle<Targets, Registry>,
 }
 
 static STARTED: OnceLock<Started> = OnceLock::new();
 
 /// Starts logging. `FLOE_LOG` goes before `RUST_LOG`, either goes before `-v`.
 pub(crate) fn start(verbosity: u8, format: Option<LogFormat>) {
-    let wanted = own_filter().or_else(|| EnvFilter::try_from_env("RUST_LOG").ok());
+    let wanted = own_filter().or_else(foreign_filter);
     let is_level_chosen = wanted.is_some() || verbosity > 0;
     let filter = wanted.unwrap_or_else(|| {
-        EnvFilter::new(match verbosity {
+        self::filter(match verbosity {
             0 => "warn",
             1 => "info",
             2 => "debug",
@@ -74,15 +75,34 @@ pub(crate) fn start(verbosity: u8, format: Option<LogFormat>) {
 /// Logs from this level on, unless the environment or `-v` has chosen; whether it does.
 pub(crate) fn set_level(level: &str) -> bool {
     match STARTED.get() {
-        Some(started) if !started.is_level_chosen => {
-            started.filter.reload(EnvFilter::new(level)).is_ok()
-        }
+        Some(started) if !started.is_level_chosen => started.filter.reload(filter(level)).is_ok(),
         _ => false,
     }
 }
 
-/// Says something of a program that keeps running: to people, or where its log is for programs, to
-/// these.
+/// Says what is as it should be of a program that keeps running: to people, or where its log is for programs, to
+/// these, as information.
+pub(crate) fn note(text: impl fmt::Display) {
+    match STARTED.get().and_then(|started| started.format) {
+        Some(LogFormat::Json) => tracing::info!(target: NOTES, "{text}"),
+        _ => output::talk(text),
+    }
+}
+
+/// The target of what is always logged, unless somebody has chosen what is.
+const NOTES: &str = "floe_cli::notes";
+
+/// Logs this level and what is above it, and notes, unless it is a level of which only failures are wanted.
+fn filter(level: &str) -> Targets {
+    let text = match level {
+        "off" | "error" => level.to_owned(),
+        level => format!("{level},{NOTES}=info"),
+    };
+    text.parse().unwrap_or_default()
+}
+
+/// Says what needs attention of a program that keeps running: to people, or where its log is for programs, to
+/// these, as a warning.
 pub(crate) fn say(text: impl fmt::Display) {
     match STARTED.get().and_then(|started| started.format) {
         Some(LogFormat::Json) => tracing::warn!("{text}"),
@@ -92,12 +112,12 @@ pub(crate) fn say(text: impl fmt::Display) {
 
 /// What `FLOE_LOG` asks for. `RUST_LOG` may mean other programs; this one can only mean us, so what
 /// makes no sense is said.
-fn own_filter() -> Option<EnvFilter> {
+fn own_filter() -> Option<Targets> {
     let text = std::env::var("FLOE_LOG").ok()?;
     if text.trim().is_empty() {
         return None;
     }
-    let parsed = EnvFilter::try_new(&text).map_err(|error| error.to_string());
+    let parsed = text.parse::<Targets>().map_err(|error| error.to_string());
     let filter = match unknown_word(&text) {
         Some(word) => Err(format!("`{word}` is no level")),
         None => parsed,
@@ -110,6 +130,12 @@ fn own_filter() -> Option<EnvFilter> {
             ));
         })
         .ok()
+}
+
+/// What `RUST_LOG` asks for, if it makes sense to us.
+fn foreign_filter() -> Option<Targets> {
+    let text = std::env::var("RUST_LOG").ok();
+    text.filter(|text| !text.trim().is_empty())?.parse().ok()
 }
 
 /// A word that is taken for the name of a module, of which there is none.

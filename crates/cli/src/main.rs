@@ -1,11 +1,15 @@
 //! The `floe` command: reads its arguments, runs one subcommand, and ends with its exit code.
 //!
 //! - `command/`: a file per subcommand, thin: what it does belongs to the crates below
+//! - `help.rs`: what `--help` says of the options that all subcommands have
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
+//! - `endpoint.rs`: endpoints as people write them
 //! - `event.rs`: what `floe sub` prints
+//! - `context.rs`: names for hubs, kept in a file of the user
 //! - `config/`: the file of `floe serve --config`
 //! - `log.rs`: log lines, as many as were asked for
+//! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
 //! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`:
@@ -14,11 +18,14 @@
 mod command;
 mod compression;
 mod config;
+mod context;
 mod contract;
 mod contracts;
 mod count;
+mod endpoint;
 mod event;
 mod exit;
+mod help;
 mod hub;
 mod input;
 mod json_input;
@@ -28,6 +35,7 @@ mod output;
 mod payload;
 mod peer;
 mod progress;
+mod reconnect;
 mod size;
 mod tls;
 
@@ -37,7 +45,8 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::command::Command;
-use crate::exit::{EXIT_CODES, Exit};
+use crate::context::ContextArgument;
+use crate::exit::{EXIT_CODES, Exit, Failure};
 use crate::locator::LocatorArgument;
 use crate::log::LogFormat;
 use crate::output::{Format, Output};
@@ -52,16 +61,19 @@ use crate::tls::TlsArguments;
 struct Arguments {
     /// How data is written on standard output [default: table on a terminal, jsonl in a pipe; demo
     /// and slice check: table]
-    #[arg(short, long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON)]
+    #[arg(short, long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     output: Option<Format>,
 
     /// Says more on standard error; twice for everything. FLOE_LOG or RUST_LOG choose by module
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     verbose: u8,
 
     /// How log lines are written on standard error [default: text without time]
-    #[arg(long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     log_format: Option<LogFormat>,
+
+    #[command(flatten)]
+    context: ContextArgument,
 
     #[command(flatten)]
     locator: LocatorArgument,
@@ -83,17 +95,28 @@ fn main() -> ExitCode {
     };
     log::start(arguments.verbose, arguments.log_format);
     let output = Output::new(arguments.output);
-    arguments.locator.set();
-    let ran = arguments
-        .tls
-        .load()
-        .and_then(|()| command::run(arguments.command, &output));
-    match ran {
+    match arguments.run(&output) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.report();
             failure.exit().into()
         }
+    }
+}
+
+impl Arguments {
+    fn run(self, output: &Output) -> Result<Exit, Failure> {
+        self.locator.set();
+        if self.command.asks_others() {
+            self.context.choose()?;
+        } else if self.context.is_given() {
+            return Err(Failure::usage(
+                "--context: this subcommand asks no hub and no server",
+            ));
+        }
+        let tls = context::chosen().map(|chosen| chosen.context.tls());
+        tls.unwrap_or_default().behind(self.tls).load()?;
+        command::run(self.command, output)
     }
 }
 
@@ -115,13 +138,17 @@ fn with_better_tip(mut error: clap::Error) -> clap::Error {
 /// Prints the help or version that was asked for, or what is wrong with the arguments.
 fn answer(error: &clap::Error) -> Exit {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+        ErrorKind::DisplayHelp => {
+            help::print(error);
+            Exit::Success
+        }
+        ErrorKind::DisplayVersion => {
             // Nobody may be reading any more.
             let _ = error.print();
             Exit::Success
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = error.print();
+            help::print(error);
             Exit::Usage
         }
         _ => {

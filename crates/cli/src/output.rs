@@ -2,12 +2,15 @@
 
 mod table;
 
+pub(crate) use table::abbreviate;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
 use clap::ValueEnum;
 use serde_json::Value as Json;
+use terminal_size::{Height, Width, terminal_size_of};
 
 use crate::exit::Failure;
 
@@ -98,7 +101,10 @@ impl Output {
     /// As [`Output::line`].
     pub(crate) fn rows(&self, columns: &[&str], rows: &[Json]) -> Result<(), Failure> {
         match self.format() {
-            Format::Table => self.text(table::render(columns, rows, self.has_colour())),
+            Format::Table => {
+                let width = self.size().map(|(width, _)| width);
+                self.text(table::render(columns, rows, self.has_colour(), width))
+            }
             Format::Json => self.line(Json::from(rows)),
             Format::Jsonl => rows.iter().try_for_each(|row| self.line(row)),
             Format::Raw => rows
@@ -116,6 +122,13 @@ impl Output {
             Format::Table => self.text(table::record(object, self.has_colour())),
             _ => self.value(object, &object[raw]),
         }
+    }
+
+    /// The characters in a line of the terminal, and its lines; none if it is no terminal.
+    pub(crate) fn size(&self) -> Option<(usize, usize)> {
+        let size = self.is_terminal.then(|| terminal_size_of(io::stdout()));
+        let (Width(width), Height(height)) = size.flatten()?;
+        Some((width.into(), height.into()))
     }
 
     /// Whether colour may be used.

@@ -9,8 +9,9 @@ use clap::Args;
 use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, Target, TypedProxy};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::endpoint::HUB_PORT;
 use crate::exit::{Exit, Failure};
-use crate::{locator, tls};
+use crate::{endpoint, locator, tls};
 
 /// How long to wait for a peer.
 #[derive(Debug, Clone, Copy, Args)]
@@ -142,9 +143,11 @@ pub(crate) const ANSWER_SIZE_MAX: usize = 256 * 1024 * 1024;
 /// # Errors
 /// Text that is no proxy, or one that says not where the object is.
 pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> Result<P, Failure> {
+    let text = &*endpoint::full_proxy(text);
     let proxy: Proxy = communicator.proxy(text).map_err(|error| {
-        Failure::usage(format_args!("`{text}` is no proxy: {error}"))
-            .help("a proxy is written `greeter:tcp -h localhost -p 4061`")
+        Failure::usage(format_args!("`{text}` is no proxy: {error}")).help(
+            "a proxy is written `greeter:tcp -h localhost -p 4061`, or `greeter:localhost:4061`",
+        )
     })?;
     check_endpoints(&proxy, text)?;
     Ok(P::from_proxy(proxy))
@@ -187,6 +190,13 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
         AdapterError::Registration { .. } => Failure::new(Exit::Failure, error).help(
             "--locator (Ice.Default.Locator) says who is told; without adapter-id (AdapterId) nobody is",
         ),
+        AdapterError::UnsupportedEndpoint { endpoint }
+            if !cfg!(feature = "tls") && ["ssl", "wss"].iter().any(|it| endpoint.starts_with(it)) =>
+        {
+            let message =
+                format_args!("cannot listen on the endpoint \"{endpoint}\": this build has no encryption");
+            Failure::usage(message).help(tls::FULL_BUILD)
+        }
         AdapterError::Endpoints { endpoints, source } => {
             Failure::usage(format_args!("`{endpoints}` is no endpoint: {source}"))
                 .help(ENDPOINT_HELP)
@@ -195,17 +205,29 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
     }
 }
 
-/// The text of an endpoint, which is not empty; what it means is told when it is opened.
+/// The text of an endpoint, which is not empty; what it means is told when it is opened. A host alone is one
+/// with the port of a hub.
 pub(crate) fn parse_endpoint(text: &str) -> Result<String, String> {
+    endpoint_at(text, HUB_PORT)
+}
+
+/// The same where a host alone means any free port.
+pub(crate) fn parse_own_endpoint(text: &str) -> Result<String, String> {
+    endpoint_at(text, 0)
+}
+
+/// The same where a host alone means this port.
+pub(crate) fn endpoint_at(text: &str, port: u16) -> Result<String, String> {
     match text.trim().is_empty() {
         true => {
             Err("expected an endpoint, such as 'tcp -h 127.0.0.1 -p 10000', got nothing".to_owned())
         }
-        false => Ok(text.to_owned()),
+        false => Ok(endpoint::full(text, Some(port)).into_owned()),
     }
 }
 
-const ENDPOINT_HELP: &str = "an endpoint is written 'tcp -h 127.0.0.1 -p 10000'";
+const ENDPOINT_HELP: &str =
+    "an endpoint is written 'tcp -h 127.0.0.1 -p 10000', or 127.0.0.1:10000";
 
 /// Starts to listen for the signals that ask a program to end. Must be called inside the runtime.
 ///

@@ -15,20 +15,38 @@ use crate::exit::Failure;
 pub(crate) struct TlsArguments {
     /// A PEM file with certificates of CAs that may sign those of peers; may be repeated. A server
     /// without one asks its clients for no certificate
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     tls_ca: Vec<PathBuf>,
 
     /// A PEM file with our own certificate and those that sign it, or a .p12 file with its key as
     /// well, whose password is in FLOE_TLS_PASSWORD
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     tls_cert: Option<PathBuf>,
 
     /// A PEM file with the key of our certificate, if it is not in the same file
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     tls_key: Option<PathBuf>,
 
     /// Takes a server's certificate for any host, as Ice does, and not only for the endpoint's
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(long, global = true, hide_short_help = true, hide_long_help = true)]
     tls_any_host: bool,
 
     /// The password of a .p12 file, where a file of settings says it.
@@ -49,6 +67,9 @@ impl fmt::Debug for Password {
         f.write_str("Password(_)")
     }
 }
+
+/// How to get what the cargo features of the command add.
+pub(crate) const FULL_BUILD: &str = "`cargo build --release --features full` includes it";
 
 /// What the arguments said, and what the files hold that they name, for all communicators of this process.
 static SAID: OnceLock<(TlsArguments, Option<Tls>)> = OnceLock::new();
@@ -111,6 +132,31 @@ impl TlsArguments {
         self.client_certificates = Some(asked);
     }
 
+    /// Files with certificates of CAs.
+    pub(crate) fn ca(&self) -> &[PathBuf] {
+        &self.tls_ca
+    }
+
+    /// The file with our own certificate.
+    pub(crate) fn cert(&self) -> Option<&PathBuf> {
+        self.tls_cert.as_ref()
+    }
+
+    /// The file with the key of our certificate.
+    pub(crate) fn key(&self) -> Option<&PathBuf> {
+        self.tls_key.as_ref()
+    }
+
+    /// Whether a server's certificate is taken for any host.
+    pub(crate) fn any_host(&self) -> bool {
+        self.tls_any_host
+    }
+
+    /// Whether a certificate of our own is named.
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.tls_cert.is_some()
+    }
+
     /// What the files hold; none if no file is named.
     ///
     /// # Errors
@@ -146,8 +192,13 @@ impl TlsArguments {
             TlsIdentity::pem(certificate.clone(), key.unwrap_or(certificate))
         });
         let tls = Tls::load(settings);
-        tls.map(Some)
-            .map_err(|error| Failure::usage(format_args!("{error}")))
+        tls.map(Some).map_err(|error| {
+            let failure = Failure::usage(error);
+            match cfg!(feature = "tls") {
+                true => failure,
+                false => failure.help(FULL_BUILD),
+            }
+        })
     }
 }
 

@@ -65,7 +65,7 @@ fn stand_in_text(includes: &[&str]) -> String {
 
 macro_rules! contracts {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../contracts/", $name)))),*]
+        &[$(($name, include_str!(concat!("../contracts/", $name)))),*]
     };
 }
 

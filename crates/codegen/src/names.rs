@@ -2,7 +2,7 @@
 //!
 //! A name is split into words, and the words are joined in the case that the target wants. Names
 //! that are keywords of Rust are escaped. Whether two names become one is checked elsewhere
-//! (`rust/check.rs`).
+//! (`rust/check.rs`). The rule for words is written for users in `docs/guides/metadata.md`.
 
 use proc_macro2::{Ident, Span};
 
@@ -42,6 +42,19 @@ pub fn fresh(text: &str, taken: &[String]) -> Ident {
     }
     ident(&candidate)
 }
+
+/// Whether the words of a name are hardly those that its author meant: a capital alone is one of them
+/// (`AorD` is `aor_d`), or so many capitals stand side by side that they are more than one (`getAMDMB`).
+pub fn looks_broken(name: &str) -> bool {
+    let words = words(name);
+    let is_letter = |word: &String| word.len() == 1 && word.chars().all(char::is_uppercase);
+    let is_run = |word: &String| word.chars().filter(|it| it.is_uppercase()).count() >= RUN_MIN;
+    (words.len() > 1 && words.iter().any(is_letter))
+        || (name.chars().any(char::is_lowercase) && words.iter().any(is_run))
+}
+
+/// So many capitals side by side are taken for two abbreviations.
+const RUN_MIN: usize = 5;
 
 /// The words of a name: they end at an underscore, before a capital that follows something else,
 /// and before the last capital of several that a small letter follows (`HTTPServer`: `HTTP`,
@@ -114,11 +127,43 @@ mod tests {
             ("int2String", "int2_string", "Int2String", "INT2_STRING"),
             ("QoS", "qo_s", "QoS", "QO_S"),
             ("x", "x", "X", "X"),
+            (
+                "throwAorDasAorD",
+                "throw_aor_das_aor_d",
+                "ThrowAorDasAorD",
+                "THROW_AOR_DAS_AOR_D",
+            ),
+            ("getAMDMB", "get_amdmb", "GetAmdmb", "GET_AMDMB"),
+            ("opMG1", "op_mg1", "OpMg1", "OP_MG1"),
+            (
+                "opByteSOneway",
+                "op_byte_s_oneway",
+                "OpByteSOneway",
+                "OP_BYTE_S_ONEWAY",
+            ),
         ];
         for (name, in_snake, in_camel, in_screaming) in cases {
             assert_eq!(snake(name), in_snake);
             assert_eq!(upper_camel(name), in_camel);
             assert_eq!(screaming_snake(name), in_screaming);
+        }
+    }
+
+    #[test]
+    fn names_whose_words_are_hardly_meant_look_broken() {
+        for name in ["throwAorDasAorD", "getAMDMB", "QoS", "opByteSOneway"] {
+            assert!(looks_broken(name), "{name}");
+        }
+        for name in [
+            "opMG1",
+            "HTTPServer",
+            "getHTTP",
+            "MAX_VALUE",
+            "x",
+            "RED",
+            "QOS_CLASS",
+        ] {
+            assert!(!looks_broken(name), "{name}");
         }
     }
 

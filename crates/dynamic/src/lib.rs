@@ -30,7 +30,7 @@
 //! [`PayloadType`] does the same with payloads that stand alone, and [`MessageReader`] takes whole
 //! messages of the protocol apart.
 //!
-#![doc = include_str!("../../../docs/guides/json.md")]
+#![doc = include_str!("../json.md")]
 
 mod builtin;
 mod class;

@@ -249,16 +249,27 @@ impl Operation {
                 values.resize(slots.len(), Value::Unset);
                 is_whole.then_some(values)
             }
-            (Json::Array(_), slots) => reader.mismatch(
-                format!("an array of {} ({})", slots.len(), list(slots)),
-                json,
-            ),
+            (Json::Array(_), slots) => {
+                let least = slots.len() - optional_at_the_end(slots);
+                let count = match least == slots.len() {
+                    true => least.to_string(),
+                    false => format!("{least} to {}", slots.len()),
+                };
+                reader.mismatch(format!("an array of {count} ({})", list(slots)), json)
+            }
             (Json::Null, []) => Some(Vec::new()),
             (json, [slot]) => reader.member(slot, json).map(|value| vec![value]),
-            (json, slots) => {
-                let names = list(slots);
-                reader.mismatch(format!("an object with {names}, or an array of them"), json)
-            }
+            (json, slots) => match only_required(slots) {
+                Some(at) => reader.member(&slots[at], json).map(|value| {
+                    let mut values = vec![Value::Unset; slots.len()];
+                    values[at] = value;
+                    values
+                }),
+                None => {
+                    let names = list(slots);
+                    reader.mismatch(format!("an object with {names}, or an array of them"), json)
+                }
+            },
         };
         let values = reader.linked(values);
         reader.finish(values)
@@ -326,6 +337,17 @@ impl fmt::Display for Operation {
 
 /// Whether an array of so many can be for the slots: optional ones at the end may be left out.
 fn fits(len: usize, slots: &[Slot<'_>]) -> bool {
-    let left_out = slots.get(len..);
-    left_out.is_some_and(|slots| slots.iter().all(|slot| slot.tag.is_some()))
+    (slots.len() - optional_at_the_end(slots)..=slots.len()).contains(&len)
+}
+
+/// How many slots at the end are optional.
+fn optional_at_the_end(slots: &[Slot<'_>]) -> usize {
+    let from_the_end = slots.iter().rev();
+    from_the_end.take_while(|slot| slot.tag.is_some()).count()
+}
+
+/// The place of the one slot that is not optional: a bare value can only be for it.
+fn only_required(slots: &[Slot<'_>]) -> Option<usize> {
+    let mut required = (0..slots.len()).filter(|at| slots[*at].tag.is_none());
+    required.next().filter(|_| required.next().is_none())
 }

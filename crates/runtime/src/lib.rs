@@ -5,10 +5,11 @@
 //! and servant traits are generated from Slice contracts by `floe-codegen` in a build script and
 //! included with [`include_contract!`].
 //!
-//! - [`Proxy`], [`TypedProxy`]: invoke
+//! - [`Proxy`], [`TypedProxy`], [`Invoker`]: invoke
 //! - [`Adapter`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
 //! - [`Event`], [`Events`]: requests on their way to another object, unopened
+//! - [`hub`]: topics of a hub, publishers, and subscriptions as streams
 //! - [`Connection`]: what is known of a connection, and calls back over it
 //! - [`pipeline`]: what wraps invocations and dispatches
 //! - [`contracts`]: the interfaces that Floe itself speaks
@@ -31,14 +32,15 @@
 //! A servant returns what its caller gets: a result, a user exception with `Err(exception.into())`,
 //! or with `?` what an invocation of its own failed with. A panic of a servant is an
 //! `UnknownException` for that caller alone. What every proxy has in common (`ice_ping`,
-//! `ice_oneway`, `ice_timeout` ...) is in the trait [`TypedProxy`], which must be imported. To
-//! subscribe to events is to give a topic a proxy to a servant of one's own: see
-//! [`contracts::ice_storm`] and the example `ticker`.
+//! `ice_oneway`, `ice_timeout` ...) is in the trait [`TypedProxy`], which must be imported. Events are
+//! published and subscribed to with [`hub`]; the example `ticker` has both.
 
 mod adapter;
 mod admission;
 mod background;
 pub mod blocking;
+mod busy_poll;
+mod call;
 #[doc(hidden)]
 pub mod codegen;
 mod communicator;
@@ -49,6 +51,7 @@ mod dispatch;
 mod environment;
 mod error;
 mod event;
+pub mod hub;
 mod implicit_context;
 mod include;
 mod invoker;
@@ -56,7 +59,6 @@ mod liveness;
 mod locator_cache;
 mod log_limiter;
 pub mod pipeline;
-mod polling;
 mod proxy;
 mod settings;
 mod shutdown;
@@ -66,6 +68,7 @@ mod transport;
 
 pub use adapter::{Adapter, IntoIdentity};
 pub use admission::AdapterCounts;
+pub use call::{Call, ConnectionToken, PendingEvent, PendingEvents};
 pub use communicator::Communicator;
 pub use connection::{Connection, ReplySink};
 pub use dispatch::{
@@ -77,13 +80,10 @@ pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit_context::ImplicitContext;
 pub use invoker::{Invocation, InvokeFuture, Invoker};
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
-pub use proxy::{
-    Call, ConnectionToken, OperationInfo, PendingEvent, PendingEvents, Proxy, TypedProxy,
-};
+pub use proxy::{OperationInfo, Proxy, TypedProxy};
 pub use settings::{AdapterSettings, EndpointSelection, Settings};
 pub use signals::Signals;
 pub use transport::ConnectionInfo;
-#[cfg(feature = "tls")]
 pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 
 pub use bytes::Bytes;

@@ -18,13 +18,13 @@ pub(crate) enum LocatorKey {
 /// Its answers, kept by communicator: all its proxies share them.
 #[derive(Debug, Default)]
 pub(crate) struct LocatorCache {
-    known: Mutex<HashMap<LocatorKey, Known>>,
+    known: Mutex<HashMap<LocatorKey, CacheEntry>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CacheEntry {
     target: Target,
-    told: Instant,
+    noted: Instant,
 }
 
 /// Answers that are kept; for one more, the oldest goes.
@@ -32,38 +32,38 @@ const KNOWN_MAX: usize = 10_000;
 
 impl LocatorCache {
     /// What was said of it within this time, or ever.
-    pub(crate) fn find(&self, sought: &LocatorKey, within: Option<Duration>) -> Option<Target> {
+    pub(crate) fn find(&self, key: &LocatorKey, within: Option<Duration>) -> Option<Target> {
         let known = self.lock();
-        let found = known.get(sought)?;
-        let is_good = within.is_none_or(|within| found.told.elapsed() < within);
+        let found = known.get(key)?;
+        let is_good = within.is_none_or(|within| found.noted.elapsed() < within);
         is_good.then(|| found.target.clone())
     }
 
     /// That was said of it just now.
-    pub(crate) fn note(&self, sought: LocatorKey, target: Target) {
+    pub(crate) fn note(&self, key: LocatorKey, target: Target) {
         let mut known = self.lock();
         if known.len() >= KNOWN_MAX
-            && !known.contains_key(&sought)
-            && let Some(oldest) = known.iter().min_by_key(|(_, known)| known.told)
+            && !known.contains_key(&key)
+            && let Some(oldest) = known.iter().min_by_key(|(_, known)| known.noted)
         {
             let oldest = oldest.0.clone();
             known.remove(&oldest);
         }
-        let told = Instant::now();
-        known.insert(sought, Known { target, told });
+        let noted = Instant::now();
+        known.insert(key, CacheEntry { target, noted });
     }
 
     /// It is not there any more, nor is the adapter in which it was.
-    pub(crate) fn forget(&self, sought: &LocatorKey) {
+    pub(crate) fn forget(&self, key: &LocatorKey) {
         let mut known = self.lock();
-        if let Some(gone) = known.remove(sought)
+        if let Some(gone) = known.remove(key)
             && let Target::Indirect { adapter_id } = gone.target
         {
             known.remove(&LocatorKey::Adapter(adapter_id));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<LocatorKey, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LocatorKey, CacheEntry>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,7 +96,7 @@ mod tests {
         cache.note(adapter("a"), Target::WellKnown);
         cache.note(adapter("b"), Target::WellKnown);
         cache.forget(&object);
-        let left = [&object, &adapter("a"), &adapter("b")].map(|sought| cache.find(sought, None));
+        let left = [&object, &adapter("a"), &adapter("b")].map(|key| cache.find(key, None));
         assert_eq!(left, [None, None, Some(Target::WellKnown)]);
     }
 

@@ -176,7 +176,11 @@ fn publish(manager: &str, topic: &str, cost: &str) {
     let contract = contract.to_str().expect("a path in UTF-8");
     let event = ["pub", topic, "flagged", &parameters, "--slice", contract];
     let context = format!("cost={cost}");
-    run(&[&event[..], &["--context", &context, "--hub", manager]].concat());
+    run(&[
+        &event[..],
+        &["--request-context", &context, "--hub", manager],
+    ]
+    .concat());
 }
 
 /// Runs the `floe` command to its good end.

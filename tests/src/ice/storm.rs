@@ -1,7 +1,7 @@
 //! A real IceStorm 3.7, in the IceBox that Debian installs.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,11 +26,7 @@ impl IceStorm {
         // What comes last counts.
         let config_text = format!("{own}\n{properties}");
         fs::write(&config, config_text).expect("the target folder can be written");
-        let mut icebox = Command::new("icebox");
-        icebox.arg(format!("--Ice.Config={}", config.display()));
-        icebox.arg(format!("--IceStorm.LMDB.Path={}", database.display()));
-        let mut peer = Peer::start("IceStorm", &mut icebox);
-        peer.line_after("IceBox ready");
+        let peer = start_icebox(&database);
         // It starts to accept only when it has said where.
         let trace = peer.errors_with("accepting tcp connections");
         let endpoint = traced_endpoint(&trace, "IceStorm.TopicManager").unwrap_or_else(|| {
@@ -41,6 +37,13 @@ impl IceStorm {
             manager: format!("IceStorm/TopicManager:{endpoint}"),
             database,
         }
+    }
+
+    /// Kills it, and starts it again with its database. It must have been told where to listen.
+    pub fn restart(&mut self) {
+        self.peer.kill();
+        self.peer = start_icebox(&self.database);
+        self.peer.errors_with("accepting tcp connections");
     }
 
     /// The proxy of its topic manager.
@@ -73,6 +76,17 @@ impl Drop for IceStorm {
         let _ = fs::remove_dir_all(&self.database);
         let _ = fs::remove_file(self.database.with_extension("config"));
     }
+}
+
+/// Starts an IceBox with the configuration beside a database, and waits until it is ready.
+fn start_icebox(database: &Path) -> Peer {
+    let config = database.with_extension("config");
+    let mut icebox = Command::new("icebox");
+    icebox.arg(format!("--Ice.Config={}", config.display()));
+    icebox.arg(format!("--IceStorm.LMDB.Path={}", database.display()));
+    let mut peer = Peer::start("IceStorm", &mut icebox);
+    peer.line_after("IceBox ready");
+    peer
 }
 
 pub(super) fn new_database() -> PathBuf {

@@ -49,7 +49,12 @@ pub(crate) struct Call {
     datagram: bool,
 
     /// Adds an entry to the context of the request; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
+    #[arg(
+        id = "request_context",
+        long = "request-context",
+        value_name = "KEY=VALUE",
+        value_parser = parse_entry
+    )]
     context: Vec<(String, String)>,
 
     /// A facet of the object

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::compression::OfferArgument;
 use crate::contracts::floe::{Echo as EchoServant, EchoDispatcher};
+use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::peer;
@@ -18,12 +19,13 @@ use crate::size::{self, Size};
 /// listens on loopback alone unless --listen says otherwise.
 #[derive(Debug, Args)]
 pub(crate) struct Echo {
-    /// Where to listen; port 0 picks a free one; may be repeated
+    /// Where to listen: HOST, HOST:PORT or an endpoint; '*' is all addresses, port 0 picks a free one;
+    /// may be repeated
     #[arg(
         long,
         value_name = "ENDPOINT",
-        value_parser = peer::parse_endpoint,
-        default_value = "tcp -h 127.0.0.1 -p 10007"
+        value_parser = |text: &str| peer::endpoint_at(text, PORT),
+        default_value = "127.0.0.1:10007"
     )]
     listen: Vec<String>,
 
@@ -34,6 +36,9 @@ pub(crate) struct Echo {
     #[command(flatten)]
     offer: OfferArgument,
 }
+
+/// Where it listens unless told otherwise.
+const PORT: u16 = 10007;
 
 /// The identity of the object.
 const IDENTITY: &str = "Floe/Echo";
@@ -83,7 +88,7 @@ impl EchoServant for Mirror {
 
 fn tell_ready(proxy: &Proxy, output: &Output) {
     let told = match output.format_or(Format::Table) {
-        Format::Table => output.line(format_args!("ready {proxy}")),
+        Format::Table => output.line(format_args!("ready {}", readable(&proxy.to_string()))),
         Format::Json | Format::Jsonl => output.line(json!({"ready": proxy.to_string()})),
         Format::Raw => output.line(proxy),
     };

@@ -2,18 +2,24 @@
 
 mod access;
 pub(crate) mod call;
+mod cheat;
 mod completions;
+mod context;
 mod decode;
 mod demo;
+mod doctor;
 mod echo;
 mod encode;
-#[cfg(feature = "lab")]
+#[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
 mod lab;
+#[cfg(feature = "man")]
+mod man;
 mod ping;
 mod proxy;
 mod publish;
 mod serve;
 mod slice;
+mod status;
 mod subscribe;
 mod topic;
 
@@ -57,14 +63,43 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Slice(slice::Slice),
     /// Measures Floe beside its peers and beside the machine's own limit
-    #[cfg(feature = "lab")]
-    #[command(subcommand)]
+    #[cfg_attr(feature = "lab", command(subcommand))]
     Lab(lab::Lab),
+    /// Says in a few lines how the hub is doing
+    Status(status::Status),
+    /// Looks for what keeps a hub and its users from working, and says what to do
+    Doctor(doctor::Doctor),
+    /// Names hubs, with their certificates and contracts, so that commands are short
+    #[command(subcommand)]
+    Context(context::Context),
+    /// Shows the daily commands on one page
+    Cheat(cheat::Cheat),
+    /// Writes the manual pages of the command and its subcommands
+    #[cfg(feature = "man")]
+    #[command(hide = true)]
+    Man(man::Man),
     /// Tells what the rules of a hub allow
     #[command(subcommand)]
     Access(access::Access),
     /// Prints completions for a shell
     Completions(completions::Completions),
+}
+
+impl Command {
+    /// Whether it asks a hub or a server, and so takes these from a context.
+    pub(crate) fn asks_others(&self) -> bool {
+        matches!(
+            self,
+            Self::Topic(_)
+                | Self::Pub(_)
+                | Self::Sub(_)
+                | Self::Call(_)
+                | Self::Ping(_)
+                | Self::Proxy(_)
+                | Self::Status(_)
+                | Self::Doctor(_)
+        )
+    }
 }
 
 /// Runs a subcommand.
@@ -85,8 +120,13 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Encode(encode) => encode.run(output),
         Command::Slice(slice) => slice.run(output),
         Command::Topic(topic) => topic.run(output),
-        #[cfg(feature = "lab")]
         Command::Lab(lab) => lab.run(output),
+        Command::Status(status) => status.run(output),
+        Command::Doctor(doctor) => doctor.run(output),
+        Command::Context(context) => context.run(output),
+        Command::Cheat(cheat) => cheat.run(output),
+        #[cfg(feature = "man")]
+        Command::Man(man) => man.run(),
         Command::Access(access) => access.run(output),
         Command::Completions(completions) => completions.run(output),
     }

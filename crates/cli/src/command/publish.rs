@@ -3,22 +3,23 @@
 //! - `publish/lines.rs`: where events come from
 //! - `publish/ahead.rs`: how much of them is read ahead
 //! - `publish/pace.rs`: when they leave
+//! - `publish/sending.rs`: events on their way
 //! - `publish/window.rs`: several requests at a time, in order
 
 mod ahead;
 mod lines;
 mod pace;
+mod sending;
 mod window;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use floe::{
-    Communicator, Connection, Context, EncodingVersion, InvokeError, Outcome, Proxy,
-    SystemException, TypedProxy,
+    Communicator, Context, EncodingVersion, InvokeError, Proxy, SystemException, TypedProxy,
 };
 use floe_dynamic::{Contract, Operation};
 use floe_hub::WAITING_FACET;
@@ -32,16 +33,20 @@ use crate::hub::{HubArgument, not_nil};
 use crate::json_input::{self, Line, Source};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
-use crate::progress::ProgressLine;
+use crate::reconnect::ReconnectArgument;
 use lines::{Events, Text};
 use pace::Pace;
-use window::Window;
+use sending::Sending;
 
 /// Publishes typed events to a topic of a hub or an IceStorm
 ///
 /// An event is an operation of the Slice file with its parameters. Without JSON, or with -, each
 /// line of standard input is the parameters of an event. Without --oneway or --batch the hub has
 /// accepted every event when the command ends with 0; it takes several at a time, in their order.
+///
+/// When the hub is lost, it waits for it to come back, and publishes again what was not answered: a
+/// subscriber may then see an event twice. With --no-reconnect it fails instead. Events of a --batch
+/// that goes under are lost, and counted: exit code 6.
 ///
 /// With --file and without an operation, each line is an event as `floe sub` prints it: {"operation":
 /// "sampled", "parameters": {...}}, with "context" if it has one.
@@ -108,7 +113,12 @@ pub(crate) struct Publish {
     wait: bool,
 
     /// Adds an entry to the context of each event; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
+    #[arg(
+        id = "request_context",
+        long = "request-context",
+        value_name = "KEY=VALUE",
+        value_parser = parse_entry
+    )]
     context: Vec<(String, String)>,
 
     #[command(flatten)]
@@ -116,6 +126,9 @@ pub(crate) struct Publish {
 
     #[command(flatten)]
     timeout: TimeoutArgument,
+
+    #[command(flatten)]
+    reconnect: ReconnectArgument,
 }
 
 impl Publish {
@@ -171,7 +184,7 @@ impl Publish {
     ) -> Result<Exit, Failure> {
         let publisher = self.publisher(communicator).await?;
         let encoding = self.encoding.for_proxy(&publisher)?;
-        let mut sending = Sending::new(self, publisher.clone());
+        let mut sending = Sending::new(self, communicator, publisher.clone());
         let mut pace = Pace::new(self.rate);
         let result = async {
             let mut same = None;
@@ -201,7 +214,7 @@ impl Publish {
         let result = result.await;
         if result.is_err() {
             // Those under way may be accepted all the same, and count then.
-            let _ = sending.finish().await;
+            let _ = sending.drain().await;
         }
         sending.progress.clear();
         let published = sending.published;
@@ -211,7 +224,7 @@ impl Publish {
             encode(operation, &json!({}), encoding)?;
         }
         self.tell(published, pace.elapsed(), output)?;
-        Ok(Exit::Success)
+        Ok(after_losing(sending.lost))
     }
 
     /// The line with its placeholders replaced, if that was asked for.
@@ -220,6 +233,11 @@ impl Publish {
             lines::fill(&mut line.json, number, lines::now());
         }
         line
+    }
+
+    /// Whether the hub says of each event that it has accepted it.
+    fn is_answered(&self) -> bool {
+        !self.oneway && !self.batch
     }
 
     async fn publisher(&self, communicator: &Communicator) -> Result<Proxy, Failure> {
@@ -268,6 +286,18 @@ impl Publish {
         });
         output.value(&summary, &summary["published"])
     }
+}
+
+/// How it ends after this many events went under with their batch.
+fn after_losing(lost: u64) -> Exit {
+    if lost == 0 {
+        return Exit::Success;
+    }
+    let lost = events(lost);
+    output::talk(format_args!(
+        "{lost} of a batch went under with a connection"
+    ));
+    Exit::LossDetected
 }
 
 /// Says that some events went well before.
@@ -374,112 +404,6 @@ fn event_of(
         parameters,
         context,
     })
-}
-
-/// Events on their way to the hub.
-struct Sending<'a> {
-    arguments: &'a Publish,
-    publisher: Proxy,
-    window: Window<Result<Option<Outcome>, InvokeError>, Connection>,
-    /// Those that were handed over.
-    begun: u64,
-    /// Those that the hub has accepted, or the transport where nobody answers.
-    published: u64,
-    progress: ProgressLine,
-    start: Instant,
-    shown: Instant,
-}
-
-/// How often the progress is shown.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-
-impl<'a> Sending<'a> {
-    fn new(arguments: &'a Publish, publisher: Proxy) -> Self {
-        let now = Instant::now();
-        Self {
-            arguments,
-            publisher,
-            window: Window::new(),
-            begun: 0,
-            published: 0,
-            progress: ProgressLine::new(),
-            start: now,
-            shown: now,
-        }
-    }
-
-    /// Begins to send an event, once there is room for it.
-    async fn send(&mut self, event: Event) -> Result<(), Failure> {
-        let is_answered = !self.arguments.oneway && !self.arguments.batch;
-        let len_max = match is_answered {
-            true => window::len_max(event.parameters.len()),
-            false => 1,
-        };
-        let mut connection = self.publisher.ice_cached_connection();
-        while !self.window.has_room(connection.as_ref(), len_max) {
-            self.settle().await?;
-            connection = self.publisher.ice_cached_connection();
-        }
-        if connection.is_none() {
-            let made = self.publisher.ice_connection().await;
-            connection = made.map_err(|error| self.arguments.hub.unanswered(error.into()))?;
-        }
-        let publisher = match event.context.is_empty() {
-            true => self.publisher.clone(),
-            false => {
-                let mut context: Context = self.arguments.context.iter().cloned().collect();
-                context.extend(event.context);
-                self.publisher.ice_context(context)
-            }
-        };
-        let (operation, parameters) = (event.operation, event.parameters);
-        self.begun += 1;
-        let sent = async move {
-            let (name, mode) = (operation.name(), operation.mode());
-            publisher.invoke(name, mode, &parameters).await
-        };
-        self.window.start(connection, sent).await;
-        if !is_answered {
-            self.settle().await?;
-        }
-        Ok(())
-    }
-
-    /// Waits for the event that was begun first.
-    async fn settle(&mut self) -> Result<(), Failure> {
-        let Some(result) = self.window.next().await else {
-            return Ok(());
-        };
-        result.map_err(|error| self.arguments.not_accepted(error))?;
-        self.published += 1;
-        if self.published.is_multiple_of(64) && self.shown.elapsed() >= PROGRESS_INTERVAL {
-            self.shown = Instant::now();
-            let rate = self.published as f64 / self.start.elapsed().as_secs_f64();
-            let events = events(self.published);
-            self.progress
-                .rewrite(format_args!("published {events}, {rate:.0} a second"));
-        }
-        Ok(())
-    }
-
-    /// Waits for all events; those behind a failure are waited for as well.
-    async fn finish(&mut self) -> Result<(), Failure> {
-        let mut result = Ok(());
-        while self.window.len() > 0 {
-            let settled = self.settle().await;
-            result = result.and(settled);
-        }
-        result.and(self.flush().await)
-    }
-
-    /// Sends what is collected.
-    async fn flush(&self) -> Result<(), Failure> {
-        if !self.arguments.batch {
-            return Ok(());
-        }
-        let flushed = self.publisher.flush_batch().await;
-        flushed.map_err(|error| self.arguments.hub.unanswered(error.into()))
-    }
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {

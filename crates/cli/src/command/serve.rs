@@ -2,10 +2,12 @@
 //!
 //! - `serve/reload.rs`: its file of settings, read again
 //! - `serve/metrics.rs`, `serve/http.rs`: what it knows of itself, and how a scraper gets it
+//! - `serve/notify.rs`: what a service manager is told
 //! - `serve/open_files.rs`: how many descriptors it may have
 
 mod http;
 mod metrics;
+mod notify;
 mod open_files;
 mod reload;
 
@@ -18,7 +20,7 @@ use std::sync::Arc;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use floe::{Communicator, Signals};
-use floe_hub::{Hub, HubError, StoreSettings};
+use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
 use floe_wire::reference::{Endpoint, parse_endpoints};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -26,6 +28,7 @@ use tokio::net::TcpListener;
 use crate::compression::OfferArgument;
 use crate::config::Configuration;
 use crate::count;
+use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
 use crate::log;
 use crate::output::{self, Format, Output};
@@ -52,8 +55,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Where to listen; port 0 picks a free one; may be repeated [default: tcp -h 127.0.0.1 -p
-    /// 10000]
+    /// Where to listen: HOST, HOST:PORT or an endpoint; '*' is all addresses, port 0 picks a free one;
+    /// may be repeated [default: tcp -h 127.0.0.1 -p 10000]
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     listen: Vec<String>,
 
@@ -90,7 +93,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     instance_name: Option<String>,
 
-    /// Serves metrics for Prometheus at http://ADDRESS/metrics; port 0 picks a free one
+    /// Serves metrics for Prometheus at http://ADDRESS/metrics, and /healthz and /readyz; port 0 picks
+    /// a free one
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     metrics: Option<SocketAddr>,
 
@@ -150,6 +154,7 @@ impl Serve {
             let metrics = scrapers.map(|scrapers| self.serve_metrics(&hub, scrapers));
             let metrics = metrics.transpose()?;
             self.tell_ready(&hub, &configuration, output);
+            notify::notify(notify::State::Ready);
             let signal = loop {
                 tokio::select! {
                     signal = signals.next() => break signal,
@@ -160,6 +165,7 @@ impl Serve {
                     }
                 }
             };
+            notify::notify(notify::State::Stopping);
             tracing::info!("stopping on {signal}: delivering what is queued");
             if let Some(metrics) = metrics {
                 metrics.stop().await;
@@ -227,10 +233,10 @@ impl Serve {
                 self.warn(&next);
                 let tls = communicator.settings().tls.as_ref();
                 reload::apply(hub, tls, now, next).await;
-                log::say(format_args!("read the settings again after {reason}"));
+                log::note(format_args!("read the settings again after {reason}"));
             }
             Err(failure) => log::say(format_args!(
-                "kept the settings as they were, for the file makes no sense after {reason}: {failure}"
+                "invalid configuration after {reason}; the current settings stay in force: {failure}"
             )),
         }
     }
@@ -248,22 +254,24 @@ impl Serve {
     /// Begins to serve metrics.
     fn serve_metrics(&self, hub: &Hub, scrapers: TcpListener) -> Result<http::Server, Failure> {
         let (view, has_subscribers) = (hub.view(), self.metrics_subscribers);
-        let page: http::Page = Arc::new(move || metrics::page(&view, has_subscribers));
-        let server = http::Server::start(scrapers, "/metrics", page);
+        let pages: http::Pages =
+            Arc::new(move |path| metrics::answer(&view, has_subscribers, path));
+        let server = http::Server::start(scrapers, pages);
         let server = server.map_err(|error| {
             let message = format_args!("--metrics: cannot serve metrics: {error}");
             Failure::new(Exit::Failure, message)
         })?;
-        log::say(format_args!(
-            "metrics are at http://{}/metrics",
-            server.address
+        log::note(format_args!(
+            "metrics are at http://{}{}",
+            server.address,
+            metrics::PATH
         ));
         Ok(server)
     }
 
     fn tell_ready(&self, hub: &Hub, configuration: &Configuration, output: &Output) {
         if configuration.hub.store == StoreSettings::Memory && !self.transient {
-            log::say(
+            log::note(
                 "topics, subscriptions and links end with this process; --data DIR keeps them",
             );
         }
@@ -277,7 +285,10 @@ impl Serve {
             ));
         }
         if let Some(admin) = hub.admin() {
-            log::say(format_args!("the administrative object is {admin}"));
+            log::note(format_args!("the administrative object is {admin}"));
+        }
+        if self.listen.is_empty() && configuration.hub.listen == HubSettings::default().listen {
+            log::note("the hub listens on this computer only; --listen '*' is for all");
         }
         tell_ready(hub, output);
     }
@@ -379,7 +390,7 @@ fn not_started(error: &HubError) -> Failure {
 fn tell_ready(hub: &Hub, output: &Output) {
     let manager = hub.topic_manager();
     let told = match output.format_or(Format::Table) {
-        Format::Table => output.line(format_args!("ready {manager}")),
+        Format::Table => output.line(format_args!("ready {}", readable(&manager.to_string()))),
         Format::Json | Format::Jsonl => {
             output.line(json!({"ready": manager, "endpoints": hub.endpoints()}))
         }

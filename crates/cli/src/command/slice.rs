@@ -136,7 +136,29 @@ impl Check {
             count(errors, "error"),
             count(warnings, "warning"),
         ));
+        if let Some((first, second)) = self.alternatives(compilation) {
+            let (first, second) = (output::word(&first), output::word(&second));
+            output::talk(format_args!(
+                "  help: {first} and {second} define the same names. If they are alternatives of one contract, check each by \
+                 itself; `floe slice breaking {first} {second}` compares them"
+            ));
+        }
         Ok(())
+    }
+
+    /// Two of the files that were given, of which one defines again what the other defines.
+    fn alternatives(&self, compilation: &Compilation) -> Option<(String, String)> {
+        let given = |span| {
+            let path = compilation.sources.position(span).path;
+            let is_given = self.sources.files.iter().any(|file| *file == path);
+            is_given.then(|| path.display().to_string())
+        };
+        compilation.diagnostics.iter().find_map(|finding| {
+            let is_clash = finding.code.as_str() == "redefinition";
+            let second = given(finding.span.filter(|_| is_clash)?)?;
+            let first = given(finding.labels.first()?.span)?;
+            (first != second).then_some((first, second))
+        })
     }
 }
 

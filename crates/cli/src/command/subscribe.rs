@@ -1,4 +1,10 @@
 //! `floe sub`: subscribes to a topic and shows its events.
+//!
+//! - `subscribe/callback.rs`: where the hub reaches it
+//! - `subscribe/subscription.rs`: what it asks of the hub
+
+mod callback;
+mod subscription;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -6,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use floe::contracts::ice_storm::{AlreadySubscribedOrBadQoSOrInvalidSubscriberError, TopicProxy};
+use floe::contracts::ice_storm::TopicProxy;
 use floe::{Communicator, Identity, Proxy, TypedProxy};
 use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
@@ -17,18 +23,22 @@ use crate::contract::ContractArguments;
 use crate::count;
 use crate::event::{self, EventReader, Printed, Printer};
 use crate::exit::{Exit, Failure};
-use crate::hub::{self, HubArgument};
+use crate::hub::HubArgument;
 use crate::output::{self, Output};
-use crate::peer::{self, parse_time};
+use crate::peer::{self, parse_own_endpoint, parse_time};
+use crate::reconnect::ReconnectArgument;
+use subscription::Subscription;
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
 /// Each event is one line: {"operation": "sampled", "parameters": {...}}, with "context" if it has
 /// one, and with "error" in place of "parameters" if it does not fit the Slice file. It ends after
 /// --count events or --timeout with 0, or at a signal with 130, and unsubscribes; exit code 3 if
-/// the time was over before --count events came, 6 if the hub dropped events for this subscriber. It
-/// looks every five seconds whether it is still subscribed: exit code 1 if the hub has ended the
-/// subscription, 5 if there is no hub any more.
+/// the time was over before --count events came, 6 if the hub dropped events for this subscriber.
+///
+/// When the hub is lost or ends the subscription, it subscribes again as soon as it can, and says so.
+/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if there
+/// is no hub any more.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {
@@ -65,9 +75,13 @@ pub(crate) struct Subscribe {
     #[arg(long)]
     create: bool,
 
-    /// Where the hub reaches this subscriber; port 0 picks a free one
-    #[arg(long, value_name = "ENDPOINT", default_value = "tcp -h 127.0.0.1 -p 0")]
-    listen: String,
+    /// Where the hub reaches this subscriber: HOST, HOST:PORT or an endpoint; port 0 picks a free one
+    /// [default: the address of this computer from which it has connected to the hub]
+    #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint)]
+    listen: Option<String>,
+
+    #[command(flatten)]
+    reconnect: ReconnectArgument,
 }
 
 /// How events are delivered.
@@ -102,11 +116,9 @@ impl Subscribe {
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
-        let topic = match self.create {
-            true => self.hub.topic_or_create(communicator, &self.topic).await?,
-            false => self.hub.topic(communicator, &self.topic).await?,
-        };
-        let adapter = communicator.adapter(&self.listen).await;
+        let topic = subscription::topic(communicator, &self.hub, &self.topic, self.create).await?;
+        let endpoint = self.endpoint(&topic).await?;
+        let adapter = communicator.adapter(&endpoint).await;
         let adapter = adapter.map_err(|error| peer::not_listening(&error).when("--listen"))?;
         let (servant, events) = event::channel();
         let identity = unique_identity();
@@ -121,17 +133,14 @@ impl Subscribe {
         let printer = Printer::new(reader, output.format(), self.count);
         let printed_count = printer.printed();
         let mut printed = printer.start(events);
-        self.subscribe(&topic, &subscriber).await?;
-        output::talk(format_args!("subscribed to topic `{}`", self.topic));
+        let mut subscription = self.subscription(communicator, topic, &subscriber);
+        subscription.begin().await?;
+        self.tell_subscribed(&subscriber);
         let ended = tokio::select! {
-            ended = self.wait(&topic, &identity, &mut printed) => ended,
+            ended = self.wait(&mut subscription, &mut printed) => ended,
             _ = signals.next() => Ok(Exit::Interrupted),
         };
-        let farewell = async {
-            let lost = self.lost(communicator, &identity).await;
-            topic.unsubscribe(Some(&subscriber)).await.map(|()| lost)
-        };
-        let farewell = tokio::time::timeout(FAREWELL_PATIENCE, farewell).await;
+        let farewell = tokio::time::timeout(FAREWELL_PATIENCE, subscription.end()).await;
         adapter.remove(&identity, "");
         adapter.remove(&identity, LOST_FACET);
         // What has arrived is still printed, unless nobody reads it.
@@ -150,7 +159,7 @@ impl Subscribe {
                 ));
                 Ok(Exit::LossDetected)
             }
-            Ok(Err(error)) => Err(self.hub.unanswered(error.into()).when("cannot unsubscribe")),
+            Ok(Err(failure)) => Err(failure),
             Err(_) => {
                 let message = "cannot unsubscribe: the hub does not answer";
                 Err(Failure::new(Exit::TimedOut, message))
@@ -158,7 +167,23 @@ impl Subscribe {
         }
     }
 
-    async fn subscribe(&self, topic: &TopicProxy, subscriber: &Proxy) -> Result<(), Failure> {
+    /// Where the hub reaches this subscriber.
+    async fn endpoint(&self, topic: &TopicProxy) -> Result<String, Failure> {
+        if let Some(endpoint) = &self.listen {
+            return Ok(endpoint.clone());
+        }
+        let connection = topic.ice_connection().await;
+        let connection = connection.map_err(|error| self.hub.unanswered(error.into()))?;
+        let info = connection.map(|connection| connection.info());
+        callback::endpoint_for(&info.unwrap_or_default())
+    }
+
+    fn subscription<'a>(
+        &'a self,
+        communicator: &'a Communicator,
+        topic: TopicProxy,
+        subscriber: &Proxy,
+    ) -> Subscription<'a> {
         let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
         if self.gaps {
             qos.insert("floe.lostFacet".to_owned(), LOST_FACET.to_owned());
@@ -172,19 +197,25 @@ impl Subscribe {
             Mode::Oneway => subscriber.ice_oneway(),
             Mode::Batch => subscriber.ice_batch_oneway(),
         };
-        let result = topic
-            .subscribe_and_get_publisher(&qos, Some(&subscriber))
-            .await;
-        match result {
-            Ok(_) => Ok(()),
-            Err(AlreadySubscribedOrBadQoSOrInvalidSubscriberError::Invoke(error)) => {
-                Err(self.hub.unanswered(error.into()))
-            }
-            Err(error) => Err(Failure::new(
-                Exit::Refused,
-                format_args!("the hub declined the subscription: {error}"),
-            )),
+        Subscription {
+            communicator,
+            hub: &self.hub,
+            topic_name: &self.topic,
+            creates: self.create,
+            subscriber,
+            qos,
+            topic,
         }
+    }
+
+    fn tell_subscribed(&self, subscriber: &Proxy) {
+        let topic = &self.topic;
+        output::talk(match callback::beyond_loopback(subscriber) {
+            Some(endpoints) => {
+                format!("subscribed to topic `{topic}`; the hub delivers to {endpoints}")
+            }
+            None => format!("subscribed to topic `{topic}`"),
+        });
     }
 
     /// The time was over before all events came that were wanted.
@@ -203,25 +234,10 @@ impl Subscribe {
         )
     }
 
-    /// How many events the hub lost for this subscriber; 0 also where it cannot tell.
-    async fn lost(&self, communicator: &Communicator, identity: &Identity) -> i64 {
-        let info = self.hub.topic_info(communicator, &self.topic).await;
-        let info = info.ok().flatten();
-        let own = info
-            .iter()
-            .flat_map(|info| &info.subscribers)
-            .find(|subscriber| {
-                let subscriber = subscriber.subscriber.as_ref();
-                subscriber.is_some_and(|subscriber| &subscriber.reference().identity == identity)
-            });
-        own.map_or(0, |own| hub::lost(&own.lost))
-    }
-
-    /// Waits for the end: enough events, a time, or a hub that is gone.
+    /// Waits for the end: enough events, a time, or a hub that is gone for good.
     async fn wait(
         &self,
-        topic: &TopicProxy,
-        identity: &Identity,
+        subscription: &mut Subscription<'_>,
         printed: &mut oneshot::Receiver<Printed>,
     ) -> Result<Exit, Failure> {
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
@@ -231,23 +247,7 @@ impl Subscribe {
                 Some(_) => Exit::TimedOut,
                 None => Exit::Success,
             }),
-            failure = watch(topic, identity) => Err(failure),
-        }
-    }
-}
-
-/// Asks the hub now and then whether the subscription still stands.
-async fn watch(topic: &TopicProxy, identity: &Identity) -> Failure {
-    loop {
-        tokio::time::sleep(WATCH_INTERVAL).await;
-        match topic.get_subscribers().await {
-            Ok(subscribers) if subscribers.contains(identity) => {}
-            Ok(_) => {
-                let message = "the hub has ended this subscription";
-                return Failure::new(Exit::Failure, message)
-                    .help("it could not deliver, or somebody unsubscribed; the hub's log tells");
-            }
-            Err(error) => return Failure::from(error).when("lost the hub or the topic"),
+            failure = subscription.keep(self.reconnect.is_wanted()) => Err(failure),
         }
     }
 }
@@ -276,6 +276,3 @@ const FAREWELL_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a reader may take for the last events.
 const PRINT_PATIENCE: Duration = Duration::from_secs(1);
-
-/// How often the hub is asked whether the subscription still stands.
-const WATCH_INTERVAL: Duration = Duration::from_secs(5);

@@ -115,14 +115,16 @@ impl List {
     }
 }
 
-/// Creates a topic; exit code 5 if it exists already
+/// Creates topics; exit code 5 if one exists already
+///
+/// All are tried; what became of each is said.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// Its name
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
-    name: String,
+    /// Their names
+    #[arg(required = true, value_parser = NonEmptyStringValueParser::new())]
+    names: Vec<String>,
 
-    /// Succeeds if the topic exists already
+    /// Succeeds if a topic exists already
     #[arg(long)]
     exist_ok: bool,
 
@@ -132,24 +134,66 @@ pub(crate) struct Create {
 
 impl Create {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
+        let mut rows = Vec::with_capacity(self.names.len());
+        let mut each = Each::default();
+        for name in &self.names {
+            if let Some(topic) = each.note(self.create(communicator, name).await)? {
+                let proxy = topic.as_proxy().to_string();
+                rows.push(json!({"name": name, "proxy": proxy}));
+            }
+        }
+        if !rows.is_empty() {
+            output.rows(&["name", "proxy"], &rows)?;
+        }
+        each.finish()
+    }
+
+    async fn create(&self, communicator: &Communicator, name: &str) -> Result<TopicProxy, Failure> {
         let hub = &self.access.hub;
-        let name = self.name.as_str();
-        let topic = match hub.manager(communicator)?.create(name).await {
-            Ok(topic) => not_nil(topic, "topic")?,
+        match hub.manager(communicator)?.create(name).await {
+            Ok(topic) => not_nil(topic, "topic"),
             Err(TopicExistsError::TopicExists(_)) if self.exist_ok => {
-                hub.topic(communicator, name).await?
+                hub.topic(communicator, name).await
             }
             Err(TopicExistsError::TopicExists(_)) => {
                 let message = format!("the topic `{name}` exists already");
-                return Err(
-                    Failure::new(Exit::Refused, message).help("add --exist-ok if that is fine")
-                );
+                Err(Failure::new(Exit::Refused, message).help("add --exist-ok if that is fine"))
             }
-            Err(TopicExistsError::Invoke(error)) => return Err(hub.unanswered(error.into())),
-            Err(error) => return Err(Failure::new(Exit::Failure, error)),
-        };
-        let proxy = topic.as_proxy().to_string();
-        output.rows(&["name", "proxy"], &[json!({"name": name, "proxy": proxy})])
+            Err(TopicExistsError::Invoke(error)) => Err(hub.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+}
+
+/// What became of several things that were tried one after another: the first failure is told at the end, the
+/// others when they happen.
+#[derive(Debug, Default)]
+struct Each {
+    failure: Option<Failure>,
+}
+
+impl Each {
+    /// What came of one; none if that failed.
+    ///
+    /// # Errors
+    /// The failure, if it would meet the others too: there is no hub.
+    fn note<T>(&mut self, result: Result<T, Failure>) -> Result<Option<T>, Failure> {
+        match result {
+            Ok(done) => Ok(Some(done)),
+            Err(failure) if failure.is_of_connection() || failure.exit() == Exit::Usage => {
+                Err(failure)
+            }
+            Err(failure) => {
+                if let Some(before) = self.failure.replace(failure) {
+                    before.report();
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        self.failure.map_or(Ok(()), Err)
     }
 }
 
@@ -363,7 +407,9 @@ fn losses(losses: &Losses) -> Json {
     })
 }
 
-/// Removes topics with their subscriptions
+/// Removes topics with their subscriptions; exit code 4 if one does not exist
+///
+/// All are tried; what became of each is said.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The topics
@@ -376,13 +422,19 @@ pub(crate) struct Remove {
 
 impl Remove {
     async fn run(&self, communicator: &Communicator) -> Result<(), Failure> {
+        let mut each = Each::default();
         for name in &self.names {
-            let topic = self.access.hub.topic(communicator, name).await?;
-            let removed = topic.destroy().await;
-            removed.map_err(|error| self.access.hub.unanswered(error.into()))?;
-            output::talk(format_args!("removed topic `{name}`"));
+            if each.note(self.remove(communicator, name).await)?.is_some() {
+                output::talk(format_args!("removed topic `{name}`"));
+            }
         }
-        Ok(())
+        each.finish()
+    }
+
+    async fn remove(&self, communicator: &Communicator, name: &str) -> Result<(), Failure> {
+        let topic = self.access.hub.topic(communicator, name).await?;
+        let removed = topic.destroy().await;
+        removed.map_err(|error| self.access.hub.unanswered(error.into()))
     }
 }
 

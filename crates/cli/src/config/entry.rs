@@ -7,6 +7,7 @@ use floe_wire::reference::{
     Endpoint, ParseReferenceError, parse_endpoints, parse_published_endpoints,
 };
 
+use crate::endpoint::{self, HUB_PORT};
 use crate::peer;
 use crate::size;
 
@@ -80,7 +81,9 @@ impl Entry {
 
     fn endpoints_by(&self, parse: ParseEndpoints) -> Result<String, Problem> {
         let texts = self.texts("an endpoint, such as \"tcp -h 127.0.0.1 -p 10000\"")?;
-        let each = texts.iter().map(|text| endpoints(text, parse));
+        let each = texts
+            .iter()
+            .map(|text| endpoints(&endpoint::full(text, Some(HUB_PORT)), parse));
         let joined = each.collect::<Result<Vec<_>, _>>();
         let joined = joined
             .map_err(|wrong| Problem::new(self.line, format_args!("{}: {wrong}", self.name())));
@@ -229,7 +232,7 @@ pub(super) fn endpoints(text: &str, parse: ParseEndpoints) -> Result<String, Str
 }
 
 /// The name among these that is most like another, if any is.
-pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distances = known.iter().map(|other| (distance(name, other), *other));
     let (distance, nearest) = distances.min()?;
     (distance <= name.len() / 3 + 1).then_some(nearest)

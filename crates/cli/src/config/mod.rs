@@ -10,6 +10,8 @@
 mod access;
 mod admin;
 mod entry;
+
+pub(crate) use entry::nearest;
 mod floe_toml;
 mod ice;
 mod properties;

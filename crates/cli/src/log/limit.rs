@@ -9,6 +9,8 @@ use tracing::callsite::Identifier;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::endpoint::readable;
+
 /// Standard error for log lines. Warnings and errors are limited, for they come by themselves; whoever
 /// asks for more than these wants all of it.
 #[derive(Debug, Default)]
@@ -81,10 +83,11 @@ impl<'a> MakeWriter<'a> for LimitedLines {
 /// A line comes as one piece.
 impl Write for Line {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = readable(&String::from_utf8_lossy(line)).into_bytes();
         match self.0 {
             None => {}
-            Some(0) => io::stderr().lock().write_all(line)?,
-            Some(left_out) => io::stderr().lock().write_all(&noted(line, left_out))?,
+            Some(0) => io::stderr().lock().write_all(&text)?,
+            Some(left_out) => io::stderr().lock().write_all(&noted(&text, left_out))?,
         }
         Ok(line.len())
     }

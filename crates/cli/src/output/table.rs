@@ -1,25 +1,48 @@
 //! Tables for people: columns as wide as they need, no lines.
+//!
+//! - `table/fit.rs`: what fits into a narrow terminal
+
+mod fit;
+
+pub(crate) use fit::abbreviate;
 
 use std::fmt::Write;
 
 use serde_json::Value as Json;
 
+use crate::endpoint::readable;
+
 /// Objects as a table, a row each; headings are the keys, in capitals.
-pub(super) fn render(columns: &[&str], rows: &[Json], has_colour: bool) -> String {
-    let headings: Vec<String> = columns.iter().map(|name| heading(name)).collect();
+///
+/// In a line of limited width, headings are shortened first. Texts that are too long for their column then go on in
+/// the next line, a word that is too long loses its middle, and columns for which there is no room are left out from
+/// the right.
+pub(super) fn render(
+    columns: &[&str],
+    rows: &[Json],
+    has_colour: bool,
+    line_width: Option<usize>,
+) -> String {
+    let mut headings: Vec<String> = columns.iter().map(|name| heading(name)).collect();
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| columns.iter().map(|name| cell(&row[*name])).collect())
         .collect();
-    let widths = widths(&headings, &cells);
     let is_number: Vec<bool> = columns
         .iter()
         .map(|name| rows.iter().all(|row| row[*name].is_number()) && !rows.is_empty())
         .collect();
+    let mut widths = widths(&headings, &cells);
+    if let Some(line_width) = line_width
+        && fit::line_of(&widths) > line_width
+    {
+        headings = columns.iter().map(|name| short_heading(name)).collect();
+        widths = fit::fit(&self::widths(&headings, &cells), &is_number, line_width);
+    }
     let mut text = String::new();
-    push_line(&mut text, &headings, &widths, &is_number, has_colour);
+    push_row(&mut text, &headings, &widths, &is_number, has_colour);
     for row in &cells {
-        push_line(&mut text, row, &widths, &is_number, false);
+        push_row(&mut text, row, &widths, &is_number, false);
     }
     text
 }
@@ -52,19 +75,29 @@ pub(super) fn record(object: &Json, has_colour: bool) -> String {
     text
 }
 
-fn push_line(
+/// A row, over as many lines as its longest cell; there may be fewer widths than cells.
+fn push_row(
     text: &mut String,
     cells: &[String],
     widths: &[usize],
     is_number: &[bool],
     is_bold: bool,
 ) {
-    let padded: Vec<String> = cells
+    let wrapped: Vec<Vec<String>> = cells
         .iter()
-        .zip(widths.iter().zip(is_number))
-        .map(|(cell, (width, is_number))| pad(cell, *width, *is_number))
+        .zip(widths)
+        .map(|(cell, width)| fit::wrap(cell, *width))
         .collect();
-    let _ = writeln!(text, "{}", bold(padded.join("  ").trim_end(), is_bold));
+    let count = wrapped.iter().map(Vec::len).max().unwrap_or(0);
+    for index in 0..count {
+        let line = wrapped.iter().zip(widths.iter().zip(is_number));
+        let padded = line.map(|(lines, (width, is_number))| {
+            let part = lines.get(index).map_or("", String::as_str);
+            pad(part, *width, *is_number)
+        });
+        let line = padded.collect::<Vec<_>>().join(fit::GAP);
+        let _ = writeln!(text, "{}", bold(line.trim_end(), is_bold));
+    }
 }
 
 fn widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
@@ -81,10 +114,27 @@ fn heading(name: &str) -> String {
     name.replace('_', " ").to_uppercase()
 }
 
+/// For lines that are too narrow for whole headings.
+fn short_heading(name: &str) -> String {
+    let short = SHORT_HEADINGS.iter().find(|(long, _)| *long == name);
+    short.map_or_else(|| heading(name), |(_, short)| (*short).to_owned())
+}
+
+const SHORT_HEADINGS: [(&str, &str); 8] = [
+    ("subscribers", "SUBS"),
+    ("published_per_second", "PUB/S"),
+    ("delivered_per_second", "DEL/S"),
+    ("lost_per_second", "LOST/S"),
+    ("outstanding", "OUT"),
+    ("published", "PUB"),
+    ("delivered", "DEL"),
+    ("lag_ms", "LAG"),
+];
+
 fn cell(value: &Json) -> String {
     match value {
         Json::Null => "-".to_owned(),
-        Json::String(text) => printable(text),
+        Json::String(text) => printable(&readable(text)),
         Json::Array(elements) => elements.iter().map(cell).collect::<Vec<_>>().join(", "),
         Json::Object(members) => members
             .iter()
@@ -134,8 +184,32 @@ mod tests {
             json!({"name": "ü", "sold": 100}),
         ];
         assert_eq!(
-            render(&["name", "sold"], &rows, false),
+            render(&["name", "sold"], &rows, false, None),
             "NAME  SOLD\ntea      7\nü      100\n"
+        );
+    }
+
+    #[test]
+    fn a_narrow_line_gets_short_headings_wrapped_texts_and_fewer_columns() {
+        let rows = [json!({
+            "name": "a topic with a long name",
+            "published_per_second": 7,
+            "lost_per_second": 0,
+        })];
+        let columns = ["name", "published_per_second", "lost_per_second"];
+        let narrow = |width| render(&columns, &rows, false, Some(width));
+        assert_eq!(
+            narrow(80),
+            "NAME                      PUBLISHED PER SECOND  LOST PER SECOND\n\
+             a topic with a long name                     7                0\n"
+        );
+        assert_eq!(
+            narrow(30),
+            "NAME             PUB/S  LOST/S\na topic with a       7       0\nlong name\n"
+        );
+        assert_eq!(
+            narrow(20),
+            "NAME           PUB/S\na topic with       7\na long name\n"
         );
     }
 

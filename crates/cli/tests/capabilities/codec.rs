@@ -401,3 +401,19 @@ fn hex(vector: &Json) -> String {
     };
     parts.iter().map(part).collect()
 }
+
+#[test]
+fn parameters_that_are_optional_may_be_left_out() {
+    let file = slice_file(
+        "optional-left-out.ice",
+        "module M { interface I { void f(int a, optional(1) int b, optional(2) string c); } }",
+    );
+    let nobody = "x:tcp -h 127.0.0.1 -p 1";
+    for json in ["5", "[5]", "[5, 6]", r#"{"a": 5}"#] {
+        // Only the connection is missing.
+        run(&["call", nobody, "f", json, "--slice", &file]).ended(5);
+    }
+    run(&["call", nobody, "f", "[]", "--slice", &file])
+        .ended(2)
+        .said("expected an array of 1 to 3 (a, b, c), got an array of 0");
+}

@@ -15,9 +15,13 @@ pub(crate) struct Ran {
 /// The command, without what the environment of the tests might say to it.
 pub(crate) fn floe() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floe"));
-    for name in ["FLOE_HUB", "FLOE_LOG", "RUST_LOG"] {
+    for name in ["FLOE_HUB", "FLOE_CONTEXT", "FLOE_LOG", "RUST_LOG"] {
         command.env_remove(name);
     }
+    command.env(
+        "XDG_CONFIG_HOME",
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/nobody"),
+    );
     command.stdin(Stdio::null());
     command
 }

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 
+#[cfg(feature = "tls")]
 use crate::certificates::Certificates;
 use crate::command::{floe, run, slice_file};
 use crate::hub::{Hub, Running};
@@ -37,6 +38,7 @@ fn a_hub_is_as_its_file_says_and_the_command_line_goes_before_it() {
     assert!(other.line().starts_with("ready Other/TopicManager "));
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn a_certificate_on_the_command_line_changes_nothing_of_whom_a_file_lets_in() {
     let certificates = Certificates::make();

@@ -53,7 +53,7 @@ fn it_says_where_it_listens_and_ends_cleanly_at_a_signal() {
 
 #[test]
 fn what_is_no_endpoint_and_what_is_no_size_are_refused() {
-    for endpoint in ["", "tcp -p x", "ssl -h 127.0.0.1 -p 0", "nonsense"] {
+    for endpoint in ["", "tcp -p x", "ssl -h 127.0.0.1 -p 0", "non sense"] {
         run(&["echo", "--listen", endpoint])
             .ended(2)
             .said("endpoint");

@@ -105,7 +105,7 @@ fn the_context_of_an_event_is_shown() {
         "stopped",
         "--slice",
         &file,
-        "--context",
+        "--request-context",
         "cost=5",
     ])
     .ended(0);
@@ -338,8 +338,8 @@ fn a_hub_that_goes_away_is_noticed() {
     subscriber.talk("subscribed");
     drop(hub);
     subscriber.talk("lost the hub or the topic");
-    let code = subscriber.end().code;
-    assert!(matches!(code, Some(1 | 5)), "{code:?}");
+    subscriber.signal("INT");
+    subscriber.end();
 }
 
 #[test]

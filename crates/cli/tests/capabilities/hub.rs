@@ -1,7 +1,7 @@
 //! A hub as its users start it, and programs that keep running beside it.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,6 +34,13 @@ impl Running {
         let stdout = running.unread.take().expect("nobody has taken it yet");
         running.stdout = lines(stdout);
         running
+    }
+
+    /// Starts a command whose standard input is a pipe.
+    pub(crate) fn with_input(command: Command) -> (Self, ChildStdin) {
+        let mut running = Self::run(command);
+        let input = running.child.stdin.take();
+        (running, input.expect("it was asked to be a pipe"))
     }
 
     /// Starts it without reading its standard output, which fills up.

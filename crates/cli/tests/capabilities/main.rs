@@ -1,20 +1,26 @@
 //! What a user can do with the `floe` command, run as a process.
 
 mod access;
+#[cfg(feature = "tls")]
 mod certificates;
 mod codec;
 mod command;
 mod config;
+mod contexts;
 mod demo;
 mod echo;
 mod events;
 mod guide;
+mod health;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;
+#[cfg(all(feature = "zstd", feature = "brotli"))]
+mod offers;
 mod operate;
 mod ping;
 mod proxy;
+mod reconnect;
 mod serve;
 mod slice;
 mod slice_tools;
@@ -23,4 +29,6 @@ mod streams;
 mod terminal;
 mod topic;
 mod transports;
+#[cfg(target_os = "linux")]
+mod two_machines;
 mod usage;

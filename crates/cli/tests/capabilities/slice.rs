@@ -188,3 +188,19 @@ fn classes_optionals_and_local_types_are_legal() {
     assert_eq!(json["findings"][0]["code"], "deprecated-feature");
     run(&["slice", "check", "--language", "3.8", &file]).ended(100);
 }
+
+#[test]
+fn alternatives_of_one_contract_are_recognised() {
+    let one = slice_file("alternative-1.ice", "module M { struct S { int a; } }");
+    let other = slice_file("alternative-2.ice", "module M { struct S { long a; } }");
+    let ran = run(&["slice", "check", &one, &other]).ended(100);
+    ran.said(&format!(
+        "`floe slice breaking {one} {other}` compares them"
+    ));
+    let twice = slice_file(
+        "twice.ice",
+        "module M { struct S { int a; } struct S { int b; } }",
+    );
+    let ran = run(&["slice", "check", &twice]).ended(100);
+    assert!(!ran.stderr.contains("alternatives"), "{ran:?}");
+}

@@ -295,3 +295,33 @@ fn eventually(is_so: impl Fn() -> bool) -> bool {
     }
     true
 }
+
+#[test]
+fn a_topic_with_a_similar_name_is_suggested() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "news"]).ended(0);
+    hub.run(&["topic", "info", "newz"])
+        .ended(4)
+        .said("did you mean `news`?");
+}
+
+#[test]
+fn several_topics_are_all_tried() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "b"]).ended(0);
+    let created = hub
+        .run(&["topic", "create", "a", "b", "c", "-o", "raw"])
+        .ended(5);
+    assert_eq!(created.stdout, "a\nc\n");
+    created.said("the topic `b` exists already");
+    hub.run(&["topic", "create", "a", "b", "--exist-ok"])
+        .ended(0);
+    hub.run(&["topic", "remove", "a", "missing", "other", "c"])
+        .ended(4)
+        .said("removed topic `a`")
+        .said("no topic `missing`")
+        .said("no topic `other`")
+        .said("removed topic `c`");
+    let left = hub.run(&["topic", "list", "-o", "raw"]).ended(0);
+    assert_eq!(left.stdout, "b\n");
+}

@@ -183,7 +183,7 @@ fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
             &["topic", "link", "a", "b", "2147483648"],
             "expected a whole number from -2147483648 to 2147483647, got `2147483648`",
         ),
-        (&["topic", "create", ""], "'<NAME>'"),
+        (&["topic", "create", ""], "'<NAMES>...'"),
         (
             &["serve", "--threads", "0"],
             "expected a whole number from 1 to 64, got `0`",
@@ -204,6 +204,7 @@ fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
             &["demo", "--seconds", "0"],
             "expected a whole number of at least 1, got `0`",
         ),
+        #[cfg(feature = "lab")]
         (
             &["lab", "run", "rpc", "--rounds", "x"],
             "expected a whole number of at least 1, got `x`",
@@ -321,9 +322,46 @@ fn a_reader_that_has_enough_ends_the_command_quietly() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn an_encrypted_endpoint_without_certificates_says_where_they_are_named() {
     run(&["serve", "--transient", "--listen", "ssl -h 127.0.0.1 -p 0"])
         .ended(2)
         .said("ssl and wss endpoints need --tls-cert, --tls-key and --tls-ca, or cert, key and ca in the [tls]");
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn a_build_without_encryption_says_how_to_get_it() {
+    let how = "`cargo build --release --features full` includes it";
+    run(&["serve", "--transient", "--listen", "ssl -h 127.0.0.1 -p 0"])
+        .ended(2)
+        .said("this build has no encryption")
+        .said(how);
+    run(&["call", "a:ssl -h 127.0.0.1 -p 1", "ice_ping"])
+        .ended(2)
+        .said("this build has no ssl and wss");
+    run(&["topic", "list", "--tls-ca", "/nowhere.pem"])
+        .ended(2)
+        .said("this build has no encryption")
+        .said(how);
+}
+
+#[cfg(not(feature = "zstd"))]
+#[test]
+fn a_build_without_a_compression_says_how_to_get_it() {
+    for (command, option) in [("echo", "--offer"), ("ping", "--compress")] {
+        run(&[command, option, "zstd"])
+            .ended(2)
+            .said("this build has no zstd; `cargo build --release --features full` includes it");
+    }
+}
+
+#[cfg(not(feature = "lab"))]
+#[test]
+fn a_build_without_the_lab_says_how_to_get_it() {
+    run(&["lab", "run", "rpc", "--quick"])
+        .ended(2)
+        .said("this build has no lab")
+        .said("cargo run --release --features lab -- lab run rpc --quick");
 }

@@ -4,16 +4,18 @@ use floe_slice::model::{Const, ConstValue, Definition, DefinitionKind, Primitive
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
-use super::docs::{deprecated, docs};
+use super::docs::{deprecated, named};
 use super::enums::variant_ident;
 use super::scope::{Scope, spelled};
 use crate::names;
 
 /// `pub const MAX: i32 = 5;`
 pub(super) fn constant(scope: &Scope<'_>, definition: &Definition, value: &Const) -> TokenStream {
-    let docs = docs(
+    let docs = named(
         definition.doc.as_deref(),
-        &format!("Slice constant `{}`.", definition.scoped),
+        "constant",
+        &definition.name,
+        &definition.metadata,
     );
     let deprecated = deprecated(&definition.metadata);
     let name = const_ident(definition);

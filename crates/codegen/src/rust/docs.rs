@@ -4,15 +4,43 @@ use floe_slice::model::{Metadata, Operation};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::check::mapped;
 use super::scope::snake_ident;
+use crate::names;
 
 /// The `#[doc]` attributes for a comment, or for `fallback` where there is none.
 pub(super) fn docs(doc: Option<&str>, fallback: &str) -> TokenStream {
     attributes(&render(doc.unwrap_or(""), ""), fallback)
 }
 
+/// The `#[doc]` attributes of a member or enumerator: its comment. A name that is another one in Slice is told,
+/// and how to choose another if the one that it has looks broken.
+pub(super) fn named(
+    doc: Option<&str>,
+    kind: &str,
+    name: &str,
+    metadata: &[Metadata],
+) -> TokenStream {
+    about_name(render(doc.unwrap_or(""), ""), kind, name, metadata)
+}
+
+fn about_name(rendered: String, kind: &str, name: &str, metadata: &[Metadata]) -> TokenStream {
+    let note = if mapped(metadata) && rendered.is_empty() {
+        format!("Slice {kind} `{name}`.")
+    } else if !mapped(metadata) && names::looks_broken(name) {
+        format!("Slice {kind} `{name}`; `[\"rust:identifier:...\"]` gives it another name here.")
+    } else {
+        String::new()
+    };
+    let gap = match rendered.is_empty() || note.is_empty() {
+        true => "",
+        false => "\n\n",
+    };
+    attributes(&format!("{rendered}{gap}{note}"), "")
+}
+
 /// The `#[doc]` attributes for an operation: its comment, and what is known of its parameters.
-pub(super) fn operation_docs(operation: &Operation, fallback: &str) -> TokenStream {
+pub(super) fn operation_docs(operation: &Operation) -> TokenStream {
     let mut parameters = String::new();
     for parameter in &operation.parameters {
         if let Some(doc) = &parameter.doc {
@@ -22,22 +50,15 @@ pub(super) fn operation_docs(operation: &Operation, fallback: &str) -> TokenStre
             parameters.push_str(&format!("- {returns}`{name}`: {text}\n"));
         }
     }
-    attributes(
-        &render(operation.doc.as_deref().unwrap_or(""), &parameters),
-        fallback,
-    )
+    let rendered = render(operation.doc.as_deref().unwrap_or(""), &parameters);
+    about_name(rendered, "operation", &operation.name, &operation.metadata)
 }
 
 fn attributes(rendered: &str, fallback: &str) -> TokenStream {
-    let gap = if rendered.starts_with("- ") {
-        "\n\n"
+    let text = if rendered.is_empty() {
+        fallback
     } else {
-        ""
-    };
-    let text = match (rendered, gap) {
-        ("", _) => fallback.to_owned(),
-        (_, "") => rendered.to_owned(),
-        _ => format!("{fallback}{gap}{rendered}"),
+        rendered
     };
     let lines = text.lines().map(|line| {
         if line.is_empty() {

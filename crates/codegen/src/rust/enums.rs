@@ -6,7 +6,7 @@ use quote::quote;
 
 use super::constants::integer;
 use super::derive;
-use super::docs::{deprecated, docs};
+use super::docs::{deprecated, docs, named};
 use super::scope::{Scope, spelled, type_name};
 use crate::names;
 
@@ -41,9 +41,11 @@ fn declaration(definition: &Definition, of: &Enum) -> TokenStream {
 }
 
 fn variant((index, enumerator): (usize, &Enumerator)) -> TokenStream {
-    let docs = docs(
+    let docs = named(
         enumerator.doc.as_deref(),
-        &format!("Slice enumerator `{}`.", enumerator.name),
+        "enumerator",
+        &enumerator.name,
+        &enumerator.metadata,
     );
     let deprecated = deprecated(&enumerator.metadata);
     let default = (index == 0).then(|| quote!(#[default]));

@@ -71,6 +71,15 @@ impl Facts {
         changed.unwrap_or_else(|| module_ident(modules.last().map_or("", String::as_str)))
     }
 
+    /// A name for a type that no definition asks for: with underscores behind it if it is taken.
+    pub(super) fn free_type_name(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.type_names.contains(&name) {
+            name.push('_');
+        }
+        name
+    }
+
     /// Whether values of the type cannot be compared exactly.
     pub(super) fn is_inexact(&self, r#type: Type) -> bool {
         is_inexact(&self.inexact, r#type)

@@ -9,7 +9,7 @@ use quote::quote;
 
 use super::constants::expression;
 use super::derive;
-use super::docs::{deprecated, docs};
+use super::docs::{deprecated, docs, named};
 use super::scope::{Scope, snake_ident, type_name};
 use crate::names;
 
@@ -119,9 +119,11 @@ pub(super) fn tag_literal(tag: i32) -> Literal {
 }
 
 fn field(scope: &Scope<'_>, member: &Member) -> TokenStream {
-    let docs = docs(
+    let docs = named(
         member.doc.as_deref(),
-        &format!("Slice member `{}`.", member.name),
+        "member",
+        &member.name,
+        &member.metadata,
     );
     let deprecated = deprecated(&member.metadata);
     let name = member_ident(member);
@@ -160,37 +162,28 @@ fn is_zero(value: &ConstValue) -> bool {
     }
 }
 
-/// `impl Default` with the defaults of the contract; an optional member with one is set at first.
+/// The defaults of the contract; an optional member with one is set at first.
 fn default(scope: &Scope<'_>, name: &Ident, fields: &Fields<'_>) -> TokenStream {
-    let front = fields
-        .front
-        .iter()
-        .map(|(name, ..)| quote!(#name: ::std::default::Default::default(),));
+    let root = scope.root();
+    let front = fields.front.iter().map(|(name, ..)| quote!(#name));
     let members = fields.members.iter().map(|member| {
         let name = member_ident(member);
-        let value = default_value(scope, member);
-        quote!(#name: #value,)
+        let value = default_value(scope, member).map(|value| quote!(= #value));
+        quote!(#name #value)
     });
-    quote! {
-        impl ::std::default::Default for #name {
-            fn default() -> Self {
-                Self { #(#front)* #(#members)* }
-            }
-        }
-    }
+    let members = front.chain(members);
+    quote!(#root::codegen::defaults!(#name { #(#members),* });)
 }
 
-fn default_value(scope: &Scope<'_>, member: &Member) -> TokenStream {
-    let Some(value) = &member.default else {
-        return quote!(::std::default::Default::default());
-    };
+fn default_value(scope: &Scope<'_>, member: &Member) -> Option<TokenStream> {
+    let value = member.default.as_ref()?;
     let mut expression = expression(scope, member.r#type, value);
     if let ConstValue::String(_) = value {
         let string = scope.prelude("String");
         expression = quote!(#string::from(#expression));
     }
-    match member.tag {
+    Some(match member.tag {
         Some(_) => quote!(Some(#expression)),
         None => expression,
-    }
+    })
 }

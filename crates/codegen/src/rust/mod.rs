@@ -154,23 +154,10 @@ impl Generator<'_> {
                 #deprecated
                 #changed
                 dead_code,
+                missing_docs,
                 unreachable_pub,
-                clippy::approx_constant,
-                clippy::doc_lazy_continuation,
-                clippy::doc_overindented_list_items,
-                clippy::enum_variant_names,
-                clippy::large_enum_variant,
-                clippy::len_without_is_empty,
-                clippy::module_inception,
-                clippy::new_ret_no_self,
-                clippy::result_large_err,
-                clippy::tabs_in_doc_comments,
-                clippy::too_many_arguments,
-                clippy::type_complexity,
-                clippy::wrong_self_convention,
-                rustdoc::bare_urls,
-                rustdoc::broken_intra_doc_links,
-                rustdoc::invalid_html_tags
+                clippy::all,
+                rustdoc::all
             )]
         }
     }

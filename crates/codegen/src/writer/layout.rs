@@ -86,8 +86,10 @@ impl Layout {
     fn broken_group(&self, tokens: &[Token]) -> Option<usize> {
         let groups = || {
             let all = tokens.iter().enumerate();
-            all.filter(|(_, token)| matches!(token, Token::Group(_, inner) if !inner.is_empty()))
-                .map(|(index, _)| index)
+            all.filter(
+                |(_, token)| matches!(token, Token::Group(_, inner) if flat(inner).len() > SHORT),
+            )
+            .map(|(index, _)| index)
         };
         if let Some(block) = groups().find(|index| token::is_block(tokens, *index)) {
             return Some(block);
@@ -119,7 +121,11 @@ impl Layout {
         }
         self.text.push('\n');
         self.indent += INDENT;
-        if delimiter != Delimiter::Parenthesis && token::is_list(before, &entries) {
+        let is_list = match delimiter {
+            Delimiter::Parenthesis => token::are_names(&entries),
+            _ => token::is_list(before, &entries),
+        };
+        if is_list {
             self.fill(&entries);
         } else {
             self.entries(&entries, token::holds_items(before, delimiter));
@@ -178,10 +184,14 @@ fn belongs(entry: &Entry<'_>, previous: &Entry<'_>) -> bool {
     let ends_statement =
         |entry: &Entry<'_>| entry.tokens.last().is_some_and(token::Token::is_semicolon);
     let is_type = token::is_macro_call(entry.tokens) || ends_statement(previous);
-    entry.attributes.is_empty() && ends_statement(entry) && is_type
+    let is_function = entry.tokens.iter().any(|token| token.is("fn"));
+    entry.attributes.is_empty() && ends_statement(entry) && is_type && !is_function
 }
 
 /// How long a line may be.
 const WIDTH: usize = 100;
+
+/// What is no longer stays between its brackets on one line: `(&'call self)`.
+const SHORT: usize = 12;
 
 const INDENT: usize = 4;

@@ -46,7 +46,7 @@ impl Token {
         matches!(self, Self::Doc(_) | Self::Attribute(_))
     }
 
-    fn is(&self, expected: &str) -> bool {
+    pub(super) fn is(&self, expected: &str) -> bool {
         matches!(self, Self::Word(text) | Self::Operator(text) if text == expected)
     }
 
@@ -258,6 +258,21 @@ pub(super) fn is_list(before: &[Token], entries: &[Entry<'_>]) -> bool {
             .iter()
             .any(|entry| entry.tokens.iter().any(|token| token.is(";")))
 }
+
+/// Whether the entries of a call or a pattern are many names, so that several stand on a line.
+pub(super) fn are_names(entries: &[Entry<'_>]) -> bool {
+    let is_name = |entry: &Entry<'_>| {
+        let is_part = |token: &Token| match token {
+            Token::Group(_, inner) => inner.is_empty(),
+            token => !token.is_any(&[":", "?", "|", "=", "::"]),
+        };
+        entry.attributes.is_empty() && entry.tokens.iter().all(is_part)
+    };
+    entries.len() > NAMES_MAX && entries.iter().all(is_name)
+}
+
+/// As many names stand below one another.
+const NAMES_MAX: usize = 4;
 
 /// Whether the group behind these tokens is the argument of a macro.
 pub(super) fn is_macro(before: &[Token]) -> bool {

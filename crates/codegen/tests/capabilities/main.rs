@@ -4,6 +4,7 @@ mod accepted;
 mod build;
 mod clashes;
 mod committed;
+mod events;
 mod html;
 mod metadata;
 mod snapshot;

@@ -3,7 +3,7 @@
 use floe_codegen::{RustOptions, generate_rust};
 use floe_slice::check_source;
 
-use crate::{assert_committed, everything};
+use crate::{assert_committed, everything, repository};
 
 #[test]
 fn everything_becomes_the_committed_text() {
@@ -45,8 +45,67 @@ fn definitions_that_are_laid_out_at_a_time_stand_in_the_order_of_the_contract() 
     let compilation = check_source(contract.as_bytes());
     let text = generate_rust(&compilation.model, &RustOptions::new()).unwrap();
     let lines = text.lines().filter_map(|line| {
-        let rest = line.strip_prefix("    pub struct S")?;
-        rest.strip_suffix(" {")?.parse::<usize>().ok()
+        let rest = line.trim_start().strip_prefix("pub struct S")?;
+        rest.split(' ').next()?.parse::<usize>().ok()
     });
     assert_eq!(lines.collect::<Vec<_>>(), (0..count).collect::<Vec<_>>());
+}
+
+/// What is committed is reviewed as if a hand had written it, and no longer than that.
+#[test]
+fn committed_rust_has_at_most_four_lines_for_a_line_of_slice() {
+    let rust = [
+        "crates/codegen/tests/expected/everything.rs",
+        "crates/runtime/src/contracts/ice.rs",
+        "crates/runtime/src/contracts/ice_storm.rs",
+        "crates/hub/src/contracts/floe.rs",
+        "crates/hub/src/contracts/ice_mx.rs",
+    ];
+    let folders = ["Floe", "Ice", "IceStorm"].map(|name| repository("contracts").join(name));
+    let contracts = folders.iter().flat_map(|folder| {
+        let files = std::fs::read_dir(folder).expect("a folder of contracts");
+        files.map(|file| file.expect("a contract").path())
+    });
+    let slice = contracts.chain([repository("tests/contracts/Everything.ice")]);
+    let lines = |path: &std::path::Path| {
+        let text = std::fs::read_to_string(path).expect("a committed file");
+        text.lines().count()
+    };
+    let rust: usize = rust.iter().map(|path| lines(&repository(path))).sum();
+    let slice: usize = slice.map(|path| lines(&path)).sum();
+    assert!(
+        rust <= 4 * slice,
+        "{rust} lines of Rust for {slice} of Slice"
+    );
+}
+
+/// Text costs the compiler time. A thousand interfaces like these once became 23.2 MB, and 7.0 MB now.
+#[test]
+fn a_hundred_interfaces_become_less_than_half_of_what_they_once_did() {
+    let compilation = check_source(large(100).as_bytes());
+    assert!(!compilation.has_errors(), "{}", compilation.render());
+    let text = generate_rust(&compilation.model, &RustOptions::new()).unwrap();
+    assert!(text.len() <= 2_320_000 / 2, "{} bytes", text.len());
+}
+
+/// A contract with so many interfaces, and as many structures, sequences and exceptions.
+fn large(count: usize) -> String {
+    let part = |index: usize| {
+        format!(
+            "struct S{index} {{ int id; string name; double value; }}
+             sequence<S{index}> Q{index};
+             exception X{index} {{ string reason; S{index} at; }}
+             /** Keeps things. */
+             interface I{index} {{
+                 /** Finds one. */
+                 idempotent S{index} find(string name) throws X{index};
+                 void add(S{index} one, int count) throws X{index};
+                 Q{index} all(bool sorted, out int count);
+                 void remove(string name, I{index}* successor) throws X{index};
+                 idempotent string about();
+             }}\n"
+        )
+    };
+    let parts: String = (0..count).map(part).collect();
+    format!("module Large {{ {parts} }}")
 }

@@ -156,18 +156,12 @@ pub struct TopicStatus {
 }
 ::floe::codegen::structure!(TopicStatus { uptime, totals, subscribers });
 
-/// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum IceStormNoSuchTopicError {
-    /// User exception `::IceStorm::NoSuchTopic`.
-    NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
-    /// Anything but a declared user exception.
-    Invoke(::floe::InvokeError),
+::floe::codegen::errors! {
+    /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
+    pub enum IceStormNoSuchTopicError {
+        NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
+    }
 }
-::floe::codegen::errors!(IceStormNoSuchTopicError {
-    NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
-});
 
 /// Proxy to an object with interface `::Floe::HubAdmin`.
 ///
@@ -193,9 +187,7 @@ impl HubAdminProxy {
     /// Tells of the hub as a whole, and of each topic.
     ///
     /// - returns What is known of them now.
-    pub fn status<'call>(
-        &'call self,
-    ) -> ::floe::Call<'call, HubStatus, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
+    pub fn status<'call>(&'call self) -> ::floe::Call<'call, HubStatus, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("status", true);
         ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
@@ -204,9 +196,7 @@ impl HubAdminProxy {
     /// hub runs. What the topics of status have less was counted in topics that are gone.
     ///
     /// - returns The sums; the name is empty, the lag that of the event that waits longest.
-    pub fn totals<'call>(
-        &'call self,
-    ) -> ::floe::Call<'call, TopicTotals, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
+    pub fn totals<'call>(&'call self) -> ::floe::Call<'call, TopicTotals, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("totals", true);
         ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
@@ -272,10 +262,7 @@ impl HubAdminProxy {
 }
 
 impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
-    async fn answer(
-        &self,
-        request: ::floe::Request,
-    ) -> Result<::floe::Response, ::floe::SystemException> {
+    async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
         match request.operation_bytes() {
             b"topicInfo" => {
                 let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
@@ -284,17 +271,17 @@ impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
             b"status" => {
                 request.decode_nothing(::floe::OperationMode::Idempotent)?;
                 let result = <S as HubAdmin>::status(&self.servant, request.current()).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
             b"totals" => {
                 request.decode_nothing(::floe::OperationMode::Idempotent)?;
                 let result = <S as HubAdmin>::totals(&self.servant, request.current()).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
             b"topicStatus" => {
                 let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
@@ -303,7 +290,7 @@ impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
             _ => request.builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"]),
         }
@@ -362,29 +349,52 @@ impl LossListenerProxy {
 }
 
 impl<S: LossListener> ::floe::codegen::Answer for LossListenerDispatcher<S> {
-    async fn answer(
-        &self,
-        request: ::floe::Request,
-    ) -> Result<::floe::Response, ::floe::SystemException> {
+    async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
         match request.operation_bytes() {
             b"lost" => {
                 let (topic, count, total) = request.decode(
                     ::floe::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                    ::floe::codegen::all,
                 )?;
                 let result = <S as LossListener>::lost(
-                    &self.servant,
-                    topic,
-                    count,
-                    total,
-                    request.current(),
+                    &self.servant, topic, count, total, request.current(),
                 ).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                ::floe::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin(
                 "::Floe::LossListener",
                 &["::Floe::LossListener", "::Ice::Object"],
             ),
         }
+    }
+}
+
+/// An event of interface `::Floe::LossListener`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LossListenerEvent {
+    /// Events were lost before the next one that is delivered. Those whose delivery failed are among them, which
+    /// may have arrived all the same.
+    Lost {
+        /// The name of the topic.
+        topic: String,
+        /// How many.
+        count: i64,
+        /// Those that the subscriber lost since it subscribed or the hub started, by reason.
+        total: Losses,
+    },
+}
+
+impl ::floe::codegen::TypedEvent for LossListenerEvent {
+    const TYPE_ID: &'static str = "::Floe::LossListener";
+    const TYPE_IDS: &'static [&'static str] = &["::Floe::LossListener", "::Ice::Object"];
+
+    fn decode(request: &::floe::Request) -> Option<Result<Self, ::floe::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"lost" => request.decode(
+                ::floe::OperationMode::Normal,
+                |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+            ).map(|(topic, count, total)| Self::Lost { topic, count, total }),
+            _ => return None,
+        })
     }
 }

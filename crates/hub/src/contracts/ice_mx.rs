@@ -46,9 +46,7 @@ pub struct Metrics {
 impl ::floe::Class for Metrics {
     const TYPE_ID: &'static str = "::IceMX::Metrics";
 
-    fn classes() -> &'static dyn ::floe::Classes {
-        &CLASSES
-    }
+    fn classes() -> &'static dyn ::floe::Classes { &CLASSES }
 
     fn encode_members(&self, encoder: &mut ::floe::Encoder<'_>) {
         encoder.put(&self.id);
@@ -83,19 +81,13 @@ pub type MetricsView = ::std::collections::BTreeMap<String, MetricsMap>;
 pub struct UnknownMetricsView {}
 ::floe::codegen::exception!(UnknownMetricsView = "::IceMX::UnknownMetricsView" {});
 
-/// What an operation that throws `::IceMX::UnknownMetricsView` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum UnknownMetricsViewError {
-    /// User exception `::IceMX::UnknownMetricsView`.
-    UnknownMetricsView(UnknownMetricsView),
-    /// Anything but a declared user exception.
-    Invoke(::floe::InvokeError),
-}
-::floe::codegen::errors!(
-    UnknownMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
+::floe::codegen::errors! {
+    /// What an operation that throws `::IceMX::UnknownMetricsView` fails with.
+    pub enum UnknownMetricsViewError {
+        UnknownMetricsView(UnknownMetricsView)
+    }
     classes CLASSES
-);
+}
 
 /// Proxy to an object with interface `::IceMX::MetricsAdmin`.
 ///
@@ -109,7 +101,7 @@ impl MetricsAdminProxy {
     ///
     /// - returns `disabled_views`: Those that measure nothing now.
     /// - returns Those that measure.
-    pub fn get_metrics_view_names<'call>(&'call self,) -> ::floe::Call<'call, (
+    pub fn get_metrics_view_names<'call>(&'call self) -> ::floe::Call<'call, (
         ::floe::contracts::ice::StringSeq,
         ::floe::contracts::ice::StringSeq,
     ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
@@ -292,10 +284,7 @@ impl MetricsAdminProxy {
 }
 
 impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
-    async fn answer(
-        &self,
-        request: ::floe::Request,
-    ) -> Result<::floe::Response, ::floe::SystemException> {
+    async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
         match request.operation_bytes() {
             b"getMetricsViewNames" => {
                 request.decode_nothing(::floe::OperationMode::Normal)?;
@@ -303,14 +292,10 @@ impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(
-                    result,
-                    ::floe::ExceptionFormat::Sliced,
-                    |(returned, disabled_views), encoder| {
-                        encoder.put(disabled_views);
-                        encoder.put(returned);
-                    }
-                )
+                ::floe::codegen::reply(request, result, |(returned, disabled_views), encoder| {
+                    encoder.put(disabled_views);
+                    encoder.put(returned);
+                })
             }
             b"enableMetricsView" => {
                 let name = request.decode(::floe::OperationMode::Normal, ::floe::codegen::one)?;
@@ -319,7 +304,7 @@ impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                ::floe::codegen::reply(request, result, |_, _| {})
             }
             b"disableMetricsView" => {
                 let name = request.decode(::floe::OperationMode::Normal, ::floe::codegen::one)?;
@@ -328,7 +313,7 @@ impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, |_, _| {})
+                ::floe::codegen::reply(request, result, |_, _| {})
             }
             b"getMetricsView" => {
                 let view = request.decode(::floe::OperationMode::Normal, ::floe::codegen::one)?;
@@ -337,21 +322,17 @@ impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
                     view,
                     request.current(),
                 ).await;
-                request.reply(
-                    result,
-                    ::floe::ExceptionFormat::Sliced,
-                    |(returned, timestamp), encoder| {
-                        encoder.set_class_format(::floe::ClassFormat::Sliced);
-                        encoder.put(timestamp);
-                        encoder.put(returned);
-                        encoder.finish_classes();
-                    }
-                )
+                ::floe::codegen::reply(request, result, |(returned, timestamp), encoder| {
+                    encoder.set_class_format(::floe::ClassFormat::Sliced);
+                    encoder.put(timestamp);
+                    encoder.put(returned);
+                    encoder.finish_classes();
+                })
             }
             b"getMapMetricsFailures" => {
                 let (view, map) = request.decode(
                     ::floe::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    ::floe::codegen::all,
                 )?;
                 let result = <S as MetricsAdmin>::get_map_metrics_failures(
                     &self.servant,
@@ -359,21 +340,17 @@ impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
                     map,
                     request.current(),
                 ).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
             b"getMetricsFailures" => {
                 let (view, map, id) = request.decode(
                     ::floe::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                    ::floe::codegen::all,
                 )?;
                 let result = <S as MetricsAdmin>::get_metrics_failures(
-                    &self.servant,
-                    view,
-                    map,
-                    id,
-                    request.current(),
+                    &self.servant, view, map, id, request.current(),
                 ).await;
-                request.reply(result, ::floe::ExceptionFormat::Sliced, ::floe::codegen::put_one)
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
             _ => request.builtin(
                 "::IceMX::MetricsAdmin",
@@ -397,9 +374,7 @@ pub struct TopicMetrics {
 impl ::floe::Class for TopicMetrics {
     const TYPE_ID: &'static str = "::IceMX::TopicMetrics";
 
-    fn classes() -> &'static dyn ::floe::Classes {
-        &CLASSES
-    }
+    fn classes() -> &'static dyn ::floe::Classes { &CLASSES }
 
     fn base(&self) -> Option<&dyn ::floe::AnyClass> {
         Some(&self.base)
@@ -426,9 +401,7 @@ impl ::floe::Class for TopicMetrics {
 impl ::std::ops::Deref for TopicMetrics {
     type Target = Metrics;
 
-    fn deref(&self) -> &Self::Target {
-        &self.base
-    }
+    fn deref(&self) -> &Self::Target { &self.base }
 }
 
 impl ::floe::Extends<Metrics> for TopicMetrics {}
@@ -449,9 +422,7 @@ pub struct SubscriberMetrics {
 impl ::floe::Class for SubscriberMetrics {
     const TYPE_ID: &'static str = "::IceMX::SubscriberMetrics";
 
-    fn classes() -> &'static dyn ::floe::Classes {
-        &CLASSES
-    }
+    fn classes() -> &'static dyn ::floe::Classes { &CLASSES }
 
     fn base(&self) -> Option<&dyn ::floe::AnyClass> {
         Some(&self.base)
@@ -480,9 +451,7 @@ impl ::floe::Class for SubscriberMetrics {
 impl ::std::ops::Deref for SubscriberMetrics {
     type Target = Metrics;
 
-    fn deref(&self) -> &Self::Target {
-        &self.base
-    }
+    fn deref(&self) -> &Self::Target { &self.base }
 }
 
 impl ::floe::Extends<Metrics> for SubscriberMetrics {}

@@ -191,6 +191,11 @@ impl<R: EventBatch> Queue<R> {
         count
     }
 
+    /// Whether events were lost just before the one that waits longest.
+    pub(super) fn begins_with_gap(&self) -> bool {
+        self.items.front().is_some_and(|item| item.gap > 0)
+    }
+
     /// Lost events of which the subscriber has not been notified.
     pub(super) fn gaps(&self) -> u64 {
         self.gap + self.items.iter().map(|item| item.gap).sum::<u64>()

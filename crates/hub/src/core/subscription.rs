@@ -239,6 +239,11 @@ impl<R: EventBatch> Subscription<R> {
         (self.notices_gaps && gap > 0).then_some(gap)
     }
 
+    /// Whether the subscriber must be notified of lost events before it gets the next one.
+    pub(crate) fn has_gap_to_notify(&self) -> bool {
+        self.notices_gaps && self.queue.begins_with_gap()
+    }
+
     /// Whether a waiting publisher may try again: there is room, or publishers need not wait any more.
     pub(crate) fn is_roomy(&self) -> bool {
         self.state != SubscriptionState::Online

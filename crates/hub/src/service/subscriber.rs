@@ -37,14 +37,14 @@ pub(crate) struct Subscriber {
     qos: Qos,
     /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
     /// never across a wait.
-    shared: Mutex<Shared>,
+    shared: Mutex<GuardedState>,
     /// Makes publishers wait while the queue is full.
     backpressure: Backpressure,
     /// Where publishers announce events while the delivery scheduler may send them.
     ready: Arc<ReadyQueue>,
 }
 
-pub(super) struct Shared {
+pub(super) struct GuardedState {
     pub(super) subscription: Subscription<Events>,
     /// What left by the fast path. It is created when the first event may leave.
     in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
@@ -52,7 +52,7 @@ pub(super) struct Shared {
     delivery: Option<Waker>,
 }
 
-impl Shared {
+impl GuardedState {
     /// What left by the fast path.
     pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
         self.in_flight.get_or_insert_default()
@@ -109,7 +109,7 @@ impl Subscriber {
             link: None,
             qos_text,
             qos,
-            shared: Mutex::new(Shared {
+            shared: Mutex::new(GuardedState {
                 subscription,
                 in_flight: None,
                 delivery: None,
@@ -184,47 +184,49 @@ impl Subscriber {
 
     /// Queues events. A link queues only those that its cost lets pass.
     pub(crate) fn publish(self: &Arc<Self>, events: Events, now: Instant) {
-        match self.link() {
-            None => self.queue(events, now),
-            Some(link) => {
-                for events in link.cost().passing(&events) {
-                    self.queue(events, now);
-                }
-            }
+        for events in self.passing(events) {
+            self.change_queue(|subscription| (subscription.handle_events(events, now), ()));
         }
     }
 
-    fn queue(self: &Arc<Self>, events: Events, now: Instant) {
-        self.change_queue(|subscription| (subscription.handle_events(events, now), ()));
-    }
-
-    /// Queues the events that need no wait, and returns the rest for [`Subscriber::publish_waiting`].
+    /// Queues the events that need no wait. Returns what is left to wait for, until the other events are queued too.
     pub(crate) fn publish_or_wait(
         self: &Arc<Self>,
         events: Events,
         now: Instant,
-    ) -> Option<Events> {
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let rest = self.publish_without_wait(events, now)?;
+        let subscriber = self.clone();
+        Some(async move { subscriber.wait_and_publish(rest).await })
+    }
+
+    /// Queues the events that need no wait, and returns the others.
+    fn publish_without_wait(self: &Arc<Self>, events: Events, now: Instant) -> Option<Events> {
         // A link with a cost lets only some events pass. This is rare, so it takes the general way below.
         if self.link().is_none() && self.backpressure.is_free() {
-            return self.offer(events, now);
+            return self.change_queue(|subscription| subscription.offer(events, now));
         }
-        if self.wait_behind(&events) {
+        let count = self.passing_count(&events);
+        if self.lock().subscription.wait_behind(count) {
             return Some(events);
         }
         self.publish(events, now);
         None
     }
 
-    /// Whether these events queue up behind a waiting publisher.
-    fn wait_behind(&self, events: &Events) -> bool {
-        let count = self.passing_count(events);
-        self.lock().subscription.wait_behind(count)
-    }
-
     /// Whether these events, which came for this subscriber alone, are lost because it has failed.
     pub(crate) fn loses_own(&self, events: &Events) -> bool {
         let count = self.passing_count(events);
         self.lock().subscription.loses_own(count as u64)
+    }
+
+    /// The events, for a link only those that may pass.
+    fn passing(&self, events: Events) -> impl Iterator<Item = Events> + Send + use<> {
+        let (whole, parts) = match self.link() {
+            None => (Some(events), None),
+            Some(link) => (None, Some(link.cost().passing(&events))),
+        };
+        whole.into_iter().chain(parts.into_iter().flatten())
     }
 
     /// The number of events, for a link of those that may pass.
@@ -235,19 +237,14 @@ impl Subscriber {
         }
     }
 
-    /// Queues events that [`Subscriber::publish_or_wait`] returned, and waits while there is no room. Publishers get
-    /// room in the order in which they began to wait. If this is cancelled, some events may be queued; the others are
-    /// lost, and they are counted as soon as no publisher can wait any more.
-    pub(crate) async fn publish_waiting(self: &Arc<Self>, events: Events) {
+    /// Queues events when there is room. Publishers get room in the order in which they began to wait. If this is
+    /// cancelled, some events may be queued; the others are lost, and they are counted as soon as no publisher can wait
+    /// any more.
+    async fn wait_and_publish(self: &Arc<Self>, events: Events) {
         let waiter = self.backpressure.join();
         let _first = waiter.acquire().await;
-        match self.link() {
-            None => self.queue_waiting(&waiter, events).await,
-            Some(link) => {
-                for events in link.cost().passing(&events) {
-                    self.queue_waiting(&waiter, events).await;
-                }
-            }
+        for events in self.passing(events) {
+            self.queue_waiting(&waiter, events).await;
         }
     }
 
@@ -261,11 +258,6 @@ impl Subscriber {
                 first.wait().await;
             }
         }
-    }
-
-    /// Queues the events for which there is room, and returns the others.
-    fn offer(self: &Arc<Self>, events: Events, now: Instant) -> Option<Events> {
-        self.change_queue(|subscription| subscription.offer(events, now))
     }
 
     /// Ends the subscription: queued events are lost.
@@ -416,7 +408,7 @@ impl Subscriber {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, GuardedState> {
         // The changes under this lock only move events between counters, so a panic leaves none half done.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -104,26 +104,17 @@ impl Topic {
 
     /// Puts events into the queues of all subscribers. Returns what is left to wait for if a subscriber makes
     /// publishers wait for room. The other subscribers have the events immediately.
-    pub(crate) fn publish_waiting(
+    pub(crate) fn publish_or_wait(
         &self,
         events: Events,
         now: Instant,
     ) -> Option<impl Future<Output = ()> + Send + use<>> {
         self.count(&events);
-        let mut slow = Vec::new();
+        let mut waiting = Vec::new();
         for (subscriber, events) in with_each(&self.read(), events) {
-            if let Some(rest) = subscriber.publish_or_wait(events, now) {
-                slow.push((subscriber.clone(), rest));
-            }
+            waiting.extend(subscriber.publish_or_wait(events, now).map(Box::pin));
         }
-        if slow.is_empty() {
-            return None;
-        }
-        let waits = slow.into_iter().map(|(subscriber, rest)| {
-            let wait = async move { subscriber.publish_waiting(rest).await };
-            Box::pin(wait)
-        });
-        Some(all(waits.collect()))
+        (!waiting.is_empty()).then(|| all(waiting))
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one

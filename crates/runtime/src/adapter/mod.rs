@@ -8,6 +8,7 @@
 mod accepting;
 mod into_identity;
 mod registration;
+mod unique;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -21,6 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 pub use into_identity::IntoIdentity;
+pub(crate) use unique::unique_name;
 
 use crate::admission::{AdapterCounts, Admissions, Counters};
 use crate::communicator::Communicator;

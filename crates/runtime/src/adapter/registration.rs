@@ -41,13 +41,13 @@ impl Adapter {
         let own = self.direct_proxy(Identity::new("dummy"));
         // It is told of the end also if this is cancelled, or if it has only what an earlier call told.
         let was_registered = std::mem::replace(&mut *is_registered, true);
-        let told = self.tell(&locator, names, Some(&own)).await;
-        let may_be_told = match &told {
+        let update = self.update_registry(&locator, names, Some(&own)).await;
+        let may_be_registered = match &update {
             Ok(is_told) => *is_told,
             Err(error) => error.may_be_registered(),
         };
-        *is_registered = was_registered || may_be_told;
-        match told {
+        *is_registered = was_registered || may_be_registered;
+        match update {
             Ok(true) => Ok(()),
             Ok(false) => {
                 tracing::warn!(
@@ -77,7 +77,7 @@ impl Adapter {
         }
         let limit = self.communicator.settings().close_timeout;
         let id = &names.id;
-        match timeout(limit, self.tell(&locator, names, None)).await {
+        match timeout(limit, self.update_registry(&locator, names, None)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => {
                 tracing::warn!("could not tell the locator that adapter \"{id}\" ends: {error}");
@@ -92,7 +92,7 @@ impl Adapter {
     }
 
     /// Tells the registry of a locator where the adapter is, or that it is nowhere. False if there is no registry.
-    async fn tell(
+    async fn update_registry(
         &self,
         locator: &LocatorProxy,
         names: &AdapterNames,
@@ -107,7 +107,7 @@ impl Adapter {
                 .as_proxy()
                 .ice_timeout(Some(self.registry_timeout())),
         );
-        let told = match &names.replica_group_id {
+        let update = match &names.replica_group_id {
             None => {
                 let set = registry.set_adapter_direct_proxy(&names.id, proxy).await;
                 set.map_err(|error| match error {
@@ -132,7 +132,7 @@ impl Adapter {
                 })
             }
         };
-        told.map(|()| true)
+        update.map(|()| true)
     }
 
     fn locator(&self) -> Option<LocatorProxy> {

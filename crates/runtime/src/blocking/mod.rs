@@ -31,11 +31,13 @@
 //! millisecond later; one that comes alone leaves at once.
 //!
 //! - `communicator.rs`: [`Communicator`]
+//! - `hub.rs`: a hub and its topics
 //! - `servant.rs`: [`Servant`]
 //!
 //! How a thread waits is told in `connection/wait/`.
 
 mod communicator;
+mod hub;
 
 pub use crate::codegen::Servant;
 pub use crate::connection::wait::Wait;

@@ -1,11 +1,44 @@
 //! Dispatchers: the types that join servants to an adapter.
 
-use floe_wire::encoding::{Encode, Encoder};
+use floe_wire::encoding::{Encode, Encoder, ExceptionFormat};
+use floe_wire::message::SystemException;
+
+use crate::dispatch::{Request, Response};
+use crate::error::OperationError;
+
+/// What comes of a request.
+pub type Answered = Result<Response, SystemException>;
 
 /// Writes one result.
 #[inline]
 pub fn put_one<T: Encode>(result: &T, encoder: &mut Encoder<'_>) {
     encoder.put(result);
+}
+
+/// The response for what a servant returned; exceptions leave sliced.
+///
+/// # Errors
+/// As [`Request::reply`].
+#[inline]
+pub fn reply<T, E: OperationError>(
+    request: Request,
+    result: Result<T, E>,
+    encode: impl FnOnce(&T, &mut Encoder<'_>),
+) -> Answered {
+    request.reply(result, ExceptionFormat::Sliced, encode)
+}
+
+/// The same; exceptions leave compact.
+///
+/// # Errors
+/// As [`Request::reply`].
+#[inline]
+pub fn reply_compact<T, E: OperationError>(
+    request: Request,
+    result: Result<T, E>,
+    encode: impl FnOnce(&T, &mut Encoder<'_>),
+) -> Answered {
+    request.reply(result, ExceptionFormat::Compact, encode)
 }
 
 /// Declares the dispatcher to a servant; generated code implements [`Answer`](super::Answer) for it.

@@ -1,16 +1,29 @@
 //! Error enums: the user exceptions that an operation may fail with, and every other failure.
 
-/// Makes an enum with a variant for each exception, and one `Invoke`, the error of operations.
+/// Declares an enum with a variant for each exception, and one `Invoke`, and makes it the error of operations.
 ///
 /// `from` lists the enums, with their variants, of which each exception is one of this enum as well.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __errors {
     (
-        $name:ident { $($variant:ident($exception:path)),+ $(,)? }
+        $(#[$about:meta])*
+        pub enum $name:ident { $($variant:ident($exception:path)),+ $(,)? }
         $(from $subset:path { $($shared:ident),+ $(,)? })*
         $(classes $classes:path)?
     ) => {
+        $(#[$about])*
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(
+                #[doc = concat!("User exception `", stringify!($exception), "`.")]
+                $variant($exception),
+            )+
+            /// Anything but a declared user exception.
+            Invoke($crate::InvokeError),
+        }
+
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {

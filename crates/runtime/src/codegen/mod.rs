@@ -9,6 +9,7 @@
 //! - `proxy.rs`: what makes a struct a typed proxy, and how its methods call
 //! - `servant.rs`: the trait that servants implement, also without async
 //! - `dispatcher.rs`: the type that joins a servant to an adapter
+//! - `typed_event.rs`: the trait of the enums that stand for events
 //!
 //! Functions do what functions can do. A macro stands where traits are implemented for a type of the
 //! contract, or where methods repeat. See `docs/adr/0047-generated-code-calls-shared-code.md`.
@@ -21,19 +22,22 @@ mod exception;
 mod proxy;
 mod servant;
 mod structure;
+mod typed_event;
 
+pub use crate::call::EncodeParameters;
 pub use crate::dispatch::{Answer, dispatch};
-pub use crate::proxy::EncodeParameters;
 pub use blocking_servant::Servant;
-pub use dispatcher::put_one;
+pub use dispatcher::{Answered, put_one, reply, reply_compact};
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
-    NilableParameter, Optional, OptionalProxy, Parameters, call, call_with, idempotent,
-    nonmutating, nothing, one, operation,
+    NilableParameter, Optional, OptionalProxy, Parameters, Values, all, call, call_with,
+    idempotent, nonmutating, nothing, one, operation,
 };
 pub use structure::{min_wire_len, packed_member_len};
+pub use typed_event::TypedEvent;
 
+pub use crate::__defaults as defaults;
 pub use crate::__dispatcher as dispatcher;
 pub use crate::__enumeration as enumeration;
 pub use crate::__errors as errors;

@@ -3,8 +3,9 @@
 use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged};
 use floe_wire::message::OperationMode;
 
+use crate::call::{Call, EncodeParameters};
 use crate::error::OperationError;
-use crate::proxy::{Call, EncodeParameters, OperationInfo, Proxy};
+use crate::proxy::{OperationInfo, Proxy};
 
 /// An operation; `returns_data` says whether there is a return value or an out-parameter.
 pub const fn operation(name: &'static str, returns_data: bool) -> OperationInfo {
@@ -77,6 +78,24 @@ pub fn one<T: Decode>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
     decoder.get()
 }
 
+/// Reads several values, in the order of the wire.
+///
+/// # Errors
+/// As their types say.
+#[inline]
+pub fn all<T: Values>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
+    T::decode(decoder)
+}
+
+/// Several values as a tuple, in the order of the wire.
+pub trait Values: Sized {
+    /// Reads them one after another.
+    ///
+    /// # Errors
+    /// As their types say.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError>;
+}
+
 /// The in-parameters of an operation, in the order of the wire.
 pub trait Parameters {
     /// Writes them one after another.
@@ -89,6 +108,13 @@ macro_rules! parameters {
             #[inline]
             fn encode(&self, _encoder: &mut Encoder<'_>) {
                 $(_encoder.put(&self.$index);)*
+            }
+        }
+
+        impl<$($name: Decode),*> Values for ($($name,)*) {
+            #[inline]
+            fn decode(_decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+                Ok(($(_decoder.get::<$name>()?,)*))
             }
         }
     };

@@ -12,6 +12,21 @@ pub const fn packed_member_len<S, M: Decode>(_member: fn(&S) -> &M) -> Option<us
     M::PACKED_LEN
 }
 
+/// Gives a struct the defaults of the contract: the values of those members that have one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __defaults {
+    ($name:ident { $($member:ident $(= $value:expr)?),* $(,)? }) => {
+        impl ::std::default::Default for $name {
+            fn default() -> Self {
+                Self { $($member: $crate::__defaults!(@value $($value)?)),* }
+            }
+        }
+    };
+    (@value) => { ::std::default::Default::default() };
+    (@value $value:expr) => { $value };
+}
+
 /// Makes a structure with these members, in the order of the contract, a value that travels.
 #[doc(hidden)]
 #[macro_export]

@@ -22,7 +22,7 @@ use crate::settings::Settings;
 /// What proxies and adapters are made from; a clone is the same communicator.
 ///
 /// It must be used inside a tokio runtime. It owns its adapters: they serve until it is shut down,
-/// or until its last clone, proxy and [`Adapter`] handle is gone. Then its connections close, too;
+/// or until its last clone, proxy and [`Adapter`](crate::Adapter) handle is gone. Then its connections close, too;
 /// [`Communicator::shutdown`] does so in order and waits for it. (A servant that holds a proxy or an
 /// adapter of its own communicator keeps it alive until the shutdown.)
 #[derive(Clone)]

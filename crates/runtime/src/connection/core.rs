@@ -21,11 +21,11 @@ use super::driver::{self, Driver};
 use super::flush_policy::FlushPolicy;
 use super::keepalive::{HeartbeatListener, Keepalive};
 use super::readiness::Readiness;
-use super::reading::{End, Reading};
+use super::reading::{ReadEnd, Reading};
 use super::reply_sink::{Recipient, ReplySink};
 use super::send_half::SendHalf;
 use super::send_queue::SendQueue;
-use super::shared::{Shared, Whole};
+use super::state::{ConnectionState, Whole};
 use super::stream_compression::StreamCompression;
 use super::wait::{Sleeper, wait_depth};
 use super::{budget, reentrancy_guard};
@@ -117,13 +117,13 @@ impl ConnectionCore {
                 (Role::Server, liveness)
             }
         };
-        let mut output = SendQueue::default();
-        let machine = Machine::new(role, output.bytes());
+        let mut queue = SendQueue::default();
+        let machine = Machine::new(role, queue.bytes());
         Self {
             peer,
             output: SendHalf::new(
                 writer,
-                Shared::new(machine, output),
+                ConnectionState::new(machine, queue),
                 environment.is_blocking(),
                 settings,
             ),
@@ -190,7 +190,7 @@ impl ConnectionCore {
 
     /// Waits until the peer has validated the connection, or it is closed.
     pub(crate) async fn validated(&self) -> Result<(), LocalError> {
-        self.readiness.settled().await;
+        self.readiness.wait().await;
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
@@ -212,14 +212,12 @@ impl ConnectionCore {
     fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Recipient>) -> bool) -> bool {
         {
             let mut shared = self.lock();
-            let Shared {
-                machine, output, ..
-            } = &mut *shared;
+            let ConnectionState { machine, queue, .. } = &mut *shared;
             if !machine.is_active() || !may_close(machine) {
                 return false;
             }
             self.is_active.store(false, Ordering::Relaxed);
-            machine.close(output.bytes());
+            machine.close(queue.bytes());
         }
         self.flush();
         // What the peer still owes, and its end of the stream, are waited for.
@@ -268,7 +266,7 @@ impl ConnectionCore {
             let mut shared = self.lock();
             shared.error.get_or_insert_with(|| error.clone());
             let recipients = shared.machine.fail();
-            (recipients, shared.output.taken(), shared.output.clear())
+            (recipients, shared.queue.taken(), shared.queue.clear())
         };
         // A header alone validates, is a heartbeat, or is our own CloseConnection, which crossed the peer's: nobody
         // misses it.
@@ -282,7 +280,7 @@ impl ConnectionCore {
             perhaps_dispatched: true,
         };
         Recipient::fail(recipients, &failure, taken);
-        self.readiness.mark_settled();
+        self.readiness.mark();
         self.output.end();
         // Others may connect in its place.
         let admission = self.admission.lock();
@@ -316,7 +314,7 @@ impl ConnectionCore {
     fn dues(&self) -> String {
         let shared = self.lock();
         let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
-        let unwritten = shared.output.len();
+        let unwritten = shared.queue.len();
         let ours = format!(
             "{} still in dispatch here (let them end sooner, or set \
              `Settings::close_timeout` higher)",
@@ -347,7 +345,7 @@ impl ConnectionCore {
     }
 
     #[inline(always)]
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.output.lock()
     }
 
@@ -407,7 +405,7 @@ impl ConnectionCore {
     /// The peer has validated the connection: requests may be sent.
     pub(super) fn mark_validated(&self) {
         self.set_active(true);
-        self.readiness.mark_settled();
+        self.readiness.mark();
     }
 
     pub(super) fn set_active(&self, is_active: bool) {
@@ -442,13 +440,10 @@ impl ConnectionCore {
             let mut shared = self.lock();
             // What waits to be written says the same, and a peer that does not read shall not make
             // it longer.
-            if !shared.machine.may_send_heartbeat() || shared.output.len() > 0 {
+            if !shared.machine.may_send_heartbeat() || shared.queue.len() > 0 {
                 return;
             }
-            shared
-                .output
-                .bytes()
-                .extend_from_slice(&VALIDATE_CONNECTION);
+            shared.queue.bytes().extend_from_slice(&VALIDATE_CONNECTION);
         }
         self.flush();
     }
@@ -467,22 +462,22 @@ impl ConnectionCore {
     }
 
     /// Ends it, for its reading has ended.
-    pub(super) fn end(&self, end: End) {
+    pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
         match end {
-            End::Graceful => {
+            ReadEnd::Graceful => {
                 tracing::debug!("closed the connection to {peer}");
                 self.fail(LocalError::ClosedByPeer { peer });
             }
-            End::Lost(reason) => {
+            ReadEnd::Lost(reason) => {
                 tracing::debug!("lost the connection to {peer}: {reason}");
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
-            End::Truncated(reason) => {
+            ReadEnd::Truncated(reason) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {reason}"));
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
-            End::Refused(error) => {
+            ReadEnd::Refused(error) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {error}"));
                 self.fail(LocalError::Protocol { peer, error });
             }
@@ -511,18 +506,16 @@ impl ConnectionCore {
         ) -> Result<T, NotAppended<EncodeError>>,
     ) -> Result<Option<Appended<T>>, AttemptError> {
         let mut shared = self.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        if output.len() > self.settings.output_limit && machine.is_active() {
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        if queue.len() > self.settings.output_limit && machine.is_active() {
             return Ok(None);
         }
-        let start = output.end();
-        let mut whole = Whole::of(output.pending());
+        let start = queue.end();
+        let mut whole = Whole::of(queue.pending());
         match append(machine, whole.buffer(), start) {
             Ok(value) => {
                 whole.keep();
-                let end = output.end();
+                let end = queue.end();
                 let is_tried = self.output.flush_by(self, shared, flush);
                 Ok(Some(Appended {
                     value,
@@ -555,7 +548,7 @@ impl ConnectionCore {
     pub(super) async fn wait_for_room(&self) {
         let limit = self.settings.output_limit;
         self.output
-            .wait_until(|shared| shared.output.len() <= limit)
+            .wait_until(|shared| shared.queue.len() <= limit)
             .await;
     }
 
@@ -629,7 +622,7 @@ impl ConnectionCore {
             return self.check_tried(&sent);
         }
         self.output
-            .wait_until(|shared| shared.output.written() >= sent.end)
+            .wait_until(|shared| shared.queue.written() >= sent.end)
             .await;
         let error = self.lock().error.clone();
         self.check_written(&sent, error.unwrap_or(LocalError::Shutdown))
@@ -650,7 +643,7 @@ impl ConnectionCore {
 
     /// Whether messages reached the transport, or may have, after the connection failed.
     fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), AttemptError> {
-        if self.lock().output.written() >= sent.end {
+        if self.lock().queue.written() >= sent.end {
             return Ok(());
         }
         let failure = AttemptError {
@@ -662,7 +655,7 @@ impl ConnectionCore {
 
     /// [`AttemptError::narrow`] by the part of the send queue that was taken.
     pub(super) fn narrow(&self, mut failure: AttemptError, start: u64) -> AttemptError {
-        failure.narrow(start, self.lock().output.taken());
+        failure.narrow(start, self.lock().queue.taken());
         failure
     }
 
@@ -670,10 +663,8 @@ impl ConnectionCore {
     #[cold]
     pub(crate) fn give_up(self: &Arc<Self>, id: RequestId) {
         let mut shared = self.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        let given_up = machine.cancel(id, output.bytes());
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        let given_up = machine.cancel(id, queue.bytes());
         drop(shared);
         // It may hold the last reference to a sink, which must not be dropped under the lock.
         drop(given_up);

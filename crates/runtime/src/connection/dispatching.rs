@@ -22,10 +22,10 @@ use super::pending_dispatch::{finish, finish_serial};
 use super::reply_flush::{ReplyFlush, let_others_run};
 use super::servant_cache::ServantCache;
 use crate::dispatch::{
-    DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestHome,
-    RestState, append, encode_exception, panicked,
+    DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestState,
+    ReturnSlot, append, encode_exception, panicked,
 };
-pub(super) use fast_path::FastPath;
+pub(super) use fast_path::SingleDispatch;
 
 /// Buffers that dispatching needs while there is something to read. They are kept elsewhere while there is
 /// nothing.
@@ -35,7 +35,7 @@ pub(super) struct DispatchBuffers {
     /// Of the next response.
     reply: Buffer,
     slot: DispatchSlot,
-    home: Option<Arc<RestHome>>,
+    return_slot: Option<Arc<ReturnSlot>>,
 }
 
 /// The dispatching of one connection.
@@ -50,7 +50,7 @@ pub(super) struct Dispatching {
     servant_cache: ServantCache,
     slot: DispatchSlot,
     /// Where requests return that were lent to a dispatcher, and whether some are.
-    home: Option<Arc<RestHome>>,
+    return_slot: Option<Arc<ReturnSlot>>,
     is_lending: bool,
     /// Length of the events that the last dispatch has taken.
     taken_len: usize,
@@ -73,7 +73,7 @@ impl Dispatching {
             adapter_version: 0,
             servant_cache: ServantCache::default(),
             slot: DispatchSlot::default(),
-            home: None,
+            return_slot: None,
             is_lending: false,
             taken_len: 0,
             answered_events: None,
@@ -248,7 +248,7 @@ impl Dispatching {
     fn exchange(&mut self, buffers: &mut DispatchBuffers) {
         std::mem::swap(&mut self.replies, &mut buffers.replies);
         std::mem::swap(&mut self.slot, &mut buffers.slot);
-        std::mem::swap(&mut self.home, &mut buffers.home);
+        std::mem::swap(&mut self.return_slot, &mut buffers.return_slot);
     }
 
     /// The next request; as an error if no adapter answers requests of this connection.
@@ -286,7 +286,7 @@ impl Dispatching {
     #[inline]
     fn begin(&mut self, parts: Box<Parts>, batch: &mut RequestBatch) -> Poll<Dispatched> {
         let begun = catch_unwind(AssertUnwindSafe(|| self.begin_unguarded(parts, batch)));
-        self.take_home(batch);
+        self.take_back_rest(batch);
         begun.unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
     }
 
@@ -310,11 +310,14 @@ impl Dispatching {
 
     /// Lends the requests that follow one.
     fn lend(&mut self, batch: &mut RequestBatch) -> Rest {
-        let home = self.home.get_or_insert_default();
-        let state = home.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let return_slot = self.return_slot.get_or_insert_default();
+        let state = return_slot
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let mut state = state.unwrap_or_default();
         *state = RestState {
-            home: Some(home.clone()),
+            return_slot: Some(return_slot.clone()),
             parameters_len_max: match batch.is_serial() {
                 true => usize::MAX,
                 false => self.budget.parameters_len_max(),
@@ -334,20 +337,20 @@ impl Dispatching {
 
     /// Takes back what is lent.
     #[inline]
-    fn take_home(&mut self, batch: &mut RequestBatch) {
+    fn take_back_rest(&mut self, batch: &mut RequestBatch) {
         if std::mem::take(&mut self.is_lending) {
-            self.take_rest_home(batch);
+            self.take_back_lent(batch);
         }
     }
 
-    fn take_rest_home(&mut self, batch: &mut RequestBatch) {
-        let home = self.home.get_or_insert_default();
-        let mut home = home.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(state) = home.as_deref_mut() else {
+    fn take_back_lent(&mut self, batch: &mut RequestBatch) {
+        let return_slot = self.return_slot.get_or_insert_default();
+        let mut return_slot = return_slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = return_slot.as_deref_mut() else {
             // A dispatcher by hand has kept it, so that it is not known any more what is to be answered. Should it
             // return yet, it must not meet what is lent by others.
-            drop(home);
-            self.home = None;
+            drop(return_slot);
+            self.return_slot = None;
             let reason = "expected its dispatcher to drop its requests before the poll that got them ends, or to put them \
                           into its slot, but it keeps them elsewhere";
             tracing::error!(

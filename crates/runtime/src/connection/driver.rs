@@ -34,11 +34,11 @@ pub(super) enum Driver {
 pub(super) struct Halves {
     pub(super) writer: Box<dyn StreamWriter>,
     pub(super) driver: Driver,
-    pub(super) reader: Reader,
+    pub(super) reader: ReaderStart,
 }
 
 /// What the reading is started with.
-pub(super) enum Reader {
+pub(super) enum ReaderStart {
     Task(Box<dyn AsyncRead + Send + Unpin>),
     #[cfg(unix)]
     Thread(Arc<PlainSocket>, ThreadPermit),
@@ -66,7 +66,7 @@ fn with_task(stream: Stream) -> Halves {
     Halves {
         writer: stream.writer,
         driver: Driver::Own,
-        reader: Reader::Task(stream.reader),
+        reader: ReaderStart::Task(stream.reader),
     }
 }
 
@@ -98,17 +98,17 @@ fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment
         Some(permit) => Halves {
             writer,
             driver: Driver::Own,
-            reader: Reader::Thread(socket, permit),
+            reader: ReaderStart::Thread(socket, permit),
         },
         None => Halves {
             writer,
             driver: Driver::Callers(Leadership::new(socket)),
-            reader: Reader::Callers,
+            reader: ReaderStart::Callers,
         },
     }
 }
 
-impl Reader {
+impl ReaderStart {
     /// Starts to read.
     pub(super) fn start(self, reading: Reading) {
         let connection = reading.connection.clone();
@@ -256,7 +256,7 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
         if matches!(&read, Err(error) if is_transient(error)) {
             continue;
         }
-        if !reading.handle_here(read) {
+        if !reading.handle_blocking(read) {
             return;
         }
     }

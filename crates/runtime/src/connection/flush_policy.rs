@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::ConnectionCore;
-use super::shared::Shared;
+use super::state::ConnectionState;
 
 /// A message that follows another one within this time may wait for more.
 const GAP: Duration = Duration::from_micros(50);
@@ -46,12 +46,12 @@ pub(super) enum FlushPolicy {
 impl FlushPolicy {
     /// Whether what was just appended to the send queue may wait for more.
     #[inline]
-    pub(super) fn may_wait(self, shared: &mut Shared, is_blocking: bool) -> bool {
+    pub(super) fn may_wait(self, shared: &mut ConnectionState, is_blocking: bool) -> bool {
         let enough = match self {
             Self::WithOthers => ENOUGH_REQUESTS,
             Self::Oneway | Self::Now => ENOUGH,
         };
-        if shared.output.pending_len() >= enough {
+        if shared.queue.pending_len() >= enough {
             return false;
         }
         match self {
@@ -114,9 +114,9 @@ mod tests {
     use crate::transport::{Stream, StreamWriter};
 
     /// Takes nothing.
-    struct Full;
+    struct FullTransport;
 
-    impl StreamWriter for Full {
+    impl StreamWriter for FullTransport {
         fn try_write(&self, _: &[u8]) -> io::Result<usize> {
             Err(io::ErrorKind::WouldBlock.into())
         }
@@ -133,15 +133,15 @@ mod tests {
         let (reader, _peer) = tokio::io::duplex(1);
         let stream = Stream {
             reader: Box::new(reader),
-            writer: Box::new(Full),
+            writer: Box::new(FullTransport),
             peer: "a peer that does not read".to_owned(),
         };
         let purpose = Purpose::Incoming(Weak::new(), Liveness::default(), None);
         let communicator = Communicator::new();
         let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
         let mut shared = connection.lock();
-        shared.output.bytes().extend_from_slice(b"messages");
-        assert!(shared.output.take().is_none(), "ValidateConnection waits");
+        shared.queue.bytes().extend_from_slice(b"messages");
+        assert!(shared.queue.take().is_none(), "ValidateConnection waits");
         drop(shared);
         assert!(!connection.output.flush_joined(&connection));
     }

@@ -1,4 +1,4 @@
-//! Whose turn it is, and who waits for it: the part of `leader.rs` in which threads meet.
+//! Who leads, and who follows: the part of `leader.rs` in which threads meet.
 //!
 //! ```text
 //! start --begin--> free --take--> held --give_back--> free, one that waits is called
@@ -11,33 +11,33 @@
 use super::wait::Sleeper;
 use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, PoisonError};
 
-/// The turns of those who read in turns; `R` is what the one has whose turn it is.
+/// The callers of one connection: one leads and reads, the others follow and wait. `R` is what the leader reads with.
 pub(super) struct Followers<R> {
     /// Guards who reads and who waits; held for a moment.
-    state: Mutex<State<R>>,
-    /// Whether a caller has waited since the last look of the watch.
+    state: Mutex<LeadState<R>>,
+    /// Whether a caller has waited since the watcher last asked.
     is_used: AtomicBool,
 }
 
-struct State<R> {
+struct LeadState<R> {
     /// The reading, while nobody holds it. Gone for good when the connection has ended.
     free: Option<R>,
     /// Callers that wait while another one reads.
     waiting: Vec<Arc<Sleeper>>,
-    /// Whether the watch shall read as soon as it can, for somebody who cannot.
+    /// Whether the watcher shall read as soon as it can, for a caller that cannot.
     is_asked: bool,
-    /// Whether the watch has ended: nobody will take what is given back.
+    /// Whether the watcher has ended: no caller will take what is given back.
     is_over: bool,
 }
 
-/// Whether the watch must be woken.
+/// Whether the watcher must be woken.
 #[must_use = "nobody else reads"]
 pub(super) struct WakeWatcher(pub(super) bool);
 
 impl<R> Followers<R> {
-    /// Nobody's turn yet.
+    /// No caller leads yet.
     pub(super) fn new() -> Self {
-        let state = State {
+        let state = LeadState {
             free: None,
             waiting: Vec::new(),
             is_asked: false,
@@ -54,7 +54,7 @@ impl<R> Followers<R> {
         self.is_used.store(true, Ordering::Relaxed);
     }
 
-    /// Somebody waits who cannot read: the watch shall. It must be woken.
+    /// A caller waits and cannot read, so the watcher shall. It must be woken.
     pub(super) fn ask(&self) {
         self.lock().is_asked = true;
     }
@@ -124,12 +124,12 @@ impl<R> Followers<R> {
         drop(free);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
+    fn lock(&self) -> MutexGuard<'_, LeadState<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<R> State<R> {
+impl<R> LeadState<R> {
     /// Sees to it that a free turn is taken, if anybody needs it.
     #[inline]
     fn call_next(&self) -> WakeWatcher {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::liveness_check::{Due, LivenessCheck, Marks};
+use super::liveness_check::{LivenessAction, LivenessCheck, Marks};
 use super::{Connection, ConnectionCore};
 use crate::liveness::Liveness;
 
@@ -132,21 +132,21 @@ impl Keepalive {
                 return;
             }
             if !marks.has_written {
-                shared.output.rest();
+                shared.queue.rest();
             }
             marks.is_reply_due = shared.machine.in_flight() > 0;
             marks.is_dispatching |= shared.machine.dispatching() > 0;
         }
         let due = keepalive.check().look(&marks, now, tick);
         match due {
-            Due::Nothing => {}
-            Due::Heartbeat => {
+            LivenessAction::Nothing => {}
+            LivenessAction::Heartbeat => {
                 connection.send_heartbeat();
                 // It is no use of the connection.
                 keepalive.has_written.store(false, Ordering::Relaxed);
             }
-            Due::Drop(limit) => connection.drop_silent(limit, marks.is_reply_due),
-            Due::Close(limit) => {
+            LivenessAction::Drop(limit) => connection.drop_silent(limit, marks.is_reply_due),
+            LivenessAction::Close(limit) => {
                 if connection.close_unused() {
                     tracing::debug!(
                         "closed the connection to {}: unused for {limit:?}",

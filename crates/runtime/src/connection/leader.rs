@@ -164,7 +164,7 @@ struct Leader<'a> {
 impl Leader<'_> {
     /// Handles what has been read.
     fn handle(&mut self, read: std::io::Result<usize>) {
-        let is_open = |reading: &mut Box<Reading>| reading.handle_here(read);
+        let is_open = |reading: &mut Box<Reading>| reading.handle_blocking(read);
         if !self.reading.as_mut().is_some_and(is_open) {
             self.reading = None;
         }
@@ -210,10 +210,10 @@ impl Leader<'_> {
                         return Some(Ok(ReceivedReply::Short));
                     }
                     reading.filled(count);
-                    if let Some(reply) = reading.take_sole_reply(slot) {
+                    if let Some(reply) = reading.take_single_reply(slot) {
                         return Some(Ok(ReceivedReply::Whole(reply)));
                     }
-                    if !reading.handle_filled_here() {
+                    if !reading.handle_filled_blocking() {
                         self.reading = None;
                     }
                 }

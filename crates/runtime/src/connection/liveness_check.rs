@@ -17,7 +17,7 @@ pub(super) struct Marks {
 
 /// What is due after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum LivenessAction {
     Nothing,
     Heartbeat,
     /// The peer was silent for this limit.
@@ -49,7 +49,7 @@ impl LivenessCheck {
         }
     }
 
-    pub(super) fn look(&mut self, marks: &Marks, now: Instant, tick: Duration) -> Due {
+    pub(super) fn look(&mut self, marks: &Marks, now: Instant, tick: Duration) -> LivenessAction {
         let since = now.saturating_duration_since(self.looked);
         self.looked = now;
         if marks.has_written {
@@ -80,20 +80,20 @@ impl LivenessCheck {
         }
     }
 
-    fn decide(&mut self, marks: &Marks, now: Instant, tick: Duration) -> Due {
+    fn decide(&mut self, marks: &Marks, now: Instant, tick: Duration) -> LivenessAction {
         let since = |then| now.saturating_duration_since(then);
         if self.rules.has_idle_check() && since(self.read) >= self.rules.idle_timeout {
-            return Due::Drop(self.rules.idle_timeout);
+            return LivenessAction::Drop(self.rules.idle_timeout);
         }
         if let Some(limit) = self.rules.inactivity_timeout
             && since(self.used) >= limit
         {
-            return Due::Close(limit);
+            return LivenessAction::Close(limit);
         }
         let last = match self.rules.heartbeats {
-            Heartbeats::Off => return Due::Nothing,
+            Heartbeats::Off => return LivenessAction::Nothing,
             Heartbeats::WhileDispatching if !(marks.is_dispatching || marks.is_handling) => {
-                return Due::Nothing;
+                return LivenessAction::Nothing;
             }
             Heartbeats::WhileDispatching | Heartbeats::WhenSilent => self.written,
             Heartbeats::Always => self.heartbeat,
@@ -101,15 +101,15 @@ impl LivenessCheck {
         if self.holds_back(marks)
             && since(last) < HELD_BACK_MAX.min(self.rules.idle_timeout / 4 * 3)
         {
-            return Due::Nothing;
+            return LivenessAction::Nothing;
         }
         // What was seen at a look may be a tick old, and the next look is a tick away.
         if !self.rules.has_heartbeats() || since(last) + 2 * tick <= self.rules.heartbeat_interval {
-            return Due::Nothing;
+            return LivenessAction::Nothing;
         }
         self.written = now;
         self.heartbeat = now;
-        Due::Heartbeat
+        LivenessAction::Heartbeat
     }
 }
 
@@ -140,25 +140,25 @@ mod tests {
 
     /// Looks every ten seconds until something other than a heartbeat is due; how many looks and
     /// heartbeats that took.
-    fn run(rules: Liveness, marks: &Marks, look_max: u32) -> (Due, u32, u32) {
+    fn run(rules: Liveness, marks: &Marks, look_max: u32) -> (LivenessAction, u32, u32) {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(rules, now);
         let mut heartbeat_count = 0;
         for look in 1..=look_max {
             now += TICK;
             match check.look(marks, now, TICK) {
-                Due::Nothing => {}
-                Due::Heartbeat => heartbeat_count += 1,
+                LivenessAction::Nothing => {}
+                LivenessAction::Heartbeat => heartbeat_count += 1,
                 due => return (due, look, heartbeat_count),
             }
         }
-        (Due::Nothing, look_max, heartbeat_count)
+        (LivenessAction::Nothing, look_max, heartbeat_count)
     }
 
     #[test]
     fn an_idle_peer_may_be_silent_for_ever_by_default_and_gets_heartbeats() {
         let (due, _, heartbeats) = run(Liveness::default(), &Marks::default(), 1000);
-        assert_eq!((due, heartbeats), (Due::Nothing, 1000));
+        assert_eq!((due, heartbeats), (LivenessAction::Nothing, 1000));
     }
 
     #[test]
@@ -173,13 +173,16 @@ mod tests {
             Liveness::ice_38(),
         ] {
             let (due, look, _) = run(rules, &marks, 1000);
-            assert_eq!((due, look), (Due::Drop(60 * SECOND), 6));
+            assert_eq!((due, look), (LivenessAction::Drop(60 * SECOND), 6));
         }
         let heartbeats = Marks {
             has_read: true,
             ..marks
         };
-        assert_eq!(run(Liveness::default(), &heartbeats, 1000).0, Due::Nothing);
+        assert_eq!(
+            run(Liveness::default(), &heartbeats, 1000).0,
+            LivenessAction::Nothing
+        );
     }
 
     #[test]
@@ -195,7 +198,10 @@ mod tests {
             ..Marks::default()
         };
         now += TICK;
-        assert_ne!(check.look(&due, now, TICK), Due::Drop(60 * SECOND));
+        assert_ne!(
+            check.look(&due, now, TICK),
+            LivenessAction::Drop(60 * SECOND)
+        );
     }
 
     #[test]
@@ -205,13 +211,13 @@ mod tests {
             ..Liveness::ice_38()
         };
         let (due, look, _) = run(rules.clone(), &Marks::default(), 1000);
-        assert_eq!((due, look), (Due::Drop(60 * SECOND), 6));
+        assert_eq!((due, look), (LivenessAction::Drop(60 * SECOND), 6));
         let held_back = Marks {
             has_read: true,
             is_handling: true,
             ..Marks::default()
         };
-        assert_eq!(run(rules, &held_back, 1000).0, Due::Nothing);
+        assert_eq!(run(rules, &held_back, 1000).0, LivenessAction::Nothing);
     }
 
     #[test]
@@ -221,7 +227,7 @@ mod tests {
             ..Marks::default()
         };
         let (due, look, _) = run(Liveness::ice_38(), &heartbeats, 1000);
-        assert_eq!((due, look), (Due::Close(300 * SECOND), 30));
+        assert_eq!((due, look), (LivenessAction::Close(300 * SECOND), 30));
         for outstanding in [
             Marks {
                 is_reply_due: true,
@@ -237,7 +243,7 @@ mod tests {
             },
         ] {
             let (due, ..) = run(Liveness::ice_38(), &outstanding, 1000);
-            assert_eq!(due, Due::Nothing, "{outstanding:?}");
+            assert_eq!(due, LivenessAction::Nothing, "{outstanding:?}");
         }
     }
 
@@ -252,12 +258,12 @@ mod tests {
         check.look(&owing, start + TICK, TICK);
         // A day later: the machine was asleep, or the program was stopped.
         let now = start + 86_400 * SECOND;
-        assert_eq!(check.look(&owing, now, TICK), Due::Heartbeat);
+        assert_eq!(check.look(&owing, now, TICK), LivenessAction::Heartbeat);
         let mut looks = (1..).map(|count| (count, check.look(&owing, now + count * TICK, TICK)));
-        let dropped = looks.find(|(_, due)| matches!(due, Due::Drop(_)));
+        let dropped = looks.find(|(_, due)| matches!(due, LivenessAction::Drop(_)));
         assert_eq!(
             dropped,
-            Some((6, Due::Drop(60 * SECOND))),
+            Some((6, LivenessAction::Drop(60 * SECOND))),
             "it has its whole time again"
         );
     }
@@ -273,10 +279,13 @@ mod tests {
             has_written: true,
             ..Marks::default()
         };
-        assert_eq!(check.look(&written, start + tick, tick), Due::Nothing);
+        assert_eq!(
+            check.look(&written, start + tick, tick),
+            LivenessAction::Nothing
+        );
         // Written just after the start at the earliest: 20 s of silence are not passed.
         let next = check.look(&Marks::default(), start + 2 * tick, tick);
-        assert_eq!(next, Due::Heartbeat);
+        assert_eq!(next, LivenessAction::Heartbeat);
     }
 
     #[test]
@@ -321,11 +330,11 @@ mod tests {
             now += TICK;
             dues.push(check.look(&waiting, now, TICK));
         }
-        let quiet = [const { Due::Nothing }; 4];
+        let quiet = [const { LivenessAction::Nothing }; 4];
         assert_eq!(dues[..4], quiet, "40 s");
         assert_eq!(
             dues[4],
-            Due::Heartbeat,
+            LivenessAction::Heartbeat,
             "before 60 s, after which Ice 3.8 drops"
         );
         let heard = Marks {
@@ -333,6 +342,151 @@ mod tests {
             ..waiting
         };
         now += 2 * TICK;
-        assert_eq!(check.look(&heard, now, TICK), Due::Heartbeat);
+        assert_eq!(check.look(&heard, now, TICK), LivenessAction::Heartbeat);
+    }
+
+    /// Numbers from a seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % end
+        }
+
+        fn one_in(&mut self, count: u64) -> bool {
+            self.below(count) == 0
+        }
+
+        fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+            of[self.below(of.len() as u64) as usize]
+        }
+
+        fn rules(&mut self) -> Liveness {
+            use Heartbeats::{Always, Off, WhenSilent, WhileDispatching};
+            Liveness {
+                heartbeats: self.pick(&[Off, WhileDispatching, WhenSilent, Always]),
+                heartbeat_interval: SECOND * self.pick(&[1, 20, 60]),
+                idle_check: self.pick(&[
+                    IdleCheck::Off,
+                    IdleCheck::WhileReplyDue,
+                    IdleCheck::Always,
+                ]),
+                idle_timeout: SECOND * self.pick(&[2, 60, 90]),
+                inactivity_timeout: self.pick(&[None, Some(3 * SECOND), Some(300 * SECOND)]),
+            }
+        }
+    }
+
+    /// A connection over which things happen at random between two looks, and what is true of it.
+    struct Trial {
+        now: Instant,
+        read: Instant,
+        used: Instant,
+        written: Instant,
+        /// Since when the silence of the peer matters.
+        matters: Option<Instant>,
+    }
+
+    impl Trial {
+        /// Lets time pass, and gives what a look at the end of it finds.
+        fn pass(
+            &mut self,
+            random: &mut Random,
+            rules: &Liveness,
+            (tick, late): (Duration, Duration),
+        ) -> Marks {
+            let start = self.now;
+            self.now += tick + late;
+            let marks = Marks {
+                has_written: random.one_in(6),
+                has_read: random.one_in(6),
+                has_message: false,
+                is_handling: random.one_in(20),
+                is_reply_due: random.one_in(3),
+                is_dispatching: random.one_in(20),
+            };
+            let marks = Marks {
+                has_message: marks.has_read && random.one_in(2),
+                ..marks
+            };
+            // This side stands still until a late look, and then does everything.
+            let happened = match late.is_zero() {
+                true => start + tick.mul_f64(random.below(1000) as f64 / 1000.0),
+                false => self.now,
+            };
+            if marks.has_read {
+                self.read = happened;
+            }
+            if marks.has_written {
+                self.written = happened;
+            }
+            if marks.has_written || marks.has_message {
+                self.used = happened;
+            }
+            if marks.is_handling || marks.is_reply_due || marks.is_dispatching {
+                self.used = self.now;
+            }
+            self.matters = match rules.idle_check {
+                IdleCheck::Always => self.matters.or(Some(start)),
+                IdleCheck::WhileReplyDue if marks.is_reply_due => self.matters.or(Some(start)),
+                _ => None,
+            };
+            marks
+        }
+    }
+
+    #[test]
+    fn from_any_seed_only_a_silent_peer_is_dropped_only_an_unused_connection_closed_and_none_goes_silent()
+     {
+        for seed in 1..=2_000 {
+            let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ seed);
+            let rules = random.rules();
+            let Some(tick) = rules.tick() else { continue };
+            let start = Instant::now();
+            let mut check = LivenessCheck::new(rules.clone(), start);
+            let mut trial = Trial {
+                now: start,
+                read: start,
+                used: start,
+                written: start,
+                matters: None,
+            };
+            for _ in 0..200 {
+                // A look may come a little late, and seldom very late.
+                let late = match random.below(40) {
+                    0 => tick.mul_f64(random.below(50) as f64),
+                    _ => Duration::ZERO,
+                };
+                let marks = trial.pass(&mut random, &rules, (tick, late));
+                let since = |then: Instant| trial.now.duration_since(then);
+                let silence = since(trial.read.max(trial.matters.unwrap_or(trial.now)));
+                match check.look(&marks, trial.now, tick) {
+                    LivenessAction::Drop(limit) => {
+                        assert!(silence >= limit, "seed {seed}: {silence:?} of {rules:?}");
+                        assert_ne!(rules.idle_check, IdleCheck::Off, "seed {seed}");
+                        break;
+                    }
+                    LivenessAction::Close(limit) => {
+                        let unused = since(trial.used);
+                        assert!(unused >= limit, "seed {seed}: {unused:?} of {rules:?}");
+                        break;
+                    }
+                    LivenessAction::Heartbeat => trial.written = trial.now,
+                    LivenessAction::Nothing => {}
+                }
+                let is_silent = rules.heartbeats == Heartbeats::WhenSilent
+                    && rules.idle_check != IdleCheck::WhileReplyDue;
+                if is_silent && rules.has_heartbeats() && late.is_zero() {
+                    let unheard = since(trial.written);
+                    assert!(
+                        unheard < rules.heartbeat_interval,
+                        "seed {seed}: silent for {unheard:?} of {rules:?}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! A connection is `core.rs`: how it starts, sends and ends. What it consists of:
 //!
 //! - sending: `send_half.rs` writes; `send_queue.rs` has the bytes that wait, `flush_policy.rs` says when they leave,
-//!   `shared.rs` is what senders and the reader share, `stream_compression.rs` depends on the order of messages
+//!   `state.rs` is what senders and the reader share, `stream_compression.rs` depends on the order of messages
 //! - reading: `reading.rs` handles what was read; `read_buffer.rs` and `read_buffers.rs` have the bytes, `buffer_pool.rs`
 //!   keeps buffers for the next connection of the thread that reads
 //! - who reads: `driver.rs`, a task, a thread, or the callers; of these one leads and the others follow (`leader.rs`,
@@ -47,7 +47,7 @@ mod reply_sink;
 mod send_half;
 mod send_queue;
 mod servant_cache;
-mod shared;
+mod state;
 mod stream_compression;
 pub(crate) mod wait;
 

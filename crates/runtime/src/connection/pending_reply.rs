@@ -11,21 +11,21 @@ use super::received_reply::{ReadReply, ReceivedReply};
 use crate::error::AttemptError;
 
 /// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
-pub(crate) type Answer = Result<IncomingReply, Box<AttemptError>>;
+pub(crate) type ReplyResult = Result<IncomingReply, Box<AttemptError>>;
 
 /// A reply that is due, and the caller that waits for it.
 #[derive(Default)]
 pub(crate) struct PendingReply {
     /// Guards the meeting of the caller and of the reader of the reply; held for a moment.
-    state: Mutex<State>,
+    state: Mutex<PendingState>,
 }
 
 #[derive(Default)]
-enum State {
+enum PendingState {
     #[default]
     Empty,
     Awaited(Waker),
-    Answered(Answer),
+    Answered(ReplyResult),
 }
 
 thread_local! {
@@ -52,7 +52,7 @@ impl PendingReply {
             return;
         };
         let state = own.state.get_mut();
-        *state.unwrap_or_else(PoisonError::into_inner) = State::Empty;
+        *state.unwrap_or_else(PoisonError::into_inner) = PendingState::Empty;
         Self::keep(pending);
     }
 
@@ -77,9 +77,9 @@ impl PendingReply {
     }
 
     /// Ends the wait. The caller may have stopped waiting this very moment.
-    pub(super) fn answer(&self, answer: Answer) {
-        let before = std::mem::replace(&mut *self.lock(), State::Answered(answer));
-        if let State::Awaited(waker) = before {
+    pub(super) fn answer(&self, answer: ReplyResult) {
+        let before = std::mem::replace(&mut *self.lock(), PendingState::Answered(answer));
+        if let PendingState::Awaited(waker) = before {
             waker.wake();
         }
     }
@@ -100,7 +100,7 @@ impl PendingReply {
     pub(super) fn take_answer(&self) -> Option<ReadReply> {
         let mut state = self.lock();
         match std::mem::take(&mut *state) {
-            State::Answered(answer) => Some(answer.map(ReceivedReply::Whole)),
+            PendingState::Answered(answer) => Some(answer.map(ReceivedReply::Whole)),
             other => {
                 *state = other;
                 None
@@ -109,22 +109,22 @@ impl PendingReply {
     }
 
     /// The answer, or the promise to wake.
-    pub(super) fn poll(&self, waker: &Waker) -> Poll<Answer> {
+    pub(super) fn poll(&self, waker: &Waker) -> Poll<ReplyResult> {
         let mut state = self.lock();
         match std::mem::take(&mut *state) {
-            State::Answered(answer) => Poll::Ready(answer),
-            State::Awaited(known) if known.will_wake(waker) => {
-                *state = State::Awaited(known);
+            PendingState::Answered(answer) => Poll::Ready(answer),
+            PendingState::Awaited(known) if known.will_wake(waker) => {
+                *state = PendingState::Awaited(known);
                 Poll::Pending
             }
-            State::Empty | State::Awaited(_) => {
-                *state = State::Awaited(waker.clone());
+            PendingState::Empty | PendingState::Awaited(_) => {
+                *state = PendingState::Awaited(waker.clone());
                 Poll::Pending
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Pool {
 }
 
 /// The connection to one endpoint.
-enum Slot {
+enum PoolSlot {
     Connected(Arc<ConnectionCore>),
     /// A task is about to connect; all who come meanwhile share its result.
     Connecting(watch::Receiver<Option<Connected>>),
@@ -38,8 +38,8 @@ impl Connections {
         let endpoint = without_compression(endpoint);
         for _ in 0..ABANDONED_MAX {
             let mut connecting = match self.begin(&endpoint, id) {
-                Slot::Connected(connection) => return Ok(connection),
-                Slot::Connecting(connecting) => connecting,
+                PoolSlot::Connected(connection) => return Ok(connection),
+                PoolSlot::Connecting(connecting) => connecting,
             };
             let connected = connecting.wait_for(Option::is_some).await;
             if let Some(connected) = connected.ok().and_then(|connected| connected.clone()) {
@@ -51,31 +51,33 @@ impl Connections {
     }
 
     /// The connection that is there, or what a task makes.
-    fn begin(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> Slot {
+    fn begin(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> PoolSlot {
         let mut slots = self.pool().lock();
         match find(&slots, endpoint, id) {
-            Some(Slot::Connected(connection)) if connection.is_active() => {
-                return Slot::Connected(connection.clone());
+            Some(PoolSlot::Connected(connection)) if connection.is_active() => {
+                return PoolSlot::Connected(connection.clone());
             }
-            Some(Slot::Connecting(connecting)) if !is_abandoned(connecting) => {
-                return Slot::Connecting(connecting.clone());
+            Some(PoolSlot::Connecting(connecting)) if !is_abandoned(connecting) => {
+                return PoolSlot::Connecting(connecting.clone());
             }
             _ => {}
         }
         let (sender, receiver) = watch::channel(None);
-        let slot = Slot::Connecting(receiver.clone());
+        let slot = PoolSlot::Connecting(receiver.clone());
         put(&mut slots, endpoint, id, Some(slot));
         let all = Arc::downgrade(self);
         let connecting = connect_for_all(endpoint.clone(), id.clone(), all, sender);
         self.environment().tasks().spawn(connecting);
-        Slot::Connecting(receiver)
+        PoolSlot::Connecting(receiver)
     }
 
     /// The connection to an endpoint, if there is one.
     pub(crate) fn existing(&self, endpoint: &Endpoint, id: &str) -> Option<Arc<ConnectionCore>> {
         let endpoint = without_compression(endpoint);
         match find(&self.pool().lock(), &endpoint, id) {
-            Some(Slot::Connected(connection)) if connection.is_active() => Some(connection.clone()),
+            Some(PoolSlot::Connected(connection)) if connection.is_active() => {
+                Some(connection.clone())
+            }
             _ => None,
         }
     }
@@ -85,8 +87,7 @@ impl Pool {
     /// Lets go of a connection that ended.
     pub(super) fn forget(&self, endpoint: &Endpoint, ended: &ConnectionCore) {
         let mut slots = self.lock();
-        let is_ended =
-            |slot: &Slot| matches!(slot, Slot::Connected(held) if std::ptr::eq(&**held, ended));
+        let is_ended = |slot: &PoolSlot| matches!(slot, PoolSlot::Connected(held) if std::ptr::eq(&**held, ended));
         let held = slots.get(endpoint).into_iter().flatten();
         let id = held
             .filter(|(_, slot)| is_ended(slot))
@@ -97,10 +98,12 @@ impl Pool {
         }
     }
 
-    fn settle(&self, endpoint: &Endpoint, id: &Arc<str>, connected: &Connected) {
+    fn finish(&self, endpoint: &Endpoint, id: &Arc<str>, connected: &Connected) {
         let slot = match connected {
             // It may have ended already: then nobody would take it out again.
-            Ok(connection) if connection.is_active() => Some(Slot::Connected(connection.clone())),
+            Ok(connection) if connection.is_active() => {
+                Some(PoolSlot::Connected(connection.clone()))
+            }
             _ => None,
         };
         put(&mut self.lock(), endpoint, id, slot);
@@ -119,16 +122,16 @@ fn is_abandoned(connecting: &watch::Receiver<Option<Connected>>) -> bool {
     connecting.has_changed().is_err() && connecting.borrow().is_none()
 }
 
-type Slots = HashMap<Endpoint, Vec<(Arc<str>, Slot)>>;
+type Slots = HashMap<Endpoint, Vec<(Arc<str>, PoolSlot)>>;
 
-fn find<'a>(slots: &'a Slots, endpoint: &Endpoint, id: &str) -> Option<&'a Slot> {
+fn find<'a>(slots: &'a Slots, endpoint: &Endpoint, id: &str) -> Option<&'a PoolSlot> {
     let of_endpoint = slots.get(endpoint)?;
     let found = of_endpoint.iter().find(|(known, _)| **known == *id);
     found.map(|(_, slot)| slot)
 }
 
 /// Replaces the slot of an endpoint and id, or takes it out.
-fn put(slots: &mut Slots, endpoint: &Endpoint, id: &Arc<str>, slot: Option<Slot>) {
+fn put(slots: &mut Slots, endpoint: &Endpoint, id: &Arc<str>, slot: Option<PoolSlot>) {
     let of_endpoint = slots.entry(endpoint.clone()).or_default();
     of_endpoint.retain(|(known, _)| known != id);
     of_endpoint.extend(slot.map(|slot| (id.clone(), slot)));
@@ -170,7 +173,7 @@ async fn connect_for_all(
     };
     let connected = connect(&endpoint, &all, &settings).await;
     if let Some(all) = all.upgrade() {
-        all.pool().settle(&endpoint, &id, &connected);
+        all.pool().finish(&endpoint, &id, &connected);
     }
     sender.send_replace(Some(connected));
 }

@@ -9,27 +9,27 @@ use tokio::sync::Notify;
 /// A channel of tokio's would do, and take half a kilobyte of each connection.
 #[derive(Debug)]
 pub(super) struct Readiness {
-    is_settled: AtomicBool,
+    is_marked: AtomicBool,
     changed: Notify,
 }
 
 impl Readiness {
-    pub(super) fn new(is_settled: bool) -> Self {
+    pub(super) fn new(is_marked: bool) -> Self {
         Self {
-            is_settled: AtomicBool::new(is_settled),
+            is_marked: AtomicBool::new(is_marked),
             changed: Notify::new(),
         }
     }
 
     /// Notes that the connection has become usable or has ended, and wakes all callers that wait.
-    pub(super) fn mark_settled(&self) {
-        self.is_settled.store(true, Ordering::Release);
+    pub(super) fn mark(&self) {
+        self.is_marked.store(true, Ordering::Release);
         self.changed.notify_waiters();
     }
 
     /// Waits until it is settled.
-    pub(super) async fn settled(&self) {
-        self.wait_for(|| self.is_settled.load(Ordering::Acquire))
+    pub(super) async fn wait(&self) {
+        self.wait_for(|| self.is_marked.load(Ordering::Acquire))
             .await;
     }
 

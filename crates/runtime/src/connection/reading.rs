@@ -13,7 +13,7 @@ use floe_wire::message::{IncomingReply, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::ConnectionCore;
-use super::dispatching::{Dispatching, FastPath};
+use super::dispatching::{Dispatching, SingleDispatch};
 use super::keepalive::Keepalive;
 #[cfg(unix)]
 use super::pending_reply::PendingReply;
@@ -23,12 +23,12 @@ use super::read_buffers::ReadBuffers;
 use super::received_reply::ShortReply;
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 use super::reply_sink::Recipient;
-use super::shared::Shared;
+use super::state::ConnectionState;
 use super::wait::Wait;
-use crate::polling::Polling;
+use crate::busy_poll::BusyPoll;
 
 /// How the reading of a connection ended.
-pub(super) enum End {
+pub(super) enum ReadEnd {
     /// A graceful close, by either side.
     Graceful,
     /// The stream ended or broke between two messages.
@@ -44,7 +44,7 @@ pub(super) enum End {
 /// The connection ends with it, however that comes about: requests in flight must hear of it.
 pub(super) struct Reading {
     pub(super) connection: Arc<ConnectionCore>,
-    pub(super) polling: Polling,
+    pub(super) polling: BusyPoll,
     pub(super) input: Input,
     decompressor: Decompressor,
     buffers: Option<Box<ReadBuffers>>,
@@ -59,7 +59,7 @@ impl Reading {
         Self {
             dispatching: Dispatching::new(connection.clone()),
             connection,
-            polling: Polling::default(),
+            polling: BusyPoll::default(),
             input: Input::default(),
             decompressor: Decompressor::default(),
             buffers: None,
@@ -136,9 +136,9 @@ impl Reading {
     /// Handles what a read into the room gave, and answers it; false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
         match self.handle_single(&read) {
-            FastPath::Answered => true,
-            FastPath::Dispatched => self.finish_single().await,
-            FastPath::NotTaken => self.handle_all(read).await,
+            SingleDispatch::Answered => true,
+            SingleDispatch::Dispatched => self.finish_single().await,
+            SingleDispatch::NotTaken => self.handle_all(read).await,
         }
     }
 
@@ -149,7 +149,7 @@ impl Reading {
                 self.filled(count);
                 return self.handle_filled().await;
             }
-            Err(error) => Some(End::Lost(error.to_string())),
+            Err(error) => Some(ReadEnd::Lost(error.to_string())),
         };
         self.goes_on(end)
     }
@@ -157,22 +157,22 @@ impl Reading {
     /// Handles what was read if it is nothing but replies without results, or one request that may be dispatched
     /// without a wait.
     #[inline]
-    fn handle_single(&mut self, read: &std::io::Result<usize>) -> FastPath {
+    fn handle_single(&mut self, read: &std::io::Result<usize>) -> SingleDispatch {
         let Ok(count) = *read else {
-            return FastPath::NotTaken;
+            return SingleDispatch::NotTaken;
         };
         if self.give_returned(count) {
-            return FastPath::Answered;
+            return SingleDispatch::Answered;
         }
         let Some(message) = self.input.alone(count) else {
-            return FastPath::NotTaken;
+            return SingleDispatch::NotTaken;
         };
         let Some(buffers) = &mut self.buffers else {
-            return FastPath::NotTaken;
+            return SingleDispatch::NotTaken;
         };
         let limit = self.connection.settings().message_size_max;
         let Some(request) = SingleRequest::peek(message, limit, &mut buffers.cache) else {
-            return FastPath::NotTaken;
+            return SingleDispatch::NotTaken;
         };
         self.connection.keepalive.mark_handling();
         let _handled = ReentrancyGuard::enter(Guarded::of(&self.connection));
@@ -180,7 +180,7 @@ impl Reading {
         let handled =
             self.dispatching
                 .dispatch_single(request, &mut self.input, count, &buffers.cache);
-        if handled == FastPath::Answered {
+        if handled == SingleDispatch::Answered {
             self.connection.keepalive.mark_handled(true);
         }
         handled
@@ -248,7 +248,7 @@ impl Reading {
 
     /// Takes the reply for this slot, if it is all that has been read.
     #[cfg(unix)]
-    pub(super) fn take_sole_reply(&mut self, slot: &Arc<PendingReply>) -> Option<IncomingReply> {
+    pub(super) fn take_single_reply(&mut self, slot: &Arc<PendingReply>) -> Option<IncomingReply> {
         let limit = self.connection.settings().message_size_max;
         let input = self.input.bytes();
         let reply = self
@@ -260,7 +260,7 @@ impl Reading {
         Some(reply)
     }
 
-    fn goes_on(&mut self, end: Option<End>) -> bool {
+    fn goes_on(&mut self, end: Option<ReadEnd>) -> bool {
         let is_open = end.is_none();
         if let Some(end) = end {
             self.end(end);
@@ -269,28 +269,28 @@ impl Reading {
     }
 
     /// The same on this thread, which waits if it has to.
-    pub(super) fn handle_here(&mut self, read: std::io::Result<usize>) -> bool {
+    pub(super) fn handle_blocking(&mut self, read: std::io::Result<usize>) -> bool {
         match self.handle_single(&read) {
-            FastPath::Answered => true,
-            FastPath::Dispatched => here(pin!(self.finish_single())),
-            FastPath::NotTaken => here(pin!(self.handle_all(read))),
+            SingleDispatch::Answered => true,
+            SingleDispatch::Dispatched => block_on(pin!(self.finish_single())),
+            SingleDispatch::NotTaken => block_on(pin!(self.handle_all(read))),
         }
     }
 
     /// [`Reading::handle_filled`] on this thread, which waits if it has to.
     #[cfg(unix)]
-    pub(super) fn handle_filled_here(&mut self) -> bool {
-        here(pin!(self.handle_filled()))
+    pub(super) fn handle_filled_blocking(&mut self) -> bool {
+        block_on(pin!(self.handle_filled()))
     }
 
     /// Handles what was taken from the input, and all that comes behind it.
-    async fn handle_events(&mut self, mut taken: Result<bool, ProtocolError>) -> Option<End> {
+    async fn handle_events(&mut self, mut taken: Result<bool, ProtocolError>) -> Option<ReadEnd> {
         let end = loop {
             match taken {
-                Ok(true) if self.handle_event().await => break Some(End::Graceful),
+                Ok(true) if self.handle_event().await => break Some(ReadEnd::Graceful),
                 Ok(true) => taken = self.take_messages(),
                 Ok(false) => break None,
-                Err(error) => break Some(End::Refused(error)),
+                Err(error) => break Some(ReadEnd::Refused(error)),
             }
         };
         // What came before a bad message is answered first.
@@ -298,19 +298,19 @@ impl Reading {
         end
     }
 
-    fn end_of_stream(&mut self) -> End {
+    fn end_of_stream(&mut self) -> ReadEnd {
         let limit = self.connection.settings().message_size_max;
         match self.input.len() {
             // What came since then was not looked at.
-            _ if self.connection.lock().machine.is_closed() => End::Graceful,
-            0 if self.connection.lock().machine.is_closing() => End::Graceful,
-            0 if self.connection.lock().machine.is_validating() => End::Lost(
+            _ if self.connection.lock().machine.is_closed() => ReadEnd::Graceful,
+            0 if self.connection.lock().machine.is_closing() => ReadEnd::Graceful,
+            0 if self.connection.lock().machine.is_validating() => ReadEnd::Lost(
                 "the peer ended the stream before it validated the connection: it is shutting down, or \
                  at its limit of connections, or speaks another protocol; see its log"
                     .into(),
             ),
-            0 => End::Lost("the peer ended the stream without closing the connection".into()),
-            count => End::Truncated(format!(
+            0 => ReadEnd::Lost("the peer ended the stream without closing the connection".into()),
+            count => ReadEnd::Truncated(format!(
                 "the peer ended the stream in the middle of a message, after {count} of {} bytes",
                 self.input.needed(limit)
             )),
@@ -416,36 +416,34 @@ impl Reading {
         replies: &mut Replies<Recipient>,
     ) -> (Result<Option<Event<Recipient>>, ProtocolError>, bool) {
         let mut shared = connection.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
+        let ConnectionState { machine, queue, .. } = &mut *shared;
         if machine.is_closed() {
             return (Ok(None), false);
         }
-        let end = output.end();
+        let end = queue.end();
         let limit = connection.settings().message_size_max;
-        let event = machine.handle_input(input, limit, cache, replies, output.bytes());
+        let event = machine.handle_input(input, limit, cache, replies, queue.bytes());
         if matches!(event, Ok(Some(Event::Closed(_)))) {
             // A caller that finds from now on that the connection takes no requests knows why.
             connection.set_active(false);
         }
-        let has_output = output.end() > end;
+        let has_output = queue.end() > end;
         (event, has_output)
     }
 
-    fn end(&mut self, end: End) {
+    fn end(&mut self, end: ReadEnd) {
         if !std::mem::replace(&mut self.has_ended, true) {
             self.connection.end(end);
         }
     }
 }
 
-fn here<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
+fn block_on<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
     match handling
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
     {
-        Poll::Ready(output) => output,
+        Poll::Ready(queue) => queue,
         // The output or the dispatches under way are at their limit: a rare thing.
         Poll::Pending => handling.wait(),
     }
@@ -454,7 +452,7 @@ fn here<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
 impl Drop for Reading {
     fn drop(&mut self) {
         self.give_replies();
-        self.end(End::Lost(
+        self.end(ReadEnd::Lost(
             "its task was dropped with its runtime".to_owned(),
         ));
     }

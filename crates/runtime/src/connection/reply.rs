@@ -12,7 +12,7 @@ use floe_wire::message::{IncomingReply, RequestId};
 #[cfg(unix)]
 use super::driver::Driver;
 use super::flush_policy::FlushPolicy;
-use super::pending_reply::{Answer, PendingReply};
+use super::pending_reply::{PendingReply, ReplyResult};
 #[cfg(unix)]
 use super::received_reply::ReadReply;
 use super::received_reply::{ReceivedReply, ShortReply};
@@ -101,12 +101,12 @@ impl Reply {
 
     /// Waits for the reply on this thread, which waits for nothing else. A short reply is put into `short`.
     #[inline]
-    pub(crate) fn wait_here(
+    pub(crate) fn wait_reading(
         mut self,
         short: &mut ShortReply,
     ) -> Result<ReceivedReply, Box<AttemptError>> {
         #[cfg(unix)]
-        match self.read_here(short) {
+        match self.read_on_this_thread(short) {
             Some(Ok(ReceivedReply::Short)) => {
                 self.end_untouched();
                 return Ok(ReceivedReply::Short);
@@ -122,7 +122,7 @@ impl Reply {
     /// Reads the connection on this thread until the reply is there; `None` if another thread reads it.
     #[cfg(unix)]
     #[inline]
-    fn read_here(&self, short: &mut ShortReply) -> Option<ReadReply> {
+    fn read_on_this_thread(&self, short: &mut ShortReply) -> Option<ReadReply> {
         let pending = self.pending.as_ref()?;
         match &self.connection.driver {
             Driver::Own => None,
@@ -154,9 +154,9 @@ impl Reply {
 }
 
 impl Future for Reply {
-    type Output = Answer;
+    type Output = ReplyResult;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ReplyResult> {
         let pending = self.pending.as_ref().expect("it is there until the drop");
         match pending.poll(context.waker()) {
             Poll::Ready(answer) => Poll::Ready(self.answered(answer)),

@@ -12,7 +12,7 @@ use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use super::ConnectionCore;
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
-use super::shared::Shared;
+use super::state::ConnectionState;
 use crate::error::{AttemptError, InvokeError, LocalError};
 
 /// Takes the replies to events that were sent with [`Proxy::forward_at_once`](crate::Proxy::forward_at_once).
@@ -83,7 +83,7 @@ impl Recipient {
     /// `taken` may have reached the peer.
     pub(super) fn fail(recipients: Vec<Self>, failure: &AttemptError, taken: u64) {
         let mut sinks: Vec<(Arc<dyn ReplySink>, Vec<_>)> = Vec::new();
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         let mut callers = Vec::new();
         for recipient in recipients {
             let mut failure = failure.clone();
@@ -97,11 +97,11 @@ impl Recipient {
                 } => {
                     failure.narrow(start, taken);
                     let next = sinks.len();
-                    let place = *places.entry(Arc::as_ptr(&sink).addr()).or_insert(next);
-                    if place == next {
+                    let index = *indices.entry(Arc::as_ptr(&sink).addr()).or_insert(next);
+                    if index == next {
                         sinks.push((sink, Vec::new()));
                     }
-                    sinks[place].1.push((number, failure.into()));
+                    sinks[index].1.push((number, failure.into()));
                 }
             }
         }
@@ -160,11 +160,9 @@ impl Reading {
         rest: &mut Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
         let mut shared = connection.lock();
-        let end = shared.output.end();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        let Some(recipient) = machine.handle_reply(id, |_| true, output.bytes()) else {
+        let end = shared.queue.end();
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        let Some(recipient) = machine.handle_reply(id, |_| true, queue.bytes()) else {
             // It was given up, or nobody asked for it.
             return false;
         };
@@ -174,13 +172,13 @@ impl Reading {
         {
             let mut is_next = |id| {
                 let is_meant = |other: &Recipient| other.is_sink(sink, number + count);
-                let next = machine.handle_reply(id, is_meant, output.bytes());
+                let next = machine.handle_reply(id, is_meant, queue.bytes());
                 count += u64::from(next.is_some());
                 next.is_some()
             };
             while rest.next_if(|(id, _)| is_next(*id)).is_some() {}
         }
-        let has_output = shared.output.end() > end;
+        let has_output = shared.queue.end() > end;
         drop(shared);
         if has_output {
             // The end of a graceful close that has just begun.

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::flush_policy::{FlushPolicy, flush_on_thread};
-use super::send_queue::Batch;
-use super::shared::Shared;
+use super::send_queue::WriteBatch;
+use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
@@ -27,8 +27,8 @@ const SINGLE_REPLY_MAX: usize = 8 * 1024;
 /// The sending half of a connection.
 pub(super) struct SendHalf {
     writer: Box<dyn StreamWriter>,
-    /// A panic while it is held leaves whole messages behind: see [`super::shared::Whole`].
-    shared: Mutex<Shared>,
+    /// A panic while it is held leaves whole messages behind: see [`super::state::Whole`].
+    shared: Mutex<ConnectionState>,
     /// Woken when output has been written.
     room: Notify,
     compression: StreamCompression,
@@ -41,7 +41,7 @@ pub(super) struct SendHalf {
 impl SendHalf {
     pub(super) fn new(
         writer: Box<dyn StreamWriter>,
-        shared: Shared,
+        shared: ConnectionState,
         is_blocking: bool,
         settings: &Settings,
     ) -> Self {
@@ -56,7 +56,7 @@ impl SendHalf {
     }
 
     #[inline(always)]
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,14 +75,14 @@ impl SendHalf {
 
     /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
     pub(super) fn flush(&self, connection: &Arc<ConnectionCore>) {
-        let batch = self.lock().output.take();
+        let batch = self.lock().queue.take();
         if let Some(batch) = batch {
             self.write(connection, batch);
         }
     }
 
     /// Writes a batch and all that comes meanwhile, as far as the transport takes it.
-    fn write(&self, connection: &Arc<ConnectionCore>, batch: Batch) {
+    fn write(&self, connection: &Arc<ConnectionCore>, batch: WriteBatch) {
         connection.keepalive.mark_written();
         let written = self.try_write(batch.rest());
         self.write_on(connection, batch, written);
@@ -92,7 +92,7 @@ impl SendHalf {
     fn write_on(
         &self,
         connection: &Arc<ConnectionCore>,
-        mut batch: Batch,
+        mut batch: WriteBatch,
         mut written: io::Result<usize>,
     ) {
         loop {
@@ -126,7 +126,7 @@ impl SendHalf {
     }
 
     /// Writes what a full transport did not take, and all that comes meanwhile.
-    async fn write_rest(&self, connection: &ConnectionCore, mut batch: Batch) {
+    async fn write_rest(&self, connection: &ConnectionCore, mut batch: WriteBatch) {
         while !self.lock().machine.is_closed() {
             let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
             let written = match ready.await {
@@ -147,13 +147,13 @@ impl SendHalf {
 
     /// Counts what the transport took of a batch; gives what is to be written next.
     #[inline]
-    fn written(&self, mut batch: Batch, count: usize) -> Option<Batch> {
+    fn written(&self, mut batch: WriteBatch, count: usize) -> Option<WriteBatch> {
         let is_done = batch.advance(count);
         let mut shared = self.lock();
-        shared.output.progress(count);
+        shared.queue.progress(count);
         let has_waiters = std::mem::take(&mut shared.has_room_waiters);
         let next = if is_done {
-            shared.output.put_back(batch)
+            shared.queue.put_back(batch)
         } else {
             Some(batch)
         };
@@ -165,7 +165,7 @@ impl SendHalf {
     }
 
     /// Waits until the condition holds for what has been written, or the connection is closed.
-    pub(super) async fn wait_until(&self, is_met: impl Fn(&Shared) -> bool) {
+    pub(super) async fn wait_until(&self, is_met: impl Fn(&ConnectionState) -> bool) {
         loop {
             let room = self.room.notified();
             tokio::pin!(room);
@@ -187,11 +187,11 @@ impl SendHalf {
     pub(super) fn flush_by(
         &self,
         connection: &Arc<ConnectionCore>,
-        mut shared: MutexGuard<'_, Shared>,
+        mut shared: MutexGuard<'_, ConnectionState>,
         policy: FlushPolicy,
     ) -> bool {
         if !policy.may_wait(&mut shared, self.is_blocking) {
-            let batch = shared.output.take();
+            let batch = shared.queue.take();
             drop(shared);
             if let Some(batch) = batch {
                 self.write(connection, batch);
@@ -216,11 +216,11 @@ impl SendHalf {
             }
         } else {
             connection.tasks().spawn(async move {
-                let output = &own.output;
-                output.flush_joined(&own);
+                let half = &own.output;
+                half.flush_joined(&own);
                 // What comes from now on makes its own task; what came meanwhile leaves with it.
-                output.lock().flush.is_flush_due = false;
-                output.flush(&own);
+                half.lock().flush.is_flush_due = false;
+                half.flush(&own);
             });
         }
     }
@@ -228,7 +228,7 @@ impl SendHalf {
     /// Writes the messages that have come together; false if there are none, or if another writer takes them along.
     pub(super) fn flush_joined(&self, connection: &Arc<ConnectionCore>) -> bool {
         let mut shared = self.lock();
-        let batch = shared.output.take();
+        let batch = shared.queue.take();
         shared.flush.is_flush_due = batch.is_some();
         let Some(batch) = batch else {
             return false;
@@ -248,20 +248,18 @@ impl SendHalf {
         twoway_count: usize,
     ) -> bool {
         let mut shared = self.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
+        let ConnectionState { machine, queue, .. } = &mut *shared;
         if machine.is_closed() {
             replies.clear();
             return true;
         }
         self.compression.compress_replies(replies);
-        output.append_replies(replies);
+        queue.append_replies(replies);
         for _ in 0..twoway_count {
-            machine.handle_dispatched(output.bytes());
+            machine.handle_dispatched(queue.bytes());
         }
-        let has_room = output.replies_len() <= self.limit;
-        let batch = output.take();
+        let has_room = queue.replies_len() <= self.limit;
+        let batch = queue.take();
         drop(shared);
         if let Some(batch) = batch {
             self.write(connection, batch);
@@ -283,23 +281,21 @@ impl SendHalf {
         }
         {
             let mut shared = self.lock();
-            let Shared {
-                machine, output, ..
-            } = &mut *shared;
-            if machine.is_closed() || !output.take_single_reply(len) {
+            let ConnectionState { machine, queue, .. } = &mut *shared;
+            if machine.is_closed() || !queue.take_single_reply(len) {
                 return false;
             }
             // What this appends, if anything, comes behind.
-            machine.handle_dispatched(output.bytes());
+            machine.handle_dispatched(queue.bytes());
         }
         connection.keepalive.mark_written();
         let written = self.try_write(reply);
         if !matches!(written, Ok(count) if count == len) {
-            self.write_on(connection, Batch::of(std::mem::take(reply)), written);
+            self.write_on(connection, WriteBatch::of(std::mem::take(reply)), written);
             return true;
         }
         let mut shared = self.lock();
-        let next = shared.output.end_single_reply(len);
+        let next = shared.queue.end_single_reply(len);
         let has_waiters = std::mem::take(&mut shared.has_room_waiters);
         drop(shared);
         if has_waiters {
@@ -313,8 +309,8 @@ impl SendHalf {
 
     pub(super) async fn wait_for_reply_room(&self) {
         let limit = self.limit;
-        if self.lock().output.replies_len() > limit {
-            self.wait_until(|shared| shared.output.replies_len() <= limit)
+        if self.lock().queue.replies_len() > limit {
+            self.wait_until(|shared| shared.queue.replies_len() <= limit)
                 .await;
         }
     }

@@ -35,7 +35,7 @@ pub(super) struct SendQueue {
 
 /// Bytes that are being written.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct WriteBatch {
     buffer: Box<Buffer>,
 }
 
@@ -107,7 +107,7 @@ impl SendQueue {
     /// Takes what is pending in order to write it; `None` if there is nothing, or if somebody is
     /// writing and will take it along.
     #[inline]
-    pub(super) fn take(&mut self) -> Option<Batch> {
+    pub(super) fn take(&mut self) -> Option<WriteBatch> {
         if self.is_writing {
             return None;
         }
@@ -133,7 +133,7 @@ impl SendQueue {
 
     /// Ends the writing of such a reply, all of which was written; gives the next batch if more has come.
     #[inline]
-    pub(super) fn end_single_reply(&mut self, len: usize) -> Option<Batch> {
+    pub(super) fn end_single_reply(&mut self, len: usize) -> Option<WriteBatch> {
         self.written += len as u64;
         self.batch_replies = 0;
         self.next_or_end()
@@ -147,7 +147,7 @@ impl SendQueue {
 
     /// Ends the writing of a batch whose bytes were all counted; gives the next one if more has come.
     #[inline]
-    pub(super) fn put_back(&mut self, batch: Batch) -> Option<Batch> {
+    pub(super) fn put_back(&mut self, batch: WriteBatch) -> Option<WriteBatch> {
         self.batch_replies = 0;
         self.keep(batch.buffer);
         self.next_or_end()
@@ -155,7 +155,7 @@ impl SendQueue {
 
     /// What whoever writes writes next; nobody writes any more if there is nothing.
     #[inline]
-    fn next_or_end(&mut self) -> Option<Batch> {
+    fn next_or_end(&mut self) -> Option<WriteBatch> {
         let next = self.next_batch();
         self.is_writing = next.is_some();
         next
@@ -195,11 +195,11 @@ impl SendQueue {
     }
 
     #[inline]
-    fn next_batch(&mut self) -> Option<Batch> {
+    fn next_batch(&mut self) -> Option<WriteBatch> {
         let buffer = self.pending.take_if(|pending| !pending.is_empty())?;
         self.taken += buffer.len() as u64;
         self.batch_replies = std::mem::take(&mut self.pending_replies);
-        Some(Batch { buffer })
+        Some(WriteBatch { buffer })
     }
 }
 
@@ -209,7 +209,7 @@ pub(super) fn is_long(buffer: &mut Buffer) -> bool {
     buffer.bytes_mut().capacity() > SendQueue::SPARE_MAX
 }
 
-impl Batch {
+impl WriteBatch {
     /// One of these bytes.
     pub(super) fn of(buffer: Buffer) -> Self {
         let buffer = Box::new(buffer);
@@ -271,13 +271,13 @@ mod tests {
     fn messages_that_are_alone_go_through_one_buffer() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"one");
-        let place = output.bytes().as_ptr();
+        let address = output.bytes().as_ptr();
         for _ in 0..3 {
             let batch = output.take().expect("something is pending");
             output.progress(3);
             assert!(output.put_back(batch).is_none());
             output.bytes().extend(b"two");
-            assert_eq!(output.bytes().as_ptr(), place);
+            assert_eq!(output.bytes().as_ptr(), address);
         }
         assert!(output.spare.is_none(), "a second one was never needed");
     }
@@ -401,7 +401,7 @@ mod tests {
     fn a_single_reply_of_which_a_part_was_taken_goes_on_as_a_batch() {
         let mut output = SendQueue::default();
         assert!(output.take_single_reply(5));
-        let mut batch = Batch::of(replies(b"reply"));
+        let mut batch = WriteBatch::of(replies(b"reply"));
         assert!(!batch.advance(2));
         output.progress(2);
         assert_eq!((batch.rest().chunk(), output.len()), (&b"ply"[..], 3));

@@ -68,9 +68,7 @@ crate::codegen::proxy!(ProcessProxy = "::Ice::Process");
 
 impl ProcessProxy {
     /// Ends the process in order.
-    pub fn shutdown<'call>(
-        &'call self,
-    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn shutdown<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("shutdown", false);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -114,20 +112,17 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"shutdown" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Process>::shutdown(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"writeMessage" => {
                 let (message, fd) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as Process>::write_message(
                     &self.servant,
@@ -135,10 +130,42 @@ impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
                     fd,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
         }
+    }
+}
+
+/// An event of interface `::Ice::Process`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProcessEvent {
+    /// Ends the process in order.
+    Shutdown,
+    /// Writes a message on an output of the process.
+    WriteMessage {
+        /// The text.
+        message: String,
+        /// The output: 1 for standard output, 2 for standard error.
+        fd: i32,
+    },
+}
+
+impl crate::codegen::TypedEvent for ProcessEvent {
+    const TYPE_ID: &'static str = "::Ice::Process";
+    const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::Process"];
+
+    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"shutdown" => request.decode_nothing(crate::OperationMode::Normal).map(
+                |()| Self::Shutdown,
+            ),
+            b"writeMessage" => request.decode(
+                crate::OperationMode::Normal,
+                |decoder| Ok((decoder.get()?, decoder.get()?)),
+            ).map(|(message, fd)| Self::WriteMessage { message, fd }),
+            _ => return None,
+        })
     }
 }
 
@@ -171,40 +198,18 @@ crate::codegen::exception!(ObjectNotFoundException = "::Ice::ObjectNotFoundExcep
 pub struct ServerNotFoundException {}
 crate::codegen::exception!(ServerNotFoundException = "::Ice::ServerNotFoundException" {});
 
-/// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::AdapterAlreadyActiveException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AdapterAlreadyActiveOrAdapterNotFoundError {
-    /// User exception `::Ice::AdapterNotFoundException`.
-    AdapterNotFoundException(AdapterNotFoundException),
-    /// User exception `::Ice::AdapterAlreadyActiveException`.
-    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
-}
-crate::codegen::errors!(
-    AdapterAlreadyActiveOrAdapterNotFoundError {
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::AdapterAlreadyActiveException` fails with.
+    pub enum AdapterAlreadyActiveOrAdapterNotFoundError {
         AdapterNotFoundException(AdapterNotFoundException),
         AdapterAlreadyActiveException(AdapterAlreadyActiveException),
     }
     from AdapterNotFoundError { AdapterNotFoundException }
-);
-
-/// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::InvalidReplicaGroupIdException` or `::Ice::AdapterAlreadyActiveException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
-    /// User exception `::Ice::AdapterNotFoundException`.
-    AdapterNotFoundException(AdapterNotFoundException),
-    /// User exception `::Ice::InvalidReplicaGroupIdException`.
-    InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
-    /// User exception `::Ice::AdapterAlreadyActiveException`.
-    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(
-    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
+
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::InvalidReplicaGroupIdException` or `::Ice::AdapterAlreadyActiveException` fails with.
+    pub enum AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
         AdapterNotFoundException(AdapterNotFoundException),
         InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
         AdapterAlreadyActiveException(AdapterAlreadyActiveException),
@@ -214,18 +219,14 @@ crate::codegen::errors!(
         AdapterAlreadyActiveException,
     }
     from AdapterNotFoundError { AdapterNotFoundException }
-);
-
-/// What an operation that throws `::Ice::ServerNotFoundException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ServerNotFoundError {
-    /// User exception `::Ice::ServerNotFoundException`.
-    ServerNotFoundException(ServerNotFoundException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(ServerNotFoundError { ServerNotFoundException(ServerNotFoundException) });
+
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::ServerNotFoundException` fails with.
+    pub enum ServerNotFoundError {
+        ServerNotFoundException(ServerNotFoundException)
+    }
+}
 
 /// Proxy to an object with interface `::Ice::LocatorRegistry`.
 ///
@@ -359,15 +360,12 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"setAdapterDirectProxy" => {
                 let (id, proxy) = request.decode(
                     crate::OperationMode::Idempotent,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LocatorRegistry>::set_adapter_direct_proxy(
                     &self.servant,
@@ -375,26 +373,22 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
                     proxy,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"setReplicatedAdapterDirectProxy" => {
                 let (adapter_id, replica_group_id, proxy) = request.decode(
                     crate::OperationMode::Idempotent,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LocatorRegistry>::set_replicated_adapter_direct_proxy(
-                    &self.servant,
-                    adapter_id,
-                    replica_group_id,
-                    proxy,
-                    request.current(),
+                    &self.servant, adapter_id, replica_group_id, proxy, request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"setServerProcessProxy" => {
                 let (id, proxy) = request.decode(
                     crate::OperationMode::Idempotent,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LocatorRegistry>::set_server_process_proxy(
                     &self.servant,
@@ -402,7 +396,7 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
                     proxy,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin(
                 "::Ice::LocatorRegistry",
@@ -412,27 +406,19 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
     }
 }
 
-/// What an operation that throws `::Ice::ObjectNotFoundException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ObjectNotFoundError {
-    /// User exception `::Ice::ObjectNotFoundException`.
-    ObjectNotFoundException(ObjectNotFoundException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::ObjectNotFoundException` fails with.
+    pub enum ObjectNotFoundError {
+        ObjectNotFoundException(ObjectNotFoundException)
+    }
 }
-crate::codegen::errors!(ObjectNotFoundError { ObjectNotFoundException(ObjectNotFoundException) });
 
-/// What an operation that throws `::Ice::AdapterNotFoundException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AdapterNotFoundError {
-    /// User exception `::Ice::AdapterNotFoundException`.
-    AdapterNotFoundException(AdapterNotFoundException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::AdapterNotFoundException` fails with.
+    pub enum AdapterNotFoundError {
+        AdapterNotFoundException(AdapterNotFoundException)
+    }
 }
-crate::codegen::errors!(AdapterNotFoundError { AdapterNotFoundException(AdapterNotFoundException) });
 
 /// Proxy to an object with interface `::Ice::Locator`.
 ///
@@ -472,9 +458,7 @@ impl LocatorProxy {
     /// Gives the registry of this locator.
     ///
     /// - returns The registry; null if there is none.
-    pub fn get_registry<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<LocatorRegistryProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_registry<'call>(&'call self) -> crate::Call<'call, Option<LocatorRegistryProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getRegistry", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -522,10 +506,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"findObjectById" => {
                 let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -534,7 +515,7 @@ impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
                     id,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"findAdapterById" => {
                 let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -543,12 +524,12 @@ impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
                     id,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getRegistry" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Locator>::get_registry(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
         }
@@ -567,9 +548,7 @@ impl LocatorFinderProxy {
     /// Gives the locator.
     ///
     /// - returns The locator.
-    pub fn get_locator<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<LocatorProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_locator<'call>(&'call self) -> crate::Call<'call, Option<LocatorProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getLocator", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -595,10 +574,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getLocator" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -606,7 +582,7 @@ impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin(
                 "::Ice::LocatorFinder",
@@ -706,10 +682,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getProperty" => {
                 let key = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -718,7 +691,7 @@ impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S>
                     key,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getPropertiesForPrefix" => {
                 let prefix = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -727,7 +700,7 @@ impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S>
                     prefix,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"setProperties" => {
                 let new_properties = request.decode(
@@ -739,7 +712,7 @@ impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S>
                     new_properties,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin(
                 "::Ice::PropertiesAdmin",
@@ -851,15 +824,12 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"init" => {
                 let (prefix, log_messages) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as RemoteLogger>::init(
                     &self.servant,
@@ -867,7 +837,7 @@ impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
                     log_messages,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"log" => {
                 let message = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -876,10 +846,44 @@ impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
                     message,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin("::Ice::RemoteLogger", &["::Ice::Object", "::Ice::RemoteLogger"]),
         }
+    }
+}
+
+/// An event of interface `::Ice::RemoteLogger`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RemoteLoggerEvent {
+    /// Receives what was logged before the logger was attached. Called once, before any other operation.
+    Init {
+        /// The name of the process in its messages.
+        prefix: String,
+        /// The messages.
+        log_messages: LogMessageSeq,
+    },
+    /// Receives a message.
+    ///
+    /// - `message`: The message.
+    Log(LogMessage),
+}
+
+impl crate::codegen::TypedEvent for RemoteLoggerEvent {
+    const TYPE_ID: &'static str = "::Ice::RemoteLogger";
+    const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::RemoteLogger"];
+
+    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"init" => request.decode(
+                crate::OperationMode::Normal,
+                |decoder| Ok((decoder.get()?, decoder.get()?)),
+            ).map(|(prefix, log_messages)| Self::Init { prefix, log_messages }),
+            b"log" => request.decode(crate::OperationMode::Normal, crate::codegen::one).map(
+                Self::Log,
+            ),
+            _ => return None,
+        })
     }
 }
 
@@ -890,18 +894,12 @@ crate::codegen::exception!(
     RemoteLoggerAlreadyAttachedException = "::Ice::RemoteLoggerAlreadyAttachedException" {}
 );
 
-/// What an operation that throws `::Ice::RemoteLoggerAlreadyAttachedException` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RemoteLoggerAlreadyAttachedError {
-    /// User exception `::Ice::RemoteLoggerAlreadyAttachedException`.
-    RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::Ice::RemoteLoggerAlreadyAttachedException` fails with.
+    pub enum RemoteLoggerAlreadyAttachedError {
+        RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException)
+    }
 }
-crate::codegen::errors!(RemoteLoggerAlreadyAttachedError {
-    RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException)
-});
 
 /// Proxy to an object with interface `::Ice::LoggerAdmin`.
 ///
@@ -1039,25 +1037,18 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LoggerAdmin> crate::codegen::Answer for LoggerAdminDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"attachRemoteLogger" => {
                 let (prx, message_types, trace_categories, message_max) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LoggerAdmin>::attach_remote_logger(
-                    &self.servant,
-                    prx,
-                    message_types,
-                    trace_categories,
-                    message_max,
+                    &self.servant, prx, message_types, trace_categories, message_max,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"detachRemoteLogger" => {
                 let prx = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -1066,28 +1057,20 @@ impl<S: LoggerAdmin> crate::codegen::Answer for LoggerAdminDispatcher<S> {
                     prx,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getLog" => {
                 let (message_types, trace_categories, message_max) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as LoggerAdmin>::get_log(
-                    &self.servant,
-                    message_types,
-                    trace_categories,
-                    message_max,
-                    request.current(),
+                    &self.servant, message_types, trace_categories, message_max, request.current(),
                 ).await;
-                request.reply(
-                    result,
-                    crate::ExceptionFormat::Sliced,
-                    |(returned, prefix), encoder| {
-                        encoder.put(prefix);
-                        encoder.put(returned);
-                    }
-                )
+                crate::codegen::reply(request, result, |(returned, prefix), encoder| {
+                    encoder.put(prefix);
+                    encoder.put(returned);
+                })
             }
             _ => request.builtin("::Ice::LoggerAdmin", &["::Ice::LoggerAdmin", "::Ice::Object"]),
         }
@@ -1108,7 +1091,7 @@ impl RouterProxy {
     /// - returns `has_routing_table`: Whether the router must be told of each object with `addProxies`. A peer that
     ///   returns nothing has a routing table.
     /// - returns A proxy with the endpoints for clients; null if they are those of the router.
-    pub fn get_client_proxy<'call>(&'call self,) -> crate::Call<'call, (
+    pub fn get_client_proxy<'call>(&'call self) -> crate::Call<'call, (
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
@@ -1124,9 +1107,7 @@ impl RouterProxy {
     /// Returns where servers reach the objects of a client.
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
-    pub fn get_server_proxy<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_server_proxy<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1184,10 +1165,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getClientProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1195,14 +1173,10 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(
-                    result,
-                    crate::ExceptionFormat::Sliced,
-                    |(returned, has_routing_table), encoder| {
-                        encoder.put(returned);
-                        encoder.tagged(1, has_routing_table.as_ref());
-                    }
-                )
+                crate::codegen::reply(request, result, |(returned, has_routing_table), encoder| {
+                    encoder.put(returned);
+                    encoder.tagged(1, has_routing_table.as_ref());
+                })
             }
             b"getServerProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1210,7 +1184,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"addProxies" => {
                 let proxies = request.decode(
@@ -1222,7 +1196,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                     proxies,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin("::Ice::Router", &["::Ice::Object", "::Ice::Router"]),
         }
@@ -1240,9 +1214,7 @@ impl RouterFinderProxy {
     /// Returns the router.
     ///
     /// - returns The router; null if there is none.
-    pub fn get_router<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<RouterProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_router<'call>(&'call self) -> crate::Call<'call, Option<RouterProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getRouter", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1267,10 +1239,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RouterFinder> crate::codegen::Answer for RouterFinderDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getRouter" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -1278,7 +1247,7 @@ impl<S: RouterFinder> crate::codegen::Answer for RouterFinderDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin("::Ice::RouterFinder", &["::Ice::Object", "::Ice::RouterFinder"]),
         }

@@ -78,46 +78,28 @@ pub struct InvalidSubscriber {
 }
 crate::codegen::exception!(InvalidSubscriber = "::IceStorm::InvalidSubscriber" { reason });
 
-/// What an operation that throws `::IceStorm::AlreadySubscribed` or `::IceStorm::BadQoS` or `::IceStorm::InvalidSubscriber` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AlreadySubscribedOrBadQoSOrInvalidSubscriberError {
-    /// User exception `::IceStorm::AlreadySubscribed`.
-    AlreadySubscribed(AlreadySubscribed),
-    /// User exception `::IceStorm::BadQoS`.
-    BadQoS(BadQoS),
-    /// User exception `::IceStorm::InvalidSubscriber`.
-    InvalidSubscriber(InvalidSubscriber),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::IceStorm::AlreadySubscribed` or `::IceStorm::BadQoS` or `::IceStorm::InvalidSubscriber` fails with.
+    pub enum AlreadySubscribedOrBadQoSOrInvalidSubscriberError {
+        AlreadySubscribed(AlreadySubscribed),
+        BadQoS(BadQoS),
+        InvalidSubscriber(InvalidSubscriber),
+    }
 }
-crate::codegen::errors!(AlreadySubscribedOrBadQoSOrInvalidSubscriberError {
-    AlreadySubscribed(AlreadySubscribed),
-    BadQoS(BadQoS),
-    InvalidSubscriber(InvalidSubscriber),
-});
 
-/// What an operation that throws `::IceStorm::LinkExists` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum LinkExistsError {
-    /// User exception `::IceStorm::LinkExists`.
-    LinkExists(LinkExists),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::IceStorm::LinkExists` fails with.
+    pub enum LinkExistsError {
+        LinkExists(LinkExists)
+    }
 }
-crate::codegen::errors!(LinkExistsError { LinkExists(LinkExists) });
 
-/// What an operation that throws `::IceStorm::NoSuchLink` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NoSuchLinkError {
-    /// User exception `::IceStorm::NoSuchLink`.
-    NoSuchLink(NoSuchLink),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::IceStorm::NoSuchLink` fails with.
+    pub enum NoSuchLinkError {
+        NoSuchLink(NoSuchLink)
+    }
 }
-crate::codegen::errors!(NoSuchLinkError { NoSuchLink(NoSuchLink) });
 
 /// Proxy to an object with interface `::IceStorm::Topic`.
 ///
@@ -131,9 +113,7 @@ impl TopicProxy {
     /// Gives the name of the topic.
     ///
     /// - returns The name.
-    pub fn get_name<'call>(
-        &'call self,
-    ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_name<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -141,9 +121,7 @@ impl TopicProxy {
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub fn get_publisher<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -151,9 +129,7 @@ impl TopicProxy {
     /// Gives the publisher object of this instance of the service.
     ///
     /// - returns The publisher object, never that of a replica.
-    pub fn get_non_replicated_publisher<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_non_replicated_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
@@ -241,9 +217,7 @@ impl TopicProxy {
     /// Gives the links of the topic.
     ///
     /// - returns The links that work.
-    pub fn get_link_info_seq<'call>(
-        &'call self,
-    ) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_link_info_seq<'call>(&'call self) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -251,17 +225,13 @@ impl TopicProxy {
     /// Gives the subscribers of the topic.
     ///
     /// - returns The identities of subscribers and of links.
-    pub fn get_subscribers<'call>(
-        &'call self,
-    ) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_subscribers<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
-    pub fn destroy<'call>(
-        &'call self,
-    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -365,20 +335,17 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_name(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_publisher(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getNonReplicatedPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -386,12 +353,12 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"subscribeAndGetPublisher" => {
                 let (qos, subscriber) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as Topic>::subscribe_and_get_publisher(
                     &self.servant,
@@ -399,7 +366,7 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
                     subscriber,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"unsubscribe" => {
                 let subscriber = request.decode(
@@ -411,12 +378,12 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
                     subscriber,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"link" => {
                 let (link_to, cost) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as Topic>::link(
                     &self.servant,
@@ -424,12 +391,12 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
                     cost,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"unlink" => {
                 let link_to = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as Topic>::unlink(&self.servant, link_to, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"getLinkInfoSeq" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -437,44 +404,36 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getSubscribers" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::get_subscribers(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"destroy" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::destroy(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin("::IceStorm::Topic", &["::Ice::Object", "::IceStorm::Topic"]),
         }
     }
 }
 
-/// What an operation that throws `::IceStorm::TopicExists` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum TopicExistsError {
-    /// User exception `::IceStorm::TopicExists`.
-    TopicExists(TopicExists),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::IceStorm::TopicExists` fails with.
+    pub enum TopicExistsError {
+        TopicExists(TopicExists)
+    }
 }
-crate::codegen::errors!(TopicExistsError { TopicExists(TopicExists) });
 
-/// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NoSuchTopicError {
-    /// User exception `::IceStorm::NoSuchTopic`.
-    NoSuchTopic(NoSuchTopic),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+crate::codegen::errors! {
+    /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
+    pub enum NoSuchTopicError {
+        NoSuchTopic(NoSuchTopic)
+    }
 }
-crate::codegen::errors!(NoSuchTopicError { NoSuchTopic(NoSuchTopic) });
 
 /// Proxy to an object with interface `::IceStorm::TopicManager`.
 ///
@@ -525,9 +484,7 @@ impl TopicManagerProxy {
     /// Gives all topics.
     ///
     /// - returns The topics by name.
-    pub fn retrieve_all<'call>(
-        &'call self,
-    ) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn retrieve_all<'call>(&'call self) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -535,9 +492,7 @@ impl TopicManagerProxy {
     /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
     ///
     /// - returns The checksums; may be empty.
-    pub fn get_slice_checksums<'call>(
-        &'call self,
-    ) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_slice_checksums<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
@@ -605,10 +560,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -617,7 +569,7 @@ impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"retrieve" => {
                 let name = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -626,7 +578,7 @@ impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"createOrRetrieve" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -635,7 +587,7 @@ impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"retrieveAll" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -643,7 +595,7 @@ impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getSliceChecksums" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -651,7 +603,7 @@ impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin(
                 "::IceStorm::TopicManager",
@@ -673,9 +625,7 @@ impl FinderProxy {
     /// Gives the topic manager.
     ///
     /// - returns The topic manager.
-    pub fn get_topic_manager<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<TopicManagerProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_topic_manager<'call>(&'call self) -> crate::Call<'call, Option<TopicManagerProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getTopicManager", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -701,10 +651,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getTopicManager" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -712,7 +659,7 @@ impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin("::IceStorm::Finder", &["::Ice::Object", "::IceStorm::Finder"]),
         }
@@ -781,10 +728,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"forward" => {
                 let events = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -793,7 +737,7 @@ impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
                     events,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin(
                 "::IceStorm::TopicLink",
@@ -803,16 +747,35 @@ impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
     }
 }
 
-/// What an operation that throws `::IceStorm::ReapWouldBlock` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReapWouldBlockError {
-    /// User exception `::IceStorm::ReapWouldBlock`.
-    ReapWouldBlock(ReapWouldBlock),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
+/// An event of interface `::IceStorm::TopicLink`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TopicLinkEvent {
+    /// Delivers events to the subscribers of the linked topic, but not to its links.
+    ///
+    /// - `events`: The events.
+    Forward(EventDataSeq),
 }
-crate::codegen::errors!(ReapWouldBlockError { ReapWouldBlock(ReapWouldBlock) });
+
+impl crate::codegen::TypedEvent for TopicLinkEvent {
+    const TYPE_ID: &'static str = "::IceStorm::TopicLink";
+    const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::IceStorm::TopicLink"];
+
+    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+        Some(match request.operation_bytes() {
+            b"forward" => request.decode(crate::OperationMode::Normal, crate::codegen::one).map(
+                Self::Forward,
+            ),
+            _ => return None,
+        })
+    }
+}
+
+crate::codegen::errors! {
+    /// What an operation that throws `::IceStorm::ReapWouldBlock` fails with.
+    pub enum ReapWouldBlockError {
+        ReapWouldBlock(ReapWouldBlock)
+    }
+}
 
 /// Proxy to an object with interface `::IceStorm::TopicInternal`.
 ///
@@ -825,9 +788,7 @@ impl TopicInternalProxy {
     /// Gives the name of the topic.
     ///
     /// - returns The name.
-    pub fn get_name<'call>(
-        &'call self,
-    ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_name<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -835,9 +796,7 @@ impl TopicInternalProxy {
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub fn get_publisher<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -845,9 +804,7 @@ impl TopicInternalProxy {
     /// Gives the publisher object of this instance of the service.
     ///
     /// - returns The publisher object, never that of a replica.
-    pub fn get_non_replicated_publisher<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_non_replicated_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
@@ -935,9 +892,7 @@ impl TopicInternalProxy {
     /// Gives the links of the topic.
     ///
     /// - returns The links that work.
-    pub fn get_link_info_seq<'call>(
-        &'call self,
-    ) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_link_info_seq<'call>(&'call self) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -945,17 +900,13 @@ impl TopicInternalProxy {
     /// Gives the subscribers of the topic.
     ///
     /// - returns The identities of subscribers and of links.
-    pub fn get_subscribers<'call>(
-        &'call self,
-    ) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_subscribers<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
-    pub fn destroy<'call>(
-        &'call self,
-    ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -963,9 +914,7 @@ impl TopicInternalProxy {
     /// Gives the receiving end for links to this topic.
     ///
     /// - returns The receiving end.
-    pub fn get_link_proxy<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<TopicLinkProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_link_proxy<'call>(&'call self) -> crate::Call<'call, Option<TopicLinkProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1012,20 +961,17 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_name(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
                 let result = <S as Topic>::get_publisher(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getNonReplicatedPublisher" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1033,12 +979,12 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"subscribeAndGetPublisher" => {
                 let (qos, subscriber) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as Topic>::subscribe_and_get_publisher(
                     &self.servant,
@@ -1046,7 +992,7 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
                     subscriber,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"unsubscribe" => {
                 let subscriber = request.decode(
@@ -1058,12 +1004,12 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
                     subscriber,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"link" => {
                 let (link_to, cost) = request.decode(
                     crate::OperationMode::Normal,
-                    |decoder| Ok((decoder.get()?, decoder.get()?)),
+                    crate::codegen::all,
                 )?;
                 let result = <S as Topic>::link(
                     &self.servant,
@@ -1071,12 +1017,12 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
                     cost,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"unlink" => {
                 let link_to = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as Topic>::unlink(&self.servant, link_to, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"getLinkInfoSeq" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1084,17 +1030,17 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getSubscribers" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::get_subscribers(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"destroy" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
                 let result = <S as Topic>::destroy(&self.servant, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             b"getLinkProxy" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1102,12 +1048,12 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"reap" => {
                 let id = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
                 let result = <S as TopicInternal>::reap(&self.servant, id, request.current()).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
+                crate::codegen::reply(request, result, |_, _| {})
             }
             _ => request.builtin(
                 "::IceStorm::TopicInternal",
@@ -1169,9 +1115,7 @@ impl TopicManagerInternalProxy {
     /// Gives all topics.
     ///
     /// - returns The topics by name.
-    pub fn retrieve_all<'call>(
-        &'call self,
-    ) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn retrieve_all<'call>(&'call self) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1179,9 +1123,7 @@ impl TopicManagerInternalProxy {
     /// Gives the checksums of the service's contracts. IceStorm has it up to 3.7.
     ///
     /// - returns The checksums; may be empty.
-    pub fn get_slice_checksums<'call>(
-        &'call self,
-    ) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_slice_checksums<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
@@ -1192,9 +1134,7 @@ impl TopicManagerInternalProxy {
     /// Gives the object by which replicas elect their master.
     ///
     /// - returns The object; null without replication. Its contract is not part of Floe.
-    pub fn get_replica_node<'call>(
-        &'call self,
-    ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
+    pub fn get_replica_node<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getReplicaNode", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
@@ -1219,10 +1159,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDispatcher<S> {
-    async fn answer(
-        &self,
-        request: crate::Request,
-    ) -> Result<crate::Response, crate::SystemException> {
+    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -1231,7 +1168,7 @@ impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDis
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"retrieve" => {
                 let name = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -1240,7 +1177,7 @@ impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDis
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"createOrRetrieve" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -1249,7 +1186,7 @@ impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDis
                     name,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"retrieveAll" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1257,7 +1194,7 @@ impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDis
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getSliceChecksums" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1265,7 +1202,7 @@ impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDis
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             b"getReplicaNode" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1273,7 +1210,7 @@ impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDis
                     &self.servant,
                     request.current(),
                 ).await;
-                request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
+                crate::codegen::reply(request, result, crate::codegen::put_one)
             }
             _ => request.builtin(
                 "::IceStorm::TopicManagerInternal",

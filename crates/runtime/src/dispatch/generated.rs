@@ -9,6 +9,11 @@ use floe_wire::message::SystemException;
 use super::{DispatchSlot, Request, Requests, Response};
 
 /// A generated dispatcher: it knows how one request is answered.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a generated dispatcher",
+    label = "expected a generated dispatcher, such as `StationDispatcher::new(servant)`",
+    note = "wrap a servant in the dispatcher of its interface: `StationDispatcher::new(servant)` if it implements `Station`"
+)]
 pub trait Answer: Send + Sync + 'static {
     /// Decodes the parameters, calls the servant, and encodes what it returned.
     fn answer(

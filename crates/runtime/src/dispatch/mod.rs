@@ -45,7 +45,7 @@ pub(crate) use reply::{encode_exception, encode_reply};
 pub(crate) use request::Parts;
 pub use request::{Request, Response};
 pub use requests::Requests;
-pub(crate) use requests::{REPLIES_MAX, Rest, RestHome, RestState, append};
+pub(crate) use requests::{REPLIES_MAX, Rest, RestState, ReturnSlot, append};
 pub use servant_locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use slot::DispatchSlot;
 pub(crate) use slot::panicked;
@@ -74,6 +74,11 @@ pub use taken_events::TakenEvents;
 /// }
 /// ```
 #[doc(alias = "Ice.Blobject")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a dispatcher",
+    label = "expected a dispatcher, such as `StationDispatcher::new(servant)`",
+    note = "wrap a servant in the dispatcher of its interface: `StationDispatcher::new(servant)` if it implements `Station`"
+)]
 pub trait Dispatcher: Send + Sync + 'static {
     /// Answers one or more requests to one object, by a future that it puts into the slot:
     /// [`Requests::each`] answers one request after another, [`Requests::take_events`] takes all of

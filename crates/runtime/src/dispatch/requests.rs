@@ -106,13 +106,13 @@ pub(crate) struct Rest {
 }
 
 /// Where a connection finds what it has lent.
-pub(crate) type RestHome = Mutex<Option<Box<RestState>>>;
+pub(crate) type ReturnSlot = Mutex<Option<Box<RestState>>>;
 
 /// What a connection lends.
 #[derive(Default)]
 pub(crate) struct RestState {
     /// Where it belongs, while it is lent.
-    pub(crate) home: Option<Arc<RestHome>>,
+    pub(crate) return_slot: Option<Arc<ReturnSlot>>,
     pub(crate) batch: RequestBatch,
     /// There while it is lent.
     pub(crate) adapter: Option<Arc<AdapterSlot>>,
@@ -184,9 +184,9 @@ impl Rest {
 
     fn give_back(&mut self) {
         if let Some(mut state) = self.state.take()
-            && let Some(home) = state.home.take()
+            && let Some(return_slot) = state.return_slot.take()
         {
-            *home.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+            *return_slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
         }
     }
 }

@@ -73,19 +73,19 @@ impl Located {
 }
 
 /// Dispatches to what a locator finds.
-pub(super) struct Locating {
+pub(super) struct LocatingDispatcher {
     pub(super) locator: Arc<dyn ServantLocator>,
     /// The answer if there is nothing; its target is that of the request.
     pub(super) missing: SystemException,
 }
 
-impl Dispatcher for Locating {
+impl Dispatcher for LocatingDispatcher {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         requests.each(slot, move |request| self.clone().answer(request));
     }
 }
 
-impl Locating {
+impl LocatingDispatcher {
     async fn answer(self: Arc<Self>, request: Request) -> Dispatched {
         let current = request.current().clone();
         let Some(located) = self.locator.locate(&current).await? else {

@@ -8,7 +8,7 @@ use floe_wire::message::{IncomingRequest, RequestFailed, SystemException};
 use floe_wire::reference::Identity;
 
 use super::interceptor::{DispatchInterceptor, DispatchInterceptors, NextDispatch};
-use super::servant_locator::{Locating, ServantLocator};
+use super::servant_locator::{LocatingDispatcher, ServantLocator};
 use super::{DispatchSlot, Dispatcher, Requests};
 use crate::error::AdapterError;
 
@@ -176,7 +176,7 @@ impl Servants {
         let servant = self.find_servant(request);
         match &self.interceptors {
             None => servant.map_err(|missing| missing.with_target(&request.target())),
-            Some(interceptors) => Ok(Arc::new(Intercepted {
+            Some(interceptors) => Ok(Arc::new(InterceptedServant {
                 interceptors: interceptors.clone(),
                 servant,
             })),
@@ -208,7 +208,7 @@ impl Servants {
         };
         let locator = self.locators.get(request.category());
         match locator.or_else(|| self.locators.get("")) {
-            Some(locator) => Ok(Arc::new(Locating {
+            Some(locator) => Ok(Arc::new(LocatingDispatcher {
                 locator: locator.clone(),
                 missing,
             })),
@@ -218,12 +218,12 @@ impl Servants {
 }
 
 /// A servant behind the interceptors of its adapter.
-struct Intercepted {
+struct InterceptedServant {
     interceptors: Arc<[Arc<dyn DispatchInterceptor>]>,
     servant: Result<Arc<dyn Dispatcher>, SystemException>,
 }
 
-impl Dispatcher for Intercepted {
+impl Dispatcher for InterceptedServant {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         requests.each(slot, move |request| {
             let next = NextDispatch::new(self.interceptors.clone(), self.servant.clone());

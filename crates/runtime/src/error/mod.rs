@@ -25,7 +25,7 @@ pub use registration::RegistrationError;
 ///
 /// User exceptions are not here: each operation that declares some has an error enum of its own,
 /// with this type as one of its variants.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum InvokeError {
     /// The peer's runtime answered in place of the servant.
@@ -93,7 +93,23 @@ impl fmt::Display for InvokeError {
     }
 }
 
-impl std::error::Error for InvokeError {}
+/// As the text for people, so that an error that ends `main` reads well.
+impl fmt::Debug for InvokeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The source is the cause: what the system, the bytes or another invocation said.
+impl std::error::Error for InvokeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::BadReply(error) => Some(error),
+            Self::NotDispatched(error) | Self::PerhapsDispatched(error) => error.source(),
+            Self::System(_) | Self::UndeclaredException { .. } => None,
+        }
+    }
+}
 
 impl From<SystemException> for InvokeError {
     fn from(exception: SystemException) -> Self {
@@ -120,7 +136,7 @@ impl From<InvokeError> for SystemException {
 }
 
 /// A failure on this side of the wire.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum LocalError {
     /// No connection could be made to any endpoint of the proxy.
@@ -308,7 +324,26 @@ impl fmt::Display for LocalError {
     }
 }
 
-impl std::error::Error for LocalError {}
+/// As the text for people, so that an error that ends `main` reads well.
+impl fmt::Debug for LocalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for LocalError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Connect { source, .. } => Some(&**source),
+            Self::Protocol { error, .. } => Some(error),
+            Self::Encode(error) => Some(error),
+            Self::Locator { source, .. } => Some(&**source),
+            Self::Parameters(error) => Some(error),
+            Self::BatchLost { source, .. } => Some(&**source),
+            _ => None,
+        }
+    }
+}
 
 impl From<EncodeError> for LocalError {
     fn from(error: EncodeError) -> Self {
@@ -317,7 +352,7 @@ impl From<EncodeError> for LocalError {
 }
 
 /// Why an adapter could not be made or changed.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum AdapterError {
     /// A text is no identity.
@@ -402,10 +437,57 @@ impl fmt::Display for AdapterError {
     }
 }
 
-impl std::error::Error for AdapterError {}
+/// As the text for people, so that an error that ends `main` reads well.
+impl fmt::Debug for AdapterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for AdapterError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Parse(error) => Some(error),
+            Self::Endpoints { source, .. } => Some(source),
+            Self::Listen { source, .. } => Some(&**source),
+            Self::Registration { source, .. } => Some(&**source),
+            _ => None,
+        }
+    }
+}
 
 impl From<ParseReferenceError> for AdapterError {
     fn from(error: ParseReferenceError) -> Self {
         Self::Parse(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn an_error_that_ends_main_reads_as_a_sentence_and_gives_its_cause() {
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let error = InvokeError::NotDispatched(LocalError::Connect {
+            endpoint: "tcp -h localhost -p 1".to_owned(),
+            source: Arc::new(refused),
+        });
+        let expected = "cannot connect to \"tcp -h localhost -p 1\": connection refused";
+        assert_eq!(format!("{error:?}"), expected);
+        let cause = error
+            .source()
+            .and_then(|cause| cause.downcast_ref::<io::Error>());
+        assert_eq!(
+            cause.map(io::Error::kind),
+            Some(io::ErrorKind::ConnectionRefused)
+        );
+        let boxed: Box<dyn Error> = AdapterError::Deactivated.into();
+        assert_eq!(
+            format!("{boxed:?}"),
+            "the adapter is deactivated: make another one"
+        );
     }
 }

@@ -71,7 +71,7 @@ impl OperationMetrics {
 }
 
 /// How something ended.
-enum End {
+enum CallEnd {
     Succeeded,
     UserException,
     Failed,
@@ -98,7 +98,7 @@ impl Metrics {
             metrics: self,
             operation: operation.to_owned(),
             start: Instant::now(),
-            end: End::Cancelled,
+            end: CallEnd::Cancelled,
         }
     }
 
@@ -114,7 +114,7 @@ struct Counting<'a> {
     metrics: &'a Metrics,
     operation: String,
     start: Instant,
-    end: End,
+    end: CallEnd,
 }
 
 impl Drop for Counting<'_> {
@@ -126,10 +126,10 @@ impl Drop for Counting<'_> {
         };
         numbers.current -= 1;
         match self.end {
-            End::Succeeded => numbers.succeeded += 1,
-            End::UserException => numbers.user_exceptions += 1,
-            End::Failed => numbers.failed += 1,
-            End::Cancelled => return numbers.cancelled += 1,
+            CallEnd::Succeeded => numbers.succeeded += 1,
+            CallEnd::UserException => numbers.user_exceptions += 1,
+            CallEnd::Failed => numbers.failed += 1,
+            CallEnd::Cancelled => return numbers.cancelled += 1,
         }
         numbers.total_latency += elapsed;
         let bits = u128::BITS - elapsed.as_micros().leading_zeros();
@@ -143,9 +143,9 @@ impl Interceptor for Metrics {
             let mut counting = self.begin(invocation.operation());
             let result = next.invoke(invocation).await;
             counting.end = match &result {
-                Ok(Some(Outcome::UserException(_))) => End::UserException,
-                Ok(_) => End::Succeeded,
-                Err(_) => End::Failed,
+                Ok(Some(Outcome::UserException(_))) => CallEnd::UserException,
+                Ok(_) => CallEnd::Succeeded,
+                Err(_) => CallEnd::Failed,
             };
             result
         })
@@ -158,9 +158,9 @@ impl DispatchInterceptor for Metrics {
             let mut counting = self.begin(request.operation());
             let result = next.dispatch(request).await;
             counting.end = match &result {
-                Ok(response) if response.is_user_exception() => End::UserException,
-                Ok(_) => End::Succeeded,
-                Err(_) => End::Failed,
+                Ok(response) if response.is_user_exception() => CallEnd::UserException,
+                Ok(_) => CallEnd::Succeeded,
+                Err(_) => CallEnd::Failed,
             };
             result
         })
@@ -175,7 +175,7 @@ mod tests {
     fn names_beyond_the_limit_are_counted_together() {
         let metrics = Metrics::new();
         for name in 0..OPERATIONS_MAX + 10 {
-            metrics.begin(&name.to_string()).end = End::Succeeded;
+            metrics.begin(&name.to_string()).end = CallEnd::Succeeded;
         }
         let snapshot = metrics.snapshot();
         assert_eq!(snapshot.len(), OPERATIONS_MAX + 1);

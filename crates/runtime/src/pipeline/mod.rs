@@ -9,6 +9,7 @@ mod deadline;
 mod logging;
 mod metrics;
 mod retry;
+mod spans;
 
 pub use deadline::Deadline;
 pub use logging::Logging;
@@ -19,3 +20,4 @@ pub use crate::dispatch::{DispatchInterceptor, NextDispatch};
 pub use crate::invoker::{
     Intercepted, Interceptor, Interceptors, Invocation, InvokeFuture, Invoker, Next,
 };
+pub use spans::Spans;

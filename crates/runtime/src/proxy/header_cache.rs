@@ -3,15 +3,16 @@
 //! What a proxy sends in front of the parameters does not change: its target, its context, and what the
 //! contract says of the operation. Only a context that the communicator adds does.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use floe_wire::message::PreparedHead;
+use floe_wire::message::{Context, OperationMode, PreparedHead, RequestHead, Target};
 
 use super::{OperationInfo, Proxy};
 
 /// The headers of a proxy's operations, in the order in which these were first invoked.
 #[derive(Default)]
-pub(super) struct HeaderCache {
+pub(crate) struct HeaderCache {
     first: OnceLock<Box<CachedHeader>>,
 }
 
@@ -26,9 +27,54 @@ struct CachedHeader {
 const OPERATIONS_MAX: usize = 8;
 
 impl Proxy {
+    /// Whether requests have a context that the communicator adds.
+    #[inline]
+    pub(crate) fn has_implicit_context(&self) -> bool {
+        self.communicator()
+            .is_some_and(|c| !c.implicit_context().is_empty())
+    }
+
+    /// The context of a request: the proxy's, and what of the communicator's it does not have.
+    #[inline]
+    pub(crate) fn sent_context(&self) -> Cow<'_, Context> {
+        let implicit = self
+            .communicator()
+            .and_then(|c| c.implicit_context().current());
+        let Some(implicit) = implicit else {
+            return Cow::Borrowed(self.context());
+        };
+        let mut context = (*implicit).clone();
+        context.extend(self.context().clone());
+        Cow::Owned(context)
+    }
+
+    /// Identity and facet, encoded.
+    pub(crate) fn target(&self) -> &Target {
+        self.inner.target.get_or_init(|| {
+            let reference = self.reference();
+            Target::new(&reference.identity, &reference.facet)
+        })
+    }
+
+    pub(crate) fn header<'a>(
+        &'a self,
+        operation: &'a str,
+        mode: OperationMode,
+        context: &'a Context,
+    ) -> RequestHead<'a> {
+        let reference = self.reference();
+        let target = || Target::new(&reference.identity, &reference.facet);
+        RequestHead {
+            target: self.inner.target.get_or_init(target),
+            operation,
+            mode,
+            context,
+        }
+    }
+
     /// How each request to an operation begins; `None` if that is not always the same, or not remembered.
     #[inline(always)]
-    pub(super) fn head_of(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
+    pub(crate) fn head_of(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
         if self.has_implicit_context() {
             return None;
         }

@@ -13,16 +13,16 @@ use crate::error::{InvokeError, LocalError, OperationError};
 use crate::locator_cache::LocatorKey;
 
 /// Where an object is.
-pub(super) struct Located {
+pub(crate) struct LocatedEndpoints {
     /// There is at least one.
-    pub(super) endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Vec<Endpoint>,
     /// Whether some of it was said earlier: it may have moved since.
-    pub(super) is_remembered: bool,
+    pub(crate) is_remembered: bool,
 }
 
 /// Boxed, for whoever asks a locator connects to it as to any other object.
-pub(super) type Locating<'a> =
-    Pin<Box<dyn Future<Output = Result<Located, LocalError>> + Send + 'a>>;
+pub(crate) type Locate<'a> =
+    Pin<Box<dyn Future<Output = Result<LocatedEndpoints, LocalError>> + Send + 'a>>;
 
 impl Proxy {
     /// Its endpoints or, if it has none, those that the locator says.
@@ -41,13 +41,13 @@ impl Proxy {
     }
 
     /// Whether a locator must say where its object is.
-    pub(super) fn is_located(&self) -> bool {
+    pub(crate) fn is_located(&self) -> bool {
         self.reference().endpoints().is_empty()
     }
 
     /// Finds endpoints of its object: of its adapter, or what the locator knows of its identity, which may be an
     /// adapter, too.
-    pub(super) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locating<'a> {
+    pub(crate) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locate<'a> {
         Box::pin(async move {
             let locator = self.locator(communicator)?;
             let mut sought = self.locator_key();
@@ -77,7 +77,7 @@ impl Proxy {
                 };
                 sought = match (sought, target) {
                     (_, Target::Direct(endpoints)) if !endpoints.is_empty() => {
-                        return Ok(Located {
+                        return Ok(LocatedEndpoints {
                             endpoints,
                             is_remembered,
                         });
@@ -95,7 +95,7 @@ impl Proxy {
     }
 
     /// It was not where the locator had said.
-    pub(super) fn forget_location(&self) {
+    pub(crate) fn forget_location(&self) {
         if let Some(communicator) = self.communicator() {
             communicator
                 .core()
@@ -105,7 +105,7 @@ impl Proxy {
     }
 
     /// Whether there is somebody to ask.
-    pub(super) fn check_locator(&self) -> Result<(), LocalError> {
+    pub(crate) fn check_locator(&self) -> Result<(), LocalError> {
         let communicator = self.communicator().ok_or(LocalError::Unbound)?;
         self.locator(communicator).map(drop)
     }

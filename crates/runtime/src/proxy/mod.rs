@@ -1,34 +1,20 @@
 //! Proxies: local handles of remote objects.
 //!
-//! - `call.rs`: typed calls, as generated proxies make them
-//! - `fast_path.rs`: invocations that need no wait before their message is appended
-//! - `invoke.rs`: untyped invocations
-//! - `attempt.rs`: one invocation, with its deadline and its retry
-//! - `batch.rs`: requests that are collected and sent together
-//! - `forward.rs`: events whose replies a sink gets
-//! - `collocated.rs`: calls that skip the wire
-//! - `header_cache.rs`: how requests begin, encoded once
-//! - `compression.rs`: compression of messages before they leave
-//! - `route.rs`: which connection an invocation takes
-//! - `locator.rs`: where an object is, if a locator must say it
-//! - `time_limit.rs`: the time that an invocation has
-//! - `options.rs`: what a proxy holds that never travels
 //! - `typed.rs`: what all typed proxies have in common
+//! - `options.rs`: what a proxy holds that never travels; `compression.rs`: whether its messages are compressed
+//! - `route.rs`: which connection an invocation takes; `locator.rs`: where an object is, if a locator must say it
+//! - `header_cache.rs`: how requests begin, encoded once; `operation_info.rs`: what a contract says of an operation
+//! - `collected.rs`: requests that a batch proxy has collected
+//!
+//! `crate::call` has what a proxy does: calls, invocations, events, flushes.
 
-mod attempt;
-mod batch;
-mod call;
-mod collocated;
+mod collected;
 mod compression;
-mod fast_path;
-mod forward;
 mod header_cache;
-mod invoke;
 mod locator;
+mod operation_info;
 mod options;
-mod retries;
 mod route;
-mod time_limit;
 mod typed;
 
 use std::fmt;
@@ -41,17 +27,17 @@ use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
 use floe_wire::message::{Context, Target};
 use floe_wire::reference::{Identity, ParseReferenceError, Reference, Target as Location};
 
-pub use call::{Call, EncodeParameters, OperationInfo};
-pub use forward::{ConnectionToken, PendingEvent, PendingEvents};
+pub(crate) use collected::{CollectedRequests, FullBatch};
+pub use operation_info::OperationInfo;
+pub(crate) use route::RoutedConnection;
 pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;
 use crate::connection::{Connection, ConnectionCore};
 use crate::error::InvokeError;
-use batch::Batch;
 use header_cache::HeaderCache;
 use options::Options;
-use route::Used;
+use route::CachedConnection;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
 ///
@@ -60,28 +46,28 @@ use route::Used;
 #[derive(Clone)]
 #[doc(alias = "Ice.ObjectPrx")]
 pub struct Proxy {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<ProxyCore>,
 }
 
-pub(crate) struct Inner {
-    reference: Arc<Reference>,
+pub(crate) struct ProxyCore {
+    pub(crate) reference: Arc<Reference>,
     /// What stands in each request; made when it is needed.
-    target: OnceLock<Target>,
+    pub(crate) target: OnceLock<Target>,
     /// What stands in front of their parameters.
-    header_cache: HeaderCache,
-    communicator: Option<Communicator>,
-    options: Options,
+    pub(crate) header_cache: HeaderCache,
+    pub(crate) communicator: Option<Communicator>,
+    pub(crate) options: Options,
     /// The longest batch that it sends, in bytes.
-    batch_size_max: usize,
+    pub(crate) batch_size_max: usize,
     /// The connection used last. The pool owns it.
-    used: Mutex<Used>,
+    pub(crate) used: Mutex<CachedConnection>,
     /// Whether it has used a connection, and so does not look for an adapter here any more; never if a locator says
     /// where its object is.
-    is_remote: AtomicBool,
+    pub(crate) is_remote: AtomicBool,
     /// Requests that wait for a flush.
-    batch: Mutex<Batch>,
+    pub(crate) batch: Mutex<CollectedRequests>,
     /// Whether the communicator knows that there may be some.
-    is_in_batches: AtomicBool,
+    pub(crate) is_in_batches: AtomicBool,
 }
 
 impl Proxy {
@@ -95,8 +81,8 @@ impl Proxy {
         communicator: Option<Communicator>,
         options: Options,
     ) -> Self {
-        let batch_size_max = batch::size_max(&reference, communicator.as_ref());
-        let inner = Inner {
+        let batch_size_max = collected::size_max(&reference, communicator.as_ref());
+        let inner = ProxyCore {
             reference,
             target: OnceLock::new(),
             header_cache: HeaderCache::default(),
@@ -113,7 +99,7 @@ impl Proxy {
         }
     }
 
-    pub(crate) fn from_inner(inner: Arc<Inner>) -> Self {
+    pub(crate) fn from_inner(inner: Arc<ProxyCore>) -> Self {
         Self { inner }
     }
 

@@ -13,28 +13,28 @@ use crate::settings::{EndpointSelection, Settings};
 
 /// How a proxy invokes, besides what its reference says.
 #[derive(Clone)]
-pub(super) struct Options {
-    pub(super) context: Context,
-    pub(super) timeout: Option<Duration>,
-    pub(super) polling: Duration,
+pub(crate) struct Options {
+    pub(crate) context: Context,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) polling: Duration,
     /// Whether it may skip the wire.
-    pub(super) is_collocated: bool,
-    pub(super) interceptors: Interceptors,
+    pub(crate) is_collocated: bool,
+    pub(crate) interceptors: Interceptors,
     /// The only connection that it uses, if it is bound to one.
-    pub(super) fixed: Option<Arc<ConnectionCore>>,
+    pub(crate) fixed: Option<Arc<ConnectionCore>>,
     /// Proxies with different ids use different connections.
-    pub(super) connection_id: Arc<str>,
+    pub(crate) connection_id: Arc<str>,
     /// Whether the connection used last is used again, without a look at the endpoints.
-    pub(super) is_connection_cached: bool,
-    pub(super) selection: EndpointSelection,
-    pub(super) prefer_secure: bool,
+    pub(crate) is_connection_cached: bool,
+    pub(crate) selection: EndpointSelection,
+    pub(crate) prefer_secure: bool,
     /// How long what a locator said is good for this proxy.
-    pub(super) locator_cache_timeout: Option<Duration>,
-    pub(super) compress: Compress,
+    pub(crate) locator_cache_timeout: Option<Duration>,
+    pub(crate) compress: Compress,
 }
 
 impl Options {
-    pub(super) fn of(communicator: Option<&Communicator>) -> Self {
+    pub(crate) fn of(communicator: Option<&Communicator>) -> Self {
         match communicator {
             Some(communicator) => Self::new(communicator.settings()),
             None => Self::new(&Settings::default()),

@@ -18,13 +18,13 @@ use crate::transport;
 /// A connection that a proxy uses, and what the endpoint says by which it was found: connections are shared by proxies
 /// that differ in that.
 #[derive(Clone)]
-pub(super) struct Found {
-    pub(super) connection: Arc<ConnectionCore>,
+pub(crate) struct RoutedConnection {
+    pub(crate) connection: Arc<ConnectionCore>,
     /// Whether the endpoint of the proxy has `-z`.
-    pub(super) wants_compression: bool,
+    pub(crate) wants_compression: bool,
 }
 
-impl Found {
+impl RoutedConnection {
     fn by(endpoint: &Endpoint, connection: Arc<ConnectionCore>) -> Self {
         Self {
             connection,
@@ -43,21 +43,21 @@ impl Found {
 
 /// The same as long as the connection, which the pool owns, is there.
 #[derive(Clone, Default)]
-pub(super) struct Used {
+pub(crate) struct CachedConnection {
     connection: Weak<ConnectionCore>,
     wants_compression: bool,
 }
 
-impl Used {
-    fn of(found: &Found) -> Self {
+impl CachedConnection {
+    fn of(found: &RoutedConnection) -> Self {
         Self {
             connection: Arc::downgrade(&found.connection),
             wants_compression: found.wants_compression,
         }
     }
 
-    fn upgrade(&self) -> Option<Found> {
-        Some(Found {
+    fn upgrade(&self) -> Option<RoutedConnection> {
+        Some(RoutedConnection {
             connection: self.connection.upgrade()?,
             wants_compression: self.wants_compression,
         })
@@ -71,14 +71,14 @@ impl Proxy {
     }
 
     /// The connection that the next invocation will find.
-    pub(super) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
+    pub(crate) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
         self.cached().map(|found| found.connection)
     }
 
     /// The same, with what is known of it.
-    pub(super) fn cached(&self) -> Option<Found> {
+    pub(crate) fn cached(&self) -> Option<RoutedConnection> {
         let cached = match &self.inner.options.fixed {
-            Some(fixed) => Some(Found::fixed(fixed)),
+            Some(fixed) => Some(RoutedConnection::fixed(fixed)),
             None => self.lock_used().upgrade(),
         };
         cached.filter(|found| found.connection.is_active())
@@ -104,10 +104,10 @@ impl Proxy {
 
     /// The connection used last, or one that is open to any of the endpoints, or a new one to the
     /// first that answers. Without caching the endpoint that is tried first is another every time.
-    pub(super) async fn connection(&self) -> Result<Found, LocalError> {
+    pub(crate) async fn connection(&self) -> Result<RoutedConnection, LocalError> {
         if let Some(fixed) = &self.inner.options.fixed {
             return match fixed.is_active() {
-                true => Ok(Found::fixed(fixed)),
+                true => Ok(RoutedConnection::fixed(fixed)),
                 false => Err(fixed.refusal()),
             };
         }
@@ -120,7 +120,7 @@ impl Proxy {
             }
         }
         let found = self.new_connection().await?;
-        *self.lock_used() = Used::of(&found);
+        *self.lock_used() = CachedConnection::of(&found);
         // An object that a locator knows may have moved when it is not there any more: each call needs thought.
         let is_remote = !self.is_located();
         self.inner.is_remote.store(is_remote, Ordering::Relaxed);
@@ -128,13 +128,13 @@ impl Proxy {
     }
 
     /// The next invocation looks for a connection anew, where the locator says then.
-    pub(super) fn look_elsewhere(&self) {
+    pub(crate) fn forget_route(&self) {
         self.forget_location();
-        *self.lock_used() = Used::default();
+        *self.lock_used() = CachedConnection::default();
     }
 
     /// Lets another proxy to the same place begin with this one's connection.
-    pub(super) fn share_connection(&self, other: &Self) {
+    pub(crate) fn share_connection(&self, other: &Self) {
         let used = self.lock_used().clone();
         *other.lock_used() = used;
         let is_remote = self.inner.is_remote.load(Ordering::Relaxed);
@@ -142,14 +142,14 @@ impl Proxy {
     }
 
     /// Why the proxy cannot be used.
-    pub(super) fn no_endpoint(&self, wanted: &'static str) -> LocalError {
+    pub(crate) fn no_endpoint(&self, wanted: &'static str) -> LocalError {
         LocalError::NoEndpoint {
             proxy: self.to_string(),
             wanted,
         }
     }
 
-    async fn new_connection(&self) -> Result<Found, LocalError> {
+    async fn new_connection(&self) -> Result<RoutedConnection, LocalError> {
         let communicator = self.communicator().ok_or(LocalError::Unbound)?;
         if communicator.core().is_shut_down() {
             return Err(LocalError::Shutdown);
@@ -173,14 +173,14 @@ impl Proxy {
         &self,
         endpoints: &[Endpoint],
         communicator: &Communicator,
-    ) -> Result<Found, LocalError> {
+    ) -> Result<RoutedConnection, LocalError> {
         let endpoints = self.usable_of(endpoints)?;
         let connections = communicator.core().connections();
         let id = &self.inner.options.connection_id;
         if self.inner.options.is_connection_cached
             && let Some(found) = endpoints.iter().find_map(|endpoint| {
                 let connection = connections.existing(endpoint, id)?;
-                Some(Found::by(endpoint, connection))
+                Some(RoutedConnection::by(endpoint, connection))
             })
         {
             return Ok(found);
@@ -188,7 +188,7 @@ impl Proxy {
         let mut last = self.no_endpoint("an endpoint");
         for endpoint in endpoints {
             match connections.to(endpoint, id).await {
-                Ok(connection) => return Ok(Found::by(endpoint, connection)),
+                Ok(connection) => return Ok(RoutedConnection::by(endpoint, connection)),
                 Err(error) => last = error,
             }
         }
@@ -214,8 +214,8 @@ impl Proxy {
             return Err(self.no_endpoint(match wants_datagrams {
                 true if reference.secure => "no `-s` for datagrams, which nobody encrypts",
                 true => "a udp endpoint, for datagrams",
-                false if reference.secure => "an ssl or wss endpoint, for it says `-s`",
-                false => "tcp, ssl, ws, wss, or a unix endpoint of this host",
+                false if reference.secure => transport::SECURE_ENDPOINTS,
+                false => transport::ENDPOINTS,
             }));
         }
         let Options {
@@ -231,7 +231,7 @@ impl Proxy {
         Ok(endpoints)
     }
 
-    fn lock_used(&self) -> MutexGuard<'_, Used> {
+    fn lock_used(&self) -> MutexGuard<'_, CachedConnection> {
         self.inner
             .used
             .lock()

@@ -14,7 +14,6 @@ pub use adapter::AdapterSettings;
 use crate::invoker::Interceptors;
 use crate::liveness::Liveness;
 use crate::transport::Setup;
-#[cfg(feature = "tls")]
 use crate::transport::tls::Tls;
 
 /// Limits and waits of a communicator and of everything that belongs to it.
@@ -104,7 +103,6 @@ pub struct Settings {
     #[doc(alias = "Ice.Default.LocatorCacheTimeout")]
     pub locator_cache_timeout: Option<Duration>,
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
-    #[cfg(feature = "tls")]
     #[doc(alias = "IceSSL")]
     pub tls: Option<Tls>,
     /// Whether requests are compressed, whatever proxies and endpoints say; `None`, the default,
@@ -166,7 +164,6 @@ impl Default for Settings {
             prefer_secure: false,
             locator: None,
             locator_cache_timeout: None,
-            #[cfg(feature = "tls")]
             tls: None,
             compress_override: None,
             compression_level: 1,
@@ -189,7 +186,6 @@ impl Settings {
             udp_receive_buffer: self.udp_receive_buffer,
             udp_send_buffer: self.udp_send_buffer,
             unix_socket_mode: self.unix_socket_mode,
-            #[cfg(feature = "tls")]
             tls: self.tls.clone(),
         }
     }

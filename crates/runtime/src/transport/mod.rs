@@ -5,7 +5,7 @@
 //! transport may be a layer: it takes a connected stream and gives another one.
 //!
 //! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: one that poses as a stream
-//! - `plain.rs`, `taken.rs`: what tcp and unix are without the runtime
+//! - `plain.rs`, `unix_wait.rs`: what tcp and unix are without the runtime
 //! - `tls/`, `ws.rs`: layers over another stream
 //! - `multicast.rs`: groups, for `udp.rs`
 //! - `connection_info.rs`: what a transport tells of a connection
@@ -19,14 +19,13 @@ mod connection_info;
 mod multicast;
 #[cfg(unix)]
 pub(crate) mod plain;
-#[cfg(target_os = "linux")]
-mod taken;
 mod tcp;
-#[cfg(feature = "tls")]
 pub(crate) mod tls;
 pub(crate) mod udp;
 #[cfg(unix)]
 mod unix;
+#[cfg(target_os = "linux")]
+mod unix_wait;
 mod ws;
 
 use std::future::Future;
@@ -207,11 +206,9 @@ pub(crate) struct Setup {
     /// Mode of the files of `unix` sockets.
     pub(crate) unix_socket_mode: Option<u32>,
     /// Certificates and trust.
-    #[cfg(feature = "tls")]
     pub(crate) tls: Option<tls::Tls>,
 }
 
-#[cfg(feature = "tls")]
 impl Setup {
     async fn encrypt(&self, stream: Stream, endpoint: &TcpEndpoint) -> io::Result<Stream> {
         let host = address::or_loopback(&endpoint.host);
@@ -226,21 +223,6 @@ impl Setup {
     fn encrypted(&self, listening: Listening) -> Listening {
         let tls = self.tls.clone();
         listening.layered(move |stream| Box::pin(tls::server(stream, tls.clone())))
-    }
-}
-
-#[cfg(not(feature = "tls"))]
-impl Setup {
-    async fn encrypt(&self, _: Stream, _: &TcpEndpoint) -> io::Result<Stream> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn check_server(&self) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn encrypted(&self, listening: Listening) -> Listening {
-        listening
     }
 }
 
@@ -305,6 +287,22 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
         _ => Err(io::ErrorKind::Unsupported.into()),
     }
 }
+
+/// The endpoints that [`connect`] can reach, in words.
+pub(crate) const ENDPOINTS: &str = match cfg!(feature = "tls") {
+    true => "tcp, ssl, ws, wss, or a unix endpoint of this host",
+    false => {
+        "tcp, ws, or a unix endpoint of this host (this build has no ssl and wss: build it with the cargo feature `tls`)"
+    }
+};
+
+/// The encrypted ones among them.
+pub(crate) const SECURE_ENDPOINTS: &str = match cfg!(feature = "tls") {
+    true => "an ssl or wss endpoint, for it says `-s`",
+    false => {
+        "an ssl or wss endpoint, for it says `-s`, and a build that has these: build it with the cargo feature `tls`"
+    }
+};
 
 /// Whether [`connect`] can reach the endpoint from this host at all.
 pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {

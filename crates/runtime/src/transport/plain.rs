@@ -21,7 +21,7 @@ use tokio::io::unix::AsyncFd;
 use super::ConnectionInfo;
 use super::StreamWriter;
 #[cfg(target_os = "linux")]
-use super::taken::Taken;
+use super::unix_wait::UnixWait;
 
 /// A connected stream socket in blocking mode.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct PlainSocket {
     socket: OwnedFd,
     /// How to wait on a Unix domain socket; exists as soon as somebody did.
     #[cfg(target_os = "linux")]
-    taken: Option<OnceLock<Taken>>,
+    taken: Option<OnceLock<UnixWait>>,
     /// Whether the system has been told of a limit to waits, which it then keeps.
     is_limited: AtomicBool,
 }
@@ -71,12 +71,12 @@ impl PlainSocket {
 
     /// How to wait on a Unix domain socket; `None` for others, and if the system has no more to give.
     #[cfg(target_os = "linux")]
-    fn taken(&self) -> Option<&Taken> {
+    fn taken(&self) -> Option<&UnixWait> {
         let taken = self.taken.as_ref()?;
         if let Some(taken) = taken.get() {
             return Some(taken);
         }
-        let new = Taken::new(self.socket.as_fd()).ok()?;
+        let new = UnixWait::new(self.socket.as_fd()).ok()?;
         Some(taken.get_or_init(|| new))
     }
 
@@ -104,7 +104,7 @@ impl PlainSocket {
 
     /// The writing half.
     pub(crate) fn writer(self: &Arc<Self>) -> Box<dyn StreamWriter> {
-        Box::new(Writer {
+        Box::new(PlainWriter {
             socket: self.clone(),
             watched: OnceLock::new(),
         })
@@ -134,13 +134,13 @@ const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 #[cfg(target_vendor = "apple")]
 const SEND: SendFlags = SendFlags::DONTWAIT;
 
-struct Writer {
+struct PlainWriter {
     socket: Arc<PlainSocket>,
     /// Exists as soon as the transport has been full once.
     watched: OnceLock<AsyncFd<OwnedFd>>,
 }
 
-impl StreamWriter for Writer {
+impl StreamWriter for PlainWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         Ok(send(&self.socket.socket, bytes, SEND)?)
     }

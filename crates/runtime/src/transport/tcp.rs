@@ -111,9 +111,9 @@ impl Listener for TcpListener {
     }
 }
 
-struct Writer(OwnedWriteHalf);
+struct TcpWriter(OwnedWriteHalf);
 
-impl StreamWriter for Writer {
+impl StreamWriter for TcpWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.try_write(bytes)
     }
@@ -154,7 +154,7 @@ fn into_stream(stream: TcpStream, peer: SocketAddr) -> io::Result<Stream> {
     let (reader, writer) = stream.into_split();
     Ok(Stream {
         reader: Box::new(reader),
-        writer: Box::new(Writer(writer)),
+        writer: Box::new(TcpWriter(writer)),
         // An IPv4 peer of a socket that takes both versions is written as what it is.
         peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()).to_string(),
     })

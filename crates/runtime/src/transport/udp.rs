@@ -66,7 +66,7 @@ pub(super) async fn listen(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result<
         })
     });
     let listeners = sockets.into_iter().map(|socket| {
-        Box::new(Bound {
+        Box::new(BoundSocket {
             socket: Arc::new(socket),
             only_first: endpoint.connect,
             message_len_max: setup.message_size_max.min(DATAGRAM_LEN_MAX),
@@ -155,7 +155,7 @@ fn new_socket(address: SocketAddr) -> io::Result<Socket> {
 }
 
 /// A socket that receives. It is one connection at a time, and another one should that fail.
-struct Bound {
+struct BoundSocket {
     socket: Arc<UdpSocket>,
     only_first: bool,
     message_len_max: usize,
@@ -163,14 +163,14 @@ struct Bound {
     is_free: Arc<Semaphore>,
 }
 
-impl Listener for Bound {
+impl Listener for BoundSocket {
     fn accept(&self) -> Pending<'_, Accepted> {
         Box::pin(async move {
             let Ok(permit) = self.is_free.clone().acquire_owned().await else {
                 // It is never closed.
                 return pending().await;
             };
-            let end = Arc::new(End::default());
+            let end = Arc::new(SocketEnd::default());
             let sender = Arc::new(Mutex::new(None));
             let local = self.socket.local_addr()?;
             Ok(Accepted::Ready(Stream {
@@ -197,12 +197,12 @@ impl Listener for Bound {
 
 /// Tells a reader that its stream has ended.
 #[derive(Default)]
-struct End {
+struct SocketEnd {
     has_come: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
-impl End {
+impl SocketEnd {
     fn come(&self) {
         self.has_come.store(true, Ordering::Release);
         let waker = self
@@ -225,7 +225,7 @@ impl End {
 /// What arrives, message by message.
 struct Receiver {
     socket: Arc<UdpSocket>,
-    end: Arc<End>,
+    end: Arc<SocketEnd>,
     sender: Arc<Mutex<Option<SocketAddr>>>,
     /// Whether the socket is to be connected to its first sender.
     only_first: bool,
@@ -341,7 +341,7 @@ impl Ignored {
 
 /// Where what a receiver would answer goes: nowhere.
 struct Silent {
-    end: Arc<End>,
+    end: Arc<SocketEnd>,
     /// Of the message that was read last.
     sender: Arc<Mutex<Option<SocketAddr>>>,
     local: SocketAddr,
@@ -378,7 +378,7 @@ impl StreamWriter for Silent {
 }
 
 fn sending(socket: UdpSocket, peer: SocketAddr) -> Stream {
-    let end = Arc::new(End::default());
+    let end = Arc::new(SocketEnd::default());
     Stream {
         reader: Box::new(Unanswered {
             greeting: &VALIDATE_CONNECTION,
@@ -392,7 +392,7 @@ fn sending(socket: UdpSocket, peer: SocketAddr) -> Stream {
 /// What a sender reads: that it may begin, and then nothing.
 struct Unanswered {
     greeting: &'static [u8],
-    end: Arc<End>,
+    end: Arc<SocketEnd>,
 }
 
 impl AsyncRead for Unanswered {
@@ -416,7 +416,7 @@ impl AsyncRead for Unanswered {
 
 struct Sender {
     socket: UdpSocket,
-    end: Arc<End>,
+    end: Arc<SocketEnd>,
 }
 
 impl StreamWriter for Sender {

@@ -51,7 +51,7 @@ pub(super) async fn listen(endpoint: &UnixEndpoint, mode: Option<u32>) -> io::Re
         ..endpoint.clone()
     });
     Ok(Listening {
-        listeners: vec![Box::new(Bound {
+        listeners: vec![Box::new(BoundFile {
             listener,
             path,
             inode,
@@ -75,14 +75,14 @@ fn bind(path: &Path, mode: Option<u32>) -> io::Result<UnixListener> {
 /// Connections that the system may hold for us before we accept them.
 const BACKLOG: i32 = 1024;
 
-struct Bound {
+struct BoundFile {
     listener: UnixListener,
     path: PathBuf,
     /// Tells our socket from one that somebody put in its place.
     inode: u64,
 }
 
-impl Listener for Bound {
+impl Listener for BoundFile {
     fn accept(&self) -> Pending<'_, Accepted> {
         Box::pin(async move {
             let (stream, _) = self.listener.accept().await?;
@@ -95,7 +95,7 @@ impl Listener for Bound {
     }
 }
 
-impl Drop for Bound {
+impl Drop for BoundFile {
     fn drop(&mut self) {
         if fs::metadata(&self.path).is_ok_and(|file| file.ino() == self.inode) {
             // It fails only if somebody else removed it meanwhile.
@@ -104,9 +104,9 @@ impl Drop for Bound {
     }
 }
 
-struct Writer(OwnedWriteHalf);
+struct UnixWriter(OwnedWriteHalf);
 
-impl StreamWriter for Writer {
+impl StreamWriter for UnixWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.try_write(bytes)
     }
@@ -141,7 +141,7 @@ fn into_stream(stream: UnixStream, peer: String) -> Stream {
     let (reader, writer) = stream.into_split();
     Stream {
         reader: Box::new(reader),
-        writer: Box::new(Writer(writer)),
+        writer: Box::new(UnixWriter(writer)),
         peer,
     }
 }

@@ -19,7 +19,7 @@ use floe_wire::websocket::{
 };
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-use sending::Sending;
+use sending::WsSending;
 
 use super::ConnectionInfo;
 use super::{Stream, StreamWriter, address};
@@ -101,12 +101,12 @@ fn not_http(input: &[u8]) -> String {
 }
 
 fn framed(stream: Stream, side: Side, input: BytesMut) -> Stream {
-    let shared = Arc::new(Shared {
-        sending: Mutex::new(Sending::new(side)),
+    let shared = Arc::new(WsShared {
+        sending: Mutex::new(WsSending::new(side)),
         writer: stream.writer,
     });
     Stream {
-        reader: Box::new(Reader {
+        reader: Box::new(WsReader {
             shared: shared.clone(),
             inner: stream.reader,
             frames: FrameReader::new(side),
@@ -114,43 +114,43 @@ fn framed(stream: Stream, side: Side, input: BytesMut) -> Stream {
             end: None,
             is_at_end: false,
         }),
-        writer: Box::new(Writer(shared)),
+        writer: Box::new(WsWriter(shared)),
         peer: stream.peer,
     }
 }
 
-struct Shared {
+struct WsShared {
     /// What is on its way out. Held while a write to the stream below is tried, which never blocks,
     /// and never across a wait.
-    sending: Mutex<Sending>,
+    sending: Mutex<WsSending>,
     writer: Box<dyn StreamWriter>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Sending> {
+impl WsShared {
+    fn lock(&self) -> MutexGuard<'_, WsSending> {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Reader {
-    shared: Arc<Shared>,
+struct WsReader {
+    shared: Arc<WsShared>,
     inner: Box<dyn AsyncRead + Send + Unpin>,
     frames: FrameReader,
     /// What was read and is not taken out of its frames.
     input: BytesMut,
     /// How the frames end, until somebody hears of it.
-    end: Option<End>,
+    end: Option<StreamEnd>,
     is_at_end: bool,
 }
 
 /// How the frames of a stream end.
-enum End {
+enum StreamEnd {
     /// The peer closed the WebSocket with this code.
     Closed(u16),
     Refused(WebSocketError),
 }
 
-impl Reader {
+impl WsReader {
     /// Takes frames out of the input into `out`; whether there was payload, or the end.
     fn take(&mut self, out: &mut ReadBuf<'_>) -> io::Result<bool> {
         let before = out.filled().len();
@@ -159,7 +159,7 @@ impl Reader {
             let (count, event) = match self.frames.read(&self.input, room) {
                 Ok(read) => read,
                 Err(error) => {
-                    self.end = Some(End::Refused(error));
+                    self.end = Some(StreamEnd::Refused(error));
                     break;
                 }
             };
@@ -189,28 +189,30 @@ impl Reader {
                 sending.pong = Some(payload);
                 return sending.send_pong(&*self.shared.writer);
             }
-            Incoming::Close(code) => self.end = Some(End::Closed(code.unwrap_or(CLOSE_NORMAL))),
+            Incoming::Close(code) => {
+                self.end = Some(StreamEnd::Closed(code.unwrap_or(CLOSE_NORMAL)))
+            }
             Incoming::Pong | Incoming::Data(_) => {}
         }
         Ok(())
     }
 
     /// Answers the end of the frames with our own.
-    fn finish(&mut self, end: End) -> io::Result<()> {
+    fn finish(&mut self, end: StreamEnd) -> io::Result<()> {
         self.is_at_end = true;
         let code = match &end {
-            End::Closed(code) => *code,
-            End::Refused(_) => CLOSE_PROTOCOL_ERROR,
+            StreamEnd::Closed(code) => *code,
+            StreamEnd::Refused(_) => CLOSE_PROTOCOL_ERROR,
         };
         self.shared.lock().close(code, &*self.shared.writer);
         match end {
-            End::Closed(_) => Ok(()),
-            End::Refused(error) => Err(refused(error)),
+            StreamEnd::Closed(_) => Ok(()),
+            StreamEnd::Refused(error) => Err(refused(error)),
         }
     }
 }
 
-impl AsyncRead for Reader {
+impl AsyncRead for WsReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -232,9 +234,9 @@ impl AsyncRead for Reader {
     }
 }
 
-struct Writer(Arc<Shared>);
+struct WsWriter(Arc<WsShared>);
 
-impl Writer {
+impl WsWriter {
     /// Says why, and ends the stream.
     fn close(&self, code: u16) {
         self.0.lock().close(code, &*self.0.writer);
@@ -242,7 +244,7 @@ impl Writer {
     }
 }
 
-impl StreamWriter for Writer {
+impl StreamWriter for WsWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().try_write(bytes, &*self.0.writer)
     }

@@ -1,4 +1,4 @@
-//! Encoded bytes on their way out, of which long runs stay where they are.
+//! Encoded bytes for output, in which long shared bytes are not copied.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -6,13 +6,13 @@ use std::iter::once;
 
 use bytes::{Buf, Bytes};
 
-/// Shared bytes from this length on are not copied into a [`Buffer`]. To copy fewer costs little, and they
-/// may be a small part of what they keep in memory.
+/// Shared bytes of at least this length are not copied into a [`Buffer`]. To copy fewer costs little, and they could
+/// keep a much larger message in memory.
 pub const PIECE_MIN: usize = 16 * 1024;
 
-/// What encoded values are appended to: a vector, which gets a copy of every byte, or a [`Buffer`].
+/// Where encoded values are appended: a vector, which copies every byte, or a [`Buffer`].
 pub trait Sink {
-    /// The bytes, and what stands between them without a copy, if that may be.
+    /// The vector, and the pieces that are not copied into it, if it may have pieces.
     #[doc(hidden)]
     fn split(&mut self) -> (&mut Vec<u8>, Option<&mut Pieces>);
 }
@@ -32,15 +32,15 @@ impl Sink for Buffer {
     }
 }
 
-/// Encoded bytes, and between them long pieces that are shared with whoever else holds them.
+/// Encoded bytes, with long shared pieces between them.
 ///
 /// ```text
 /// bytes:   | header ... size | more ... |
 /// pieces:                    ^ at       ^ at
 /// ```
 ///
-/// As a [`Buf`] it gives all of them in order, and lets go of a piece as soon as it has been taken.
-/// Nothing may be appended to one of which something has been taken, but after [`Buffer::clear`].
+/// As a [`Buf`] it yields all bytes in order, and releases each piece when it has been taken. After bytes have been
+/// taken, nothing may be appended before [`Buffer::clear`].
 ///
 /// ```
 /// use bytes::{Buf, Bytes};
@@ -56,38 +56,38 @@ impl Sink for Buffer {
 #[derive(Debug, Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
-    /// How many of the bytes were taken.
+    /// The number of bytes that were taken.
     taken: usize,
     pieces: Pieces,
-    /// Whether pieces are copied into the bytes after all.
+    /// Whether pieces are copied into the bytes.
     is_joined: bool,
 }
 
-/// Shared bytes that stand between others.
+/// Shared bytes between the bytes of a buffer.
 #[derive(Debug, Default)]
 pub struct Pieces {
     /// In the order of their positions.
     list: VecDeque<Piece>,
-    /// Bytes of all of them.
+    /// The total length of all pieces.
     len: usize,
 }
 
 #[derive(Debug)]
 struct Piece {
-    /// The position among the bytes of the buffer in front of which it stands.
+    /// The position in the bytes of the buffer before which the piece belongs.
     at: usize,
     bytes: Bytes,
 }
 
 impl Pieces {
-    /// Puts a piece at this position, which is not in front of the last one's.
+    /// Adds a piece at this position, which is not before that of the last piece.
     #[inline]
     pub(super) fn push(&mut self, at: usize, bytes: Bytes) {
         self.len += bytes.len();
         self.list.push_back(Piece { at, bytes });
     }
 
-    /// Bytes of the pieces behind a position.
+    /// The total length of the pieces after a position.
     #[inline]
     pub(crate) fn len_behind(&self, position: usize) -> usize {
         if self.list.is_empty() {
@@ -98,7 +98,7 @@ impl Pieces {
         behind.map(|piece| piece.bytes.len()).sum()
     }
 
-    /// Drops the pieces behind a position.
+    /// Drops the pieces after a position.
     pub(crate) fn truncate(&mut self, position: usize) {
         while let Some(piece) = self.list.pop_back_if(|piece| piece.at > position) {
             self.len -= piece.bytes.len();
@@ -107,7 +107,7 @@ impl Pieces {
 }
 
 impl Buffer {
-    /// One into which everything is copied: what it holds is a vector's.
+    /// A buffer that copies pieces, so that it holds a plain vector.
     pub fn joined() -> Self {
         Self {
             is_joined: true,
@@ -115,7 +115,7 @@ impl Buffer {
         }
     }
 
-    /// The bytes without the pieces, to append others. Bytes in front of a piece stay where they are.
+    /// The bytes without the pieces, to append to. Bytes before a piece stay there.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -127,32 +127,32 @@ impl Buffer {
         &self.bytes
     }
 
-    /// Bytes that are there, those of pieces included.
+    /// The number of bytes, pieces included.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len() - self.taken + self.pieces.len
     }
 
-    /// Whether nothing is there.
+    /// Whether the buffer is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether some of it stands elsewhere, so that one slice cannot hold it.
+    /// Whether it has pieces, so that its bytes are not one slice.
     #[inline]
     pub fn has_pieces(&self) -> bool {
         !self.pieces.list.is_empty()
     }
 
-    /// Takes off what was appended since there were `len` bytes without pieces; a message that began
-    /// there has no piece in front of its header.
+    /// Removes what was appended since there were `len` bytes without pieces. A message that began there has no piece
+    /// before its header.
     pub fn truncate(&mut self, len: usize) {
         self.bytes.truncate(len);
         self.pieces.truncate(len);
     }
 
-    /// Appends all of another one, which is left empty.
+    /// Appends another buffer, and leaves it empty.
     pub fn append(&mut self, other: &mut Self) {
         if !other.has_pieces() {
             self.bytes.extend_from_slice(&other.bytes[other.taken..]);
@@ -169,7 +169,7 @@ impl Buffer {
         other.clear();
     }
 
-    /// Forgets everything, and keeps what is allocated for bytes.
+    /// Removes everything, and keeps the memory for bytes.
     #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -180,7 +180,7 @@ impl Buffer {
         }
     }
 
-    /// Copies the pieces to where they stand, and gives the vector that this is from now on.
+    /// Copies the pieces into the bytes, and returns the vector.
     pub fn join(&mut self) -> &mut Vec<u8> {
         if self.has_pieces() || self.taken > 0 {
             let mut joined = Vec::with_capacity(self.len());
@@ -192,12 +192,12 @@ impl Buffer {
         &mut self.bytes
     }
 
-    /// All that is there, in a vector.
+    /// Copies everything into a new vector.
     pub fn into_vec(mut self) -> Vec<u8> {
         std::mem::take(self.join())
     }
 
-    /// What is there, in order; nothing of it is empty.
+    /// The parts in order; none of them is empty.
     fn chunks(&self) -> impl Iterator<Item = &[u8]> {
         let positions = || self.pieces.list.iter().map(|piece| piece.at);
         let starts = once(self.taken).chain(positions());
@@ -279,7 +279,7 @@ mod tests {
         (buffer, vector)
     }
 
-    /// Takes all bytes, so many at a time, as a transport might.
+    /// Takes all bytes, `step` at a time, as a transport might.
     fn taken(mut buffer: Buffer, step: usize) -> Vec<u8> {
         let mut all = Vec::new();
         while buffer.has_remaining() {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn long_bytes_stay_where_they_are_and_short_ones_are_copied() {
+    fn long_bytes_are_shared_and_short_ones_are_copied() {
         let (short, long) = (long(1).slice(1..), long(2));
         let (buffer, _) = both(|encoder| {
             encoder.put(&short);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn all_steps_take_the_bytes_of_a_vector() {
+    fn steps_of_any_size_take_the_bytes_of_a_vector() {
         let write = |encoder: &mut Encoder<'_>| {
             encoder.put(&long(1));
             encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_off_again_leaves_what_stood_before() {
+    fn truncating_keeps_the_earlier_bytes() {
         let (mut buffer, vector) = both(|encoder| encoder.put(&long(1)));
         let end = buffer.bytes().len();
         let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn appended_to_another_it_keeps_its_pieces() {
+    fn a_buffer_appended_to_another_keeps_its_pieces() {
         let parts = || both(|encoder| (1..3).for_each(|fill| encoder.put(&long(fill))));
         let ((mut one, vector), (mut other, _)) = (parts(), parts());
         other.advance(3);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_joined_one_has_no_pieces() {
+    fn a_joined_buffer_has_no_pieces() {
         let mut buffer = Buffer::joined();
         Encoder::new(&mut buffer, EncodingVersion::V1_1).put(&long(1));
         assert_eq!(buffer.bytes().len(), 5 + LONG);

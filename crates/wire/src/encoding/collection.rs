@@ -1,5 +1,5 @@
-//! Sequences in containers other than `Vec`: those of the standard library, those of other crates
-//! in a [`Collected`], and bytes that stay in the message that brought them.
+//! Sequences in containers other than `Vec`: those of the standard library, those of other crates in a [`Collected`],
+//! and bytes that share the memory of their message.
 
 use std::collections::{BTreeSet, HashSet, LinkedList, VecDeque};
 use std::hash::{BuildHasher, Hash};
@@ -84,8 +84,8 @@ where
     }
 }
 
-/// Sequences in containers of the standard library; what a container refuses to hold twice is lost
-/// as it is decoded.
+/// Sequences in containers of the standard library. A container that holds each element once loses duplicates when it
+/// is decoded.
 macro_rules! containers {
     ($($container:ty $(where [$($bound:tt)+] $([$($parameter:tt)+])?)?;)*) => {$(
         impl<T: Encode $($(, $($parameter)+)?)?> Encode for $container {
@@ -120,8 +120,8 @@ containers! {
     HashSet<T, S> where [Hash Eq] [S: BuildHasher];
 }
 
-/// A sequence of bytes, decoded without a copy if the decoder reads from shared bytes, and a long one
-/// encoded without a copy if the encoder appends to a [`Buffer`](super::Buffer).
+/// A sequence of bytes. It is decoded without a copy if the decoder reads from shared bytes, and a long one is encoded
+/// without a copy if the encoder appends to a [`Buffer`](super::Buffer).
 impl Encode for Bytes {
     fn encode(&self, encoder: &mut Encoder<'_>) {
         encoder.size(self.len());
@@ -166,7 +166,7 @@ mod tests {
     use crate::encoding::EncodingVersion;
 
     #[test]
-    fn every_container_has_the_bytes_of_a_vec() {
+    fn every_container_is_encoded_like_a_vec() {
         fn check<C: Encode + Decode + Tagged + PartialEq + Debug + FromIterator<i32>>() {
             let plain = vec![1, 5, 9];
             let container: C = plain.iter().copied().collect();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_leave_the_bytes_that_the_others_need() {
+    fn an_element_cannot_claim_the_bytes_of_later_elements() {
         let bytes = [2, 1, 0];
         let error = |offset: Result<usize, DecodeError>| offset.unwrap_err().offset;
         let decoder = || Decoder::new(&bytes, EncodingVersion::V1_1);

@@ -1,4 +1,4 @@
-//! Reading values from a slice.
+//! Reads values from a slice.
 
 use std::any::Any;
 
@@ -10,21 +10,21 @@ use super::{Decode, DecodeError, DecodeErrorKind, Encapsulation, EncodingVersion
 
 /// Reads encoded values from a slice, never beyond its end.
 ///
-/// A clone is for looking ahead: it reads on from the same position, but knows no class instances
-/// that were read before, so it must not take the place of the decoder that it was cloned from.
+/// Use a clone only to look ahead. It reads on from the same position, but does not know the class instances that were
+/// read before, so it must not replace the decoder that it was cloned from.
 pub struct Decoder<'a> {
     bytes: &'a [u8],
     position: usize,
-    /// Added to positions in errors: where `bytes` starts in what the reader of an error sees.
+    /// Added to positions in errors: the start of `bytes` in the whole message.
     origin: usize,
     encoding: EncodingVersion,
-    /// Where the bytes begin that elements still to come need at least: see [`Decoder::each`].
+    /// The start of the bytes that later elements need at least: see [`Decoder::each`].
     limit: usize,
     context: Option<&'a (dyn Any + Send + Sync)>,
-    /// What `bytes` are a part of, if it can be shared.
+    /// The shared bytes that contain `bytes`, if any.
     owner: Option<&'a Bytes>,
     pub(super) tag_scope: TagScope,
-    /// Class instances; made when it is needed.
+    /// Class instances, created when needed.
     graph: Option<Box<GraphReader<'a>>>,
 }
 
@@ -45,8 +45,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The same decoder with a context for values that need one: proxies are bound to the
-    /// communicator that they find here.
+    /// The same decoder with a context for values that need one: a proxy gets its communicator from it.
     #[must_use]
     #[inline]
     pub fn with_context(mut self, context: &'a (dyn Any + Send + Sync)) -> Self {
@@ -54,13 +53,13 @@ impl<'a> Decoder<'a> {
         self
     }
 
-    /// The context given by [`Decoder::with_context`].
+    /// The context that [`Decoder::with_context`] set.
     pub fn context(&self) -> Option<&'a (dyn Any + Send + Sync)> {
         self.context
     }
 
-    /// The same decoder with the shared bytes, a message say, that it reads a part of: `Bytes` are
-    /// decoded as slices of it, and keep all of it in memory as long as they live.
+    /// The same decoder with the shared bytes that contain its slice, for example a message. `Bytes` are then decoded
+    /// as slices of them, and keep all of them in memory.
     #[must_use]
     #[inline]
     pub fn with_owner(mut self, owner: &'a Bytes) -> Self {
@@ -95,7 +94,7 @@ impl<'a> Decoder<'a> {
         T::decode(self)
     }
 
-    /// Reads a value over another one: see [`Decode::decode_into`].
+    /// Reads a value into an existing one: see [`Decode::decode_into`].
     ///
     /// # Errors
     /// As [`Decode::decode`].
@@ -127,7 +126,7 @@ impl<'a> Decoder<'a> {
         Ok(taken)
     }
 
-    /// Reads `len` raw bytes as a slice of the owner, or as a copy if there is none.
+    /// Reads `len` raw bytes as a slice of the shared bytes, or as a copy if there are none.
     ///
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`].
@@ -177,7 +176,7 @@ impl<'a> Decoder<'a> {
         self.array(what).map(i32::from_le_bytes)
     }
 
-    /// Reads a size; the five-byte form is accepted for small values too.
+    /// Reads a size. Accepts the five-byte form for small values too.
     ///
     /// # Errors
     /// [`DecodeErrorKind::EndOfData`], [`DecodeErrorKind::NegativeSize`].
@@ -189,8 +188,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads the size of a sequence of elements of at least `min_wire_len` bytes, and checks that
-    /// so many elements can follow.
+    /// Reads the size of a sequence of elements of at least `min_wire_len` bytes, and checks that enough bytes follow.
     ///
     /// # Errors
     /// As [`Decoder::size`].
@@ -210,12 +208,12 @@ impl<'a> Decoder<'a> {
         Ok(count)
     }
 
-    /// Reads the elements of a sequence: `read` is called for each of `count`, of at least
-    /// `min_wire_len` bytes, which [`Decoder::count`] has checked.
+    /// Reads the elements of a sequence. Calls `read` for each of `count` elements, of at least `min_wire_len` bytes.
+    /// [`Decoder::count`] has checked both.
     ///
-    /// While it reads one, [`Decoder::count`] leaves out the bytes that the others need. Otherwise
-    /// the same bytes could promise elements at each level of nested sequences, and memory would be
-    /// taken for all of them: see [`VALUE_MEMORY_PER_BYTE`](super::VALUE_MEMORY_PER_BYTE).
+    /// While one element is read, [`Decoder::count`] does not count the bytes that the later elements need. Otherwise
+    /// each level of nested sequences could claim the same bytes, and memory would be allocated for all of them: see
+    /// [`VALUE_MEMORY_PER_BYTE`](super::VALUE_MEMORY_PER_BYTE).
     ///
     /// # Errors
     /// As `read`.
@@ -238,8 +236,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The elements of a sequence as an iterator, which ends behind the first error; otherwise as
-    /// [`Decoder::each`].
+    /// The elements of a sequence as an iterator, which ends after the first error; otherwise like [`Decoder::each`].
     pub(super) fn elements<'d, T: Decode>(
         &'d mut self,
         count: usize,
@@ -261,7 +258,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Bytes not read yet that no element still to come needs.
+    /// The unread bytes that no later element needs.
     fn free(&self) -> usize {
         let end = self.limit.min(self.bytes.len());
         end.saturating_sub(self.position)
@@ -320,11 +317,11 @@ impl<'a> Decoder<'a> {
         Ok(inner)
     }
 
-    /// Ends the reading of an encapsulation's payload: skips tagged values nobody asked for (1.1)
-    /// and checks that nothing else is left. In 1.0 one surplus byte is tolerated, as Ice does.
+    /// Ends the payload of an encapsulation: skips tagged values that were not asked for (1.1), and checks that nothing
+    /// else is left. In 1.0 one surplus byte is accepted, as in Ice.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::TrailingBytes`], or what makes a tagged value unreadable.
+    /// [`DecodeErrorKind::TrailingBytes`], or the error of a malformed tagged value.
     #[inline]
     pub fn finish(mut self) -> Result<(), DecodeError> {
         if self.remaining() == 0 {
@@ -346,9 +343,8 @@ impl<'a> Decoder<'a> {
         super::tagged::skip_rest(self)
     }
 
-    /// Reads the payload of an encapsulation where no values are expected: parameters of an
-    /// operation that has none, or results. In 1.1 whatever stands there is skipped unread, in 1.0
-    /// nothing may.
+    /// Reads the payload of an encapsulation where no values are expected: the parameters or results of an operation
+    /// that has none. In 1.1 any content is skipped; in 1.0 there must be none.
     ///
     /// Source: observed, Ice 3.7.8 for C++.
     ///
@@ -371,7 +367,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Ends the reading of something that has no tagged values.
+    /// Ends a value without tagged members.
     ///
     /// # Errors
     /// [`DecodeErrorKind::TrailingBytes`].
@@ -394,7 +390,7 @@ impl<'a> Decoder<'a> {
         self.error(what, DecodeErrorKind::EndOfData { needed, remaining })
     }
 
-    /// An error at a position that was passed.
+    /// An error at an earlier position.
     pub(super) fn error_at(
         &self,
         position: usize,
@@ -408,22 +404,22 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Goes to a position that was found before.
+    /// Moves to a position that was found before.
     pub(super) fn seek(&mut self, position: usize) {
         debug_assert!(position <= self.bytes.len(), "within what is read");
         self.position = position;
-        // The elements still to come stand elsewhere.
+        // Later elements are at another place then.
         self.limit = usize::MAX;
     }
 
-    /// Ends reading at `end`; returns what [`Decoder::widen`] is to restore.
+    /// Limits reading to `end`. Returns the limit that [`Decoder::widen`] restores.
     pub(super) fn narrow(&mut self, end: usize) -> &'a [u8] {
         let bytes = self.bytes;
         self.bytes = &bytes[..end];
         bytes
     }
 
-    /// All that may be read, what has been read included.
+    /// All bytes up to the limit, including those that were read.
     pub(super) fn whole(&self) -> &'a [u8] {
         self.bytes
     }

@@ -2,7 +2,7 @@
 
 use super::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 
-/// Bytes in front of the payload: a 32-bit length and the encoding version.
+/// Bytes before the payload: a 32-bit length and the encoding version.
 pub const ENCAPSULATION_HEADER_LEN: usize = 6;
 
 /// An unopened encapsulation.
@@ -12,7 +12,7 @@ pub const ENCAPSULATION_HEADER_LEN: usize = 6;
 /// | size | encoding | payload ...
 /// ```
 ///
-/// `size` counts all bytes, its own included, so it is never below 6.
+/// `size` counts all bytes, including its own, so it is never below 6.
 ///
 /// Source: Ice manual, "Data Encoding for Encapsulations".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Encapsulation<'a> {
 }
 
 impl<'a> Encapsulation<'a> {
-    /// Reads an encapsulation that stands alone.
+    /// Reads an encapsulation that is not part of a larger value.
     ///
     /// # Errors
     /// As [`Decoder::encapsulation`], and [`DecodeErrorKind::TrailingBytes`].

@@ -1,4 +1,4 @@
-//! Appending values to a buffer.
+//! Appends values to a buffer.
 
 use bytes::Bytes;
 
@@ -8,19 +8,19 @@ use super::{ClassFormat, Encapsulation, Encode, EncodeError, EncodingVersion, PI
 
 /// Appends encoded values to a buffer.
 ///
-/// Encoding itself cannot be interrupted; what cannot be encoded is remembered, and
-/// [`Encoder::finish`] tells the first such value. Bytes written after it have no meaning.
+/// Encoding never stops early. If a value cannot be encoded, the encoder notes the error, and [`Encoder::finish`]
+/// returns the first one. The bytes are invalid then.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     buffer: &'a mut Vec<u8>,
-    /// What stands between the bytes of the buffer without a copy, if that may be.
+    /// The pieces that are not copied into the buffer, if it may have pieces.
     pieces: Option<&'a mut Pieces>,
     encoding: EncodingVersion,
     error: Option<EncodeError>,
     pub(super) class_format: ClassFormat,
-    /// Whether the slice that is being written has tagged members so far.
+    /// Whether the current slice has tagged members so far.
     pub(super) has_tagged: bool,
-    /// Class instances; made when it is needed.
+    /// Class instances, created when needed.
     graph: Option<Box<GraphWriter>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Encoder<'a> {
         self.encoding
     }
 
-    /// Length of the whole buffer, bytes before this encoder's included, and no pieces.
+    /// Length of the whole buffer, including the bytes before this encoder's, but without pieces.
     #[inline]
     pub fn position(&self) -> usize {
         self.buffer.len()
@@ -64,7 +64,7 @@ impl<'a> Encoder<'a> {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Appends raw bytes that others hold, too: a [`Buffer`](super::Buffer) gets long ones without a copy.
+    /// Appends shared raw bytes. A [`Buffer`](super::Buffer) does not copy long ones.
     pub fn shared_bytes(&mut self, bytes: &Bytes) {
         match &mut self.pieces {
             Some(pieces) if bytes.len() >= PIECE_MIN => {
@@ -86,7 +86,7 @@ impl<'a> Encoder<'a> {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Appends a size: one byte below 255, else `FF` and a 32-bit integer.
+    /// Appends a size: one byte if it is below 255, otherwise `FF` and a 32-bit integer.
     ///
     /// Source: Ice manual, "Basic Data Encoding". Vectors: `tests/vectors/sizes.json`.
     #[inline]
@@ -100,29 +100,28 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Appends a string: its size in bytes, then its UTF-8.
+    /// Appends a string: its size in bytes, and its UTF-8.
     #[inline]
     pub fn string(&mut self, text: &str) {
         self.size(text.len());
         self.bytes(text.as_bytes());
     }
 
-    /// Appends `len` zeros and returns them for filling.
+    /// Appends `len` zeros, and returns them to be filled.
     pub fn reserve(&mut self, len: usize) -> &mut [u8] {
         let start = self.buffer.len();
         self.buffer.resize(start + len, 0);
         &mut self.buffer[start..]
     }
 
-    /// Appends a placeholder for a 32-bit length and returns its position for [`Encoder::end_len`].
+    /// Appends a placeholder for a 32-bit length. Returns its position for [`Encoder::end_len`].
     pub fn begin_len(&mut self) -> usize {
         let position = self.position();
         self.int(0);
         position
     }
 
-    /// Fills a placeholder with the number of bytes from `from` up to now. What stands between the two
-    /// has no pieces.
+    /// Fills a placeholder with the number of bytes since `from`. There are no pieces between the two.
     pub fn end_len(&mut self, placeholder: usize, from: usize) {
         let pieces = self.pieces.as_ref();
         let pieces_len = pieces.map_or(0, |pieces| pieces.len_behind(placeholder));
@@ -131,7 +130,7 @@ impl<'a> Encoder<'a> {
         self.buffer[placeholder..placeholder + 4].copy_from_slice(&len.to_le_bytes());
     }
 
-    /// Appends an encapsulation with what `body` writes, in the given encoding.
+    /// Appends an encapsulation in the given encoding; `body` writes its payload.
     pub fn encapsulation(
         &mut self,
         encoding: EncodingVersion,
@@ -153,7 +152,7 @@ impl<'a> Encoder<'a> {
         self.class_format = outer_format;
     }
 
-    /// Remembers that a value could not be encoded; the first one counts.
+    /// Notes that a value could not be encoded. The first error counts.
     pub fn fail(&mut self, error: EncodeError) {
         self.error.get_or_insert(error);
     }
@@ -161,17 +160,18 @@ impl<'a> Encoder<'a> {
     /// Ends the encoding.
     ///
     /// # Errors
-    /// The first value that had no encoding.
+    /// The first value that could not be encoded.
     #[inline]
     pub fn finish(self) -> Result<(), EncodeError> {
-        // Said apart, since the compiler would call what drops a graph where there is none, too.
+        // In a function of its own, because the compiler would otherwise call the destructor of a graph even where
+        // there is none.
         if let Some(graph) = self.graph {
             drop(graph);
         }
         self.error.map_or(Ok(()), Err)
     }
 
-    /// Replaces a byte that was written.
+    /// Replaces a byte that was written earlier.
     pub(super) fn patch(&mut self, position: usize, byte: u8) {
         self.buffer[position] = byte;
     }

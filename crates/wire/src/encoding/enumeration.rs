@@ -1,18 +1,18 @@
-//! Enumerators on the wire.
+//! Encodes enumerators.
 
 use super::{DecodeError, Decoder, Encoder, EncodingVersion};
 
 /// Width of an enumeration in encoding 1.0: the smallest integer above its largest value.
 ///
-/// In encoding 1.1 an enumerator is a size, whatever its type. The comparisons are strict: a
-/// largest value of 127 takes two bytes. Vectors: `tests/vectors/enums.json`.
+/// In encoding 1.1 an enumerator is a size, with any type. The comparisons are strict: a largest value of 127 takes two
+/// bytes. Vectors: `tests/vectors/enums.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnumWidth {
     /// Largest value below 127.
     Byte,
     /// Largest value below 32,767.
     Short,
-    /// Any other.
+    /// Any larger value.
     Int,
 }
 
@@ -38,7 +38,7 @@ impl EnumWidth {
         }
     }
 
-    /// Reads the value of an enumerator; the caller knows whether the enumeration has it.
+    /// Reads the value of an enumerator. The caller checks whether the enumeration has it.
     ///
     /// # Errors
     /// As [`Decoder::size`].
@@ -59,7 +59,7 @@ mod tests {
     use super::EnumWidth;
 
     #[test]
-    fn a_largest_value_at_the_limit_of_an_integer_takes_the_next_wider_one() {
+    fn a_largest_value_equal_to_the_limit_takes_the_next_wider_integer() {
         assert_eq!(EnumWidth::for_max(126), EnumWidth::Byte);
         assert_eq!(EnumWidth::for_max(127), EnumWidth::Short);
         assert_eq!(EnumWidth::for_max(32_766), EnumWidth::Short);

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes, or with a value that is to become bytes.
+//! Errors of decoding and encoding.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use super::{EncodingVersion, GRAPH_STACK_MAX, TYPE_ID_LEN_MAX, TagFormat};
 
 /// Bytes that are not the encoding of what was expected.
 ///
-/// In the parameters of a request it becomes reply status 5 and the connection lives on; in a
-/// message's own fields it is fatal for the connection.
+/// In the parameters of a request, this becomes reply status 5 and the connection stays open. In the fields of a
+/// message, it closes the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     /// What is wrong.
     pub kind: DecodeErrorKind,
     /// What was being decoded: a Slice type or a field of the protocol.
     pub what: &'static str,
-    /// Byte at which it went wrong, counted from the start of the message or encapsulation payload.
+    /// The position of the error in bytes, from the start of the message or of the encapsulation payload.
     pub offset: usize,
 }
 
@@ -24,50 +24,50 @@ pub struct DecodeError {
 pub enum DecodeErrorKind {
     /// The value needs more bytes than there are.
     EndOfData {
-        /// Bytes that the value needs, as far as is known.
+        /// Bytes that the value needs, as far as they are known.
         needed: usize,
         /// Bytes that remain.
         remaining: usize,
     },
-    /// A size or count below zero.
+    /// A negative size or count.
     NegativeSize(i32),
     /// A string that is not UTF-8.
     InvalidUtf8,
-    /// A number that names no enumerator.
+    /// A number that is not an enumerator.
     UnknownEnumerator(i32),
-    /// A number outside the values that the protocol gives a meaning.
+    /// A number to which the protocol gives no meaning.
     InvalidValue(i64),
-    /// Bytes left over after the last value.
+    /// Bytes after the last value.
     TrailingBytes(usize),
-    /// An encapsulation in an encoding that we do not know.
+    /// An encapsulation in an unknown encoding.
     UnsupportedEncoding(EncodingVersion),
-    /// A tagged value that says its length in another way than its type does.
+    /// A tagged value in another format than its type has.
     WrongTagFormat {
         /// The tag.
         tag: u32,
-        /// The format of the type that we expect.
+        /// The format of the expected type.
         expected: TagFormat,
         /// The format that the value has.
         got: TagFormat,
     },
-    /// A reference to a class instance that never comes.
+    /// A reference to a class instance that never follows.
     UnknownInstance(i32),
-    /// An instance of a class that is neither the expected one nor extends it.
+    /// A class instance that is not of the expected class or of a class derived from it.
     UnexpectedClass(String),
-    /// An instance of which no slice has a known class, or whose unknown slices cannot be skipped.
+    /// A class instance without a slice of a known class, or with unknown slices that cannot be skipped.
     UnknownClass(String),
-    /// A slice that is not that of the base that the class has here.
+    /// A slice of another base class than the class has.
     OtherBases(String),
-    /// A graph of class instances with more than so many below one another.
+    /// A graph of class instances that is nested more deeply than this limit.
     GraphTooDeep(usize),
-    /// A graph of class instances of which so many inside one another take all the stack that they
-    /// may: [`GRAPH_STACK_MAX`](super::GRAPH_STACK_MAX).
+    /// A graph of class instances that is nested so deeply that it reaches the limit of the stack:
+    /// [`GRAPH_STACK_MAX`](super::GRAPH_STACK_MAX).
     GraphStack(usize),
-    /// A type id of so many bytes: [`TYPE_ID_LEN_MAX`](super::TYPE_ID_LEN_MAX).
+    /// A type id of this many bytes: [`TYPE_ID_LEN_MAX`](super::TYPE_ID_LEN_MAX).
     TypeIdTooLong(usize),
-    /// A slice with an indirection table to which no member refers.
+    /// A slice with an indirection table that no member refers to.
     UnusedIndirectionTable,
-    /// The encoding uses a feature of the language that this release does not support.
+    /// The encoding uses a feature that this release does not support.
     NotSupported(&'static str),
 }
 
@@ -136,7 +136,7 @@ impl fmt::Display for DecodeErrorKind {
 
 impl std::error::Error for DecodeError {}
 
-/// A value that has no encoding.
+/// A value that cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
@@ -147,9 +147,9 @@ pub enum EncodeError {
         /// Its length.
         len: usize,
     },
-    /// A proxy that is bound to a connection: it means nothing to anybody else.
+    /// A proxy that is fixed to a connection: it has no meaning for a peer.
     FixedProxy,
-    /// An enumerator that the type of the enumeration cannot carry.
+    /// An enumerator that is out of range for the enumeration.
     InvalidEnumerator(i32),
     /// A link to a class instance that is not complete yet, or a draft without an instance.
     IncompleteInstance,
@@ -158,11 +158,11 @@ pub enum EncodeError {
     /// A graph leads to an instance of this class, and that to an instance of another graph, which is
     /// not finished.
     OtherGraph(String),
-    /// An instance of which only unknown slices are known, in a format that cannot carry them.
+    /// A class instance with only unknown slices, in a format that cannot carry them.
     UnknownClass(String),
-    /// A graph of class instances with more than so many inside one another.
+    /// A graph of class instances that is nested more deeply than this limit.
     GraphTooDeep(usize),
-    /// A value that was typed at run time and is not of its type: what was expected and what came.
+    /// A value typed at run time that does not match its type: the expected type, and the value.
     NotOfType(String),
 }
 

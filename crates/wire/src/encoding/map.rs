@@ -1,7 +1,6 @@
-//! Dictionaries: a size, then keys and values in turn.
+//! Dictionaries: a size, then keys and values alternately.
 //!
-//! A sorted map makes the bytes of a value always the same. When a peer sends a key twice, the
-//! last value counts.
+//! A sorted map always encodes to the same bytes. If a peer sends a key twice, the last value counts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};

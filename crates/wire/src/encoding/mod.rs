@@ -1,8 +1,7 @@
 //! The Ice encoding, versions 1.0 and 1.1: values to bytes and back.
 //!
-//! [`Encoder`] appends to a caller's buffer, [`Decoder`] reads from a slice; [`Encode`] and
-//! [`Decode`] are what a Slice type implements. All integers are little-endian and nothing is
-//! aligned. Messages and what surrounds a value on the wire live in `message/`.
+//! [`Encoder`] appends to a buffer, and [`Decoder`] reads from a slice. Slice types implement [`Encode`] and
+//! [`Decode`]. All integers are little-endian, and nothing is aligned. Messages live in `message/`.
 
 mod buffer;
 mod class;
@@ -43,20 +42,20 @@ pub use tagged::{TagFormat, Tagged};
 pub use version::{EncodingVersion, ProtocolVersion};
 pub use view::View;
 
-/// Memory that decoded values take at most, for a byte of their encoding, in bytes.
+/// The maximum memory of decoded values, in bytes for each byte of their encoding.
 ///
-/// An empty string takes 24 bytes, and 1 on the wire. The worst is a dictionary with one entry, for
-/// which the standard library makes room for 11: eleven times that for each byte, and its own 24.
-/// Instances of classes come to [`CLASS_MEMORY_PER_BYTE`]. That a value has been read over another
-/// ([`Decode::decode_into`]) and kept the room of that is not counted.
+/// An empty string takes 24 bytes of memory, and 1 on the wire. The worst case is a dictionary with one entry, for
+/// which the standard library reserves 11: eleven times 24 bytes for each byte on the wire, and another 24. Class
+/// instances reach [`CLASS_MEMORY_PER_BYTE`]. The memory that a value keeps from an earlier one
+/// ([`Decode::decode_into`]) is not counted.
 pub const VALUE_MEMORY_PER_BYTE: usize = 12 * 24;
 
-/// A value that has an encoding.
+/// A value that can be encoded.
 pub trait Encode {
     /// Appends the value.
     fn encode(&self, encoder: &mut Encoder<'_>);
 
-    /// Appends the elements of a sequence, without the size in front.
+    /// Appends the elements of a sequence, without its size.
     ///
     /// Fixed-size numbers override it to move the whole sequence at once.
     fn encode_elements(elements: &[Self], encoder: &mut Encoder<'_>)
@@ -71,25 +70,25 @@ pub trait Encode {
 
 /// A value that can be read from its encoding.
 pub trait Decode: Sized {
-    /// The least number of bytes that a value takes on the wire, in any encoding.
+    /// The minimum number of bytes of a value on the wire, in any encoding.
     ///
-    /// Sequences check it against the bytes that remain before they allocate.
+    /// Sequences compare it with the remaining bytes before they allocate.
     const MIN_WIRE_LEN: usize;
 
-    /// The number of bytes that every value takes, where it is always the same, in any encoding.
+    /// The number of bytes of every value, if it is always the same, in any encoding.
     ///
-    /// A type that gives it promises that any bytes of that length are a value: numbers, `bool`,
-    /// and structs of nothing else. A sequence of them is checked against the bytes left once, and
-    /// can be read in place: see [`Packed`].
+    /// A type that sets this promises that any bytes of that length are a valid value. These are numbers, `bool`, and
+    /// structs of them. A sequence of them is compared with the remaining bytes once, and can be read in place: see
+    /// [`Packed`].
     const PACKED_LEN: Option<usize> = None;
 
     /// Reads a value.
     ///
     /// # Errors
-    /// [`DecodeError`] with the offset at which the bytes stop making sense.
+    /// [`DecodeError`] with the offset at which the bytes are invalid.
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 
-    /// Reads `count` elements of a sequence; the caller has checked `count` against the bytes left.
+    /// Reads `count` elements of a sequence. The caller has compared `count` with the remaining bytes.
     ///
     /// # Errors
     /// As [`Decode::decode`].
@@ -97,9 +96,9 @@ pub trait Decode: Sized {
         sequence::decode_elements(decoder, count)
     }
 
-    /// Reads a value over this one and keeps what it has allocated, where that is of use.
+    /// Reads a value into this one, and reuses its memory if possible.
     ///
-    /// After an error the value is a mix of old and new.
+    /// After an error, the value is a mixture of old and new.
     ///
     /// # Errors
     /// As [`Decode::decode`].
@@ -108,8 +107,8 @@ pub trait Decode: Sized {
         Ok(())
     }
 
-    /// Reads `count` elements over those of a vector, as [`Decode::decode_into`]; the caller has
-    /// checked `count` against the bytes left.
+    /// Reads `count` elements into those of a vector, like [`Decode::decode_into`]. The caller has compared `count`
+    /// with the remaining bytes.
     ///
     /// # Errors
     /// As [`Decode::decode`].
@@ -124,9 +123,9 @@ pub trait Decode: Sized {
 
 /// A type whose value may be absent on the wire: proxies.
 ///
-/// It gives `Option<T>` its encoding, `None` being the nil value.
+/// It defines the encoding of `Option<T>`, where `None` is the nil value.
 pub trait Nilable: Sized {
-    /// The least number of bytes that a value takes: that of the nil value.
+    /// The minimum number of bytes of a value: that of nil.
     const NIL_WIRE_LEN: usize;
 
     /// Appends a value, or nil.

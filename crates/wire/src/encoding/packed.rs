@@ -1,16 +1,15 @@
-//! Sequences of fixed-size elements, read where they stand in a message.
+//! Sequences of fixed-size elements that are read in place.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use super::{Decode, DecodeError, Decoder, Encode, Encoder, EncodingVersion, View};
 
-/// A sequence of elements of a fixed size that is not decoded, but borrowed from the message.
+/// A sequence of fixed-size elements that is borrowed from the message instead of decoded.
 ///
-/// Elements are numbers, `bool`, and structs of nothing else ([`Decode::PACKED_LEN`]). They stand
-/// without gaps and aligned to nothing, so there is no slice of them to borrow: an element is
-/// decoded each time that it is asked for, which cannot fail and costs about what reading a slice
-/// costs. [`Packed::to_vec`] moves numbers as one block.
+/// Elements are numbers, `bool`, and structs of them ([`Decode::PACKED_LEN`]). They follow each other without gaps or
+/// alignment, so they cannot be borrowed as a slice. An element is decoded at each access, which cannot fail and costs
+/// about as much as an access to a slice. [`Packed::to_vec`] copies numbers as one block.
 ///
 /// ```
 /// use floe_wire::encoding::{Packed, View};
@@ -34,7 +33,7 @@ impl<'a, T: Decode> Packed<'a, T> {
         _ => panic!("the elements of a packed sequence have a fixed length"),
     };
 
-    /// What `bytes` are: a whole number of elements.
+    /// Wraps `bytes`, which are a whole number of elements.
     #[inline]
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self {
@@ -55,7 +54,7 @@ impl<'a, T: Decode> Packed<'a, T> {
         self.bytes.is_empty()
     }
 
-    /// The element at an index, `None` beyond the last one.
+    /// The element at an index; `None` after the last one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
         let start = index.checked_mul(Self::LEN)?;
@@ -75,7 +74,7 @@ impl<'a, T: Decode> Packed<'a, T> {
         T::decode_elements(&mut decoder, self.len()).expect(FIXED)
     }
 
-    /// The bytes of the elements, as they stand in the message: integers little-endian.
+    /// The bytes of the elements, as they are in the message: integers little-endian.
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -107,7 +106,7 @@ impl<T: Decode> Encode for Packed<'_, T> {
     }
 }
 
-/// Nothing: the packed form of no elements.
+/// The packed form of no elements: nothing.
 impl<T> Default for Packed<'_, T> {
     fn default() -> Self {
         Self {
@@ -137,7 +136,7 @@ impl<T: Decode + fmt::Debug> fmt::Debug for Packed<'_, T> {
     }
 }
 
-/// The [`Decode::PACKED_LEN`] of a struct whose members have these.
+/// The [`Decode::PACKED_LEN`] of a struct whose members have these lengths.
 pub const fn packed_len(members: &[Option<usize>]) -> Option<usize> {
     let mut total = 0;
     let mut rest = members;

@@ -1,4 +1,4 @@
-//! Sequences of fixed-size elements that stay in the message that brought them, and own a share of it.
+//! Sequences of fixed-size elements that share the memory of their message.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,14 +10,14 @@ use super::{
     Decode, DecodeError, Decoder, Encode, Encoder, EncodingVersion, Packed, TagFormat, Tagged,
 };
 
-/// A sequence of elements of a fixed size, kept as the bytes that travel.
+/// A sequence of fixed-size elements, stored as encoded bytes.
 ///
-/// It is to [`Packed`] what [`Bytes`] is to `&[u8]`: decoded from shared bytes, a message say, it is a
-/// slice of them. No element is copied, and the whole message stays in memory as long as the value
-/// lives. A clone shares the bytes, too, and so does a message that it is sent in, if it is long. An element is decoded each time that it is asked for, which
-/// cannot fail and costs about what reading a slice costs.
+/// It relates to [`Packed`] as [`Bytes`] relates to `&[u8]`. If it is decoded from shared bytes, for example a message,
+/// it is a slice of them: no element is copied, and the whole message stays in memory while the value lives. A clone
+/// shares the bytes. A message that sends a long one shares them too. An element is decoded at each access, which
+/// cannot fail and costs about as much as an access to a slice.
 ///
-/// Elements are numbers, `bool`, and structs of nothing else ([`Decode::PACKED_LEN`]).
+/// Elements are numbers, `bool`, and structs of them ([`Decode::PACKED_LEN`]).
 ///
 /// ```
 /// use floe_wire::encoding::PackedBytes;
@@ -45,7 +45,7 @@ impl<T: Decode> PackedBytes<T> {
         self.bytes.is_empty()
     }
 
-    /// The element at an index, `None` beyond the last one.
+    /// The element at an index; `None` after the last one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
         self.as_packed().get(index)
@@ -57,7 +57,7 @@ impl<T: Decode> PackedBytes<T> {
         self.as_packed().iter()
     }
 
-    /// The elements, decoded: numbers as one block.
+    /// Decodes the elements. Numbers are copied as one block.
     pub fn to_vec(&self) -> Vec<T> {
         self.as_packed().to_vec()
     }
@@ -68,7 +68,7 @@ impl<T: Decode> PackedBytes<T> {
         Packed::of(&self.bytes)
     }
 
-    /// The bytes of the elements, as they travel: integers little-endian.
+    /// The bytes of the elements, as they are encoded: integers little-endian.
     pub fn as_bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -128,7 +128,7 @@ impl<T: Tagged + Decode> Tagged for PackedBytes<T> {
     }
 }
 
-/// Nothing: the packed form of no elements.
+/// The packed form of no elements: nothing.
 impl<T> Default for PackedBytes<T> {
     fn default() -> Self {
         Self {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_the_bytes_of_a_vec() {
+    fn it_is_encoded_like_a_vec() {
         let plain = vec![0.0, -1.5, f64::MAX];
         let packed = PackedBytes::from(&*plain);
         let bytes = encoded(|encoder| {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decoded_from_a_message_shares_its_bytes() {
+    fn a_value_decoded_from_a_message_shares_its_bytes() {
         let message = Bytes::from(encoded(|encoder| encoder.put(&vec![7_i64, -8])));
         let mut decoder = Decoder::new(&message, EncodingVersion::V1_1).with_owner(&message);
         let packed: PackedBytes<i64> = decoder.get().expect("two numbers");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_make_one_gives_the_same() {
+    fn all_constructors_give_equal_values() {
         let packed: PackedBytes<i16> = (1..4).collect();
         assert_eq!(packed, vec![1, 2, 3].into());
         assert_ne!(packed, PackedBytes::default());
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cut_short_is_refused_wherever_it_ends() {
+    fn a_truncated_sequence_is_refused() {
         let bytes = encoded(|encoder| encoder.put(&vec![1_i32; 300]));
         for end in 0..bytes.len() {
             let short = Bytes::copy_from_slice(&bytes[..end]);

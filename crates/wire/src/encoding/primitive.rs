@@ -59,7 +59,7 @@ macro_rules! number {
     };
 }
 
-/// Numbers from their bytes. On its own and not inlined, it becomes one `memcpy`.
+/// Decodes numbers. As a function of its own that is not inlined, it becomes one `memcpy`.
 #[inline(never)]
 fn numbers<T, const LEN: usize>(bytes: &[u8], from_le_bytes: impl Fn([u8; LEN]) -> T) -> Vec<T> {
     let (chunks, _) = bytes.as_chunks::<LEN>();
@@ -80,7 +80,7 @@ impl Encode for bool {
     }
 }
 
-/// Any byte but zero is true.
+/// Any byte but zero is `true`.
 impl Decode for bool {
     const MIN_WIRE_LEN: usize = 1;
     const PACKED_LEN: Option<usize> = Some(1);

@@ -34,7 +34,7 @@ impl<T: Decode> Decode for Vec<T> {
     }
 }
 
-/// Reads the elements of a sequence; those of a fixed length are checked against the end once.
+/// Reads the elements of a sequence. For elements of a fixed length, it checks the remaining bytes only once.
 #[inline]
 pub(super) fn decode_elements<T: Decode>(
     decoder: &mut Decoder<'_>,
@@ -45,7 +45,7 @@ pub(super) fn decode_elements<T: Decode>(
     Ok(elements)
 }
 
-/// Reads the elements of a sequence over those that a vector has.
+/// Reads the elements of a sequence into those of a vector.
 #[inline]
 pub(super) fn decode_elements_into<T: Decode>(
     elements: &mut Vec<T>,

@@ -1,34 +1,34 @@
-//! Slices: what one class or exception of an inheritance chain adds, on the wire.
+//! Slices: the part of a class or exception on the wire that one type of its inheritance chain adds.
 //!
-//! Shared by user exceptions and class instances in encoding 1.1. A slice is a header (flags, type
-//! id, size), the members, tagged members with an end marker, and an indirection table.
+//! User exceptions and class instances share them in encoding 1.1. A slice has a header (flags, type id, size), the
+//! members, tagged members with an end marker, and an indirection table.
 //!
 //! Source: Ice manual, "Data Encoding for Classes".
 
 use super::class::TableEntry;
 use super::{DecodeError, DecodeErrorKind, Decoder, Encoder, tagged};
 
-/// Which form the type id has: the low bits of the flags.
+/// The form of the type id: the low bits of the flags.
 pub(super) const TYPE_ID_KIND: u8 = 0x03;
 pub(super) const HAS_TAGGED: u8 = 0x04;
 pub(super) const HAS_TABLE: u8 = 0x08;
 pub(super) const HAS_SIZE: u8 = 0x10;
 pub(super) const IS_LAST: u8 = 0x20;
 
-/// Where tagged values are looked for.
+/// Where to look for tagged values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TagScope {
     /// At the end of the encapsulation.
     Parameters,
-    /// In a slice, up to the end marker, if it has any.
+    /// In a slice, up to the end marker, if it has one.
     Slice { has_tagged: bool },
 }
 
-/// The flags of a slice, and where its members end if it says so.
+/// The flags of a slice, and the end of its members if the slice has a size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     pub(super) flags: u8,
-    /// Position after the members, if the slice has a size.
+    /// The position after the members, if the slice has a size.
     pub(super) end: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Extent {
         self.flags & IS_LAST != 0
     }
 
-    /// Reads the size, if `flags` say that there is one; the decoder then stands at the members.
+    /// Reads the size, if `flags` say that there is one. The members follow.
     pub(super) fn read(
         decoder: &mut Decoder<'_>,
         flags: u8,
@@ -75,9 +75,9 @@ fn read_size(
     Ok(decoder.position() + needed)
 }
 
-/// Reads the members of a slice at which the decoder stands, and all that belongs to it.
+/// Reads a slice from its members on, with everything that belongs to it.
 ///
-/// The indirection table stands after the members that refer to it, and is read first.
+/// The indirection table comes after the members that refer to it, and is read first.
 pub(super) fn read<'a, T>(
     decoder: &mut Decoder<'a>,
     extent: Extent,
@@ -114,7 +114,7 @@ pub(super) fn read<'a, T>(
     Ok(value)
 }
 
-/// The indirection table of a slice, and the position after it. The decoder stays where it is.
+/// Reads the indirection table of a slice. Returns it with the position after it. The decoder does not move.
 pub(super) fn read_table(
     decoder: &mut Decoder<'_>,
     extent: Extent,
@@ -130,7 +130,7 @@ pub(super) fn read_table(
     Ok((Some(table), Some(after)))
 }
 
-/// Writes a slice: `flags` and `type_id` in front, then what `members` writes.
+/// Writes a slice: `flags` and `type_id`, and then what `members` writes.
 pub(super) fn write(
     encoder: &mut Encoder<'_>,
     flags: u8,

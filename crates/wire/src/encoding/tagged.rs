@@ -1,6 +1,6 @@
 //! Tagged (optional) values, in encoding 1.1: a header with the tag, then the value.
 //!
-//! In encoding 1.0 there are none: they are not written, and read as unset.
+//! Encoding 1.0 has none: they are not written, and are unset when read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -12,21 +12,21 @@ use super::{Nilable, ProtocolVersion};
 
 /// The byte that ends the tagged members of a slice.
 pub(super) const END_MARKER: u8 = 0xFF;
-/// Tag field that says "the tag follows as a size".
+/// The tag field that says that the tag follows as a size.
 const LONG_TAG: u8 = 30;
 
 /// A type whose values may be tagged.
 ///
 /// Source: Ice manual, "Data Encoding for Optional Values". Vectors: `tests/vectors/optionals.json`.
 pub trait Tagged: Encode {
-    /// How a value says its length.
+    /// The format, which says how the length of a value is encoded.
     const FORMAT: TagFormat;
 
-    /// The number of bytes of a value, if it is the same for all; an enumeration has none.
+    /// The number of bytes of every value, if it is always the same. An enumeration has none.
     const FIXED_LEN: Option<usize> = None;
 
-    /// Whether a value of format [`TagFormat::VSize`] starts with its length: strings do, and
-    /// sequences of elements of one byte. Other values get it in front.
+    /// Whether a value of format [`TagFormat::VSize`] starts with its length, as strings and sequences of one-byte
+    /// elements do. Other values are preceded by it.
     const HAS_OWN_LEN: bool = false;
 
     /// The number of bytes of this value, if its format is [`TagFormat::VSize`].
@@ -44,7 +44,7 @@ impl TagFormat {
         }
     }
 
-    /// The length of two parts together, if both are of fixed length.
+    /// The length of two parts together, if both have a fixed length.
     pub const fn sum(one: Option<usize>, other: Option<usize>) -> Option<usize> {
         match (one, other) {
             (Some(one), Some(other)) => Some(one + other),
@@ -54,7 +54,7 @@ impl TagFormat {
 }
 
 impl Encoder<'_> {
-    /// Appends a tagged value, if it is set; tags must come in increasing order.
+    /// Appends a tagged value if it is set. Tags must come in increasing order.
     pub fn tagged<T: Tagged + ?Sized>(&mut self, tag: u32, value: Option<&T>) {
         if let Some(value) = value {
             let len = (!T::HAS_OWN_LEN).then(|| value.wire_len());
@@ -62,7 +62,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Appends a tagged proxy, if it is set; nil is a value too.
+    /// Appends a tagged proxy if it is set. Nil counts as a value.
     pub fn tagged_proxy<T: Nilable>(&mut self, tag: u32, value: Option<Option<&T>>) {
         if let Some(proxy) = value {
             self.tagged_with(tag, TagFormat::FSize, None, |encoder| {
@@ -71,8 +71,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Appends a tagged value that `write` writes; `len_in_front` is the number of its bytes if the
-    /// format is [`TagFormat::VSize`] and it does not start with that.
+    /// Appends a tagged value that `write` writes. `len_in_front` is its number of bytes, if the format is
+    /// [`TagFormat::VSize`] and the value does not start with it.
     pub fn tagged_with(
         &mut self,
         tag: u32,
@@ -107,7 +107,7 @@ impl Encoder<'_> {
 }
 
 impl Decoder<'_> {
-    /// Reads a tagged value, if it is set; tags must be asked for in increasing order.
+    /// Reads a tagged value if it is set. Tags must be asked for in increasing order.
     ///
     /// # Errors
     /// [`DecodeErrorKind::WrongTagFormat`], or as [`Decode::decode`].
@@ -115,12 +115,12 @@ impl Decoder<'_> {
         self.tagged_with(tag, T::FORMAT, !T::HAS_OWN_LEN, |decoder| decoder.get())
     }
 
-    /// Reads a tagged value by `read`, if it is set; `has_len_in_front` says whether a value of
-    /// format [`TagFormat::VSize`] has a length besides that which it starts with.
+    /// Reads a tagged value with `read` if it is set. `has_len_in_front` says whether a value of format
+    /// [`TagFormat::VSize`] is preceded by its length.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::WrongTagFormat`], [`DecodeErrorKind::TrailingBytes`] if the value is
-    /// shorter than it said, or as `read`.
+    /// [`DecodeErrorKind::WrongTagFormat`], [`DecodeErrorKind::TrailingBytes`] if the value is shorter than its length
+    /// says, or as `read`.
     pub fn tagged_with<T>(
         &mut self,
         tag: u32,
@@ -152,7 +152,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Goes to the value with this tag, past those with lower ones; `false` if there is none.
+    /// Moves to the value with this tag, past lower tags. Returns `false` if there is none.
     fn find_tag(&mut self, wanted: u32, expected: TagFormat) -> Result<bool, DecodeError> {
         if self.encoding() == EncodingVersion::V1_0
             || self.tag_scope == (TagScope::Slice { has_tagged: false })
@@ -259,7 +259,7 @@ impl<K: Tagged, V: Tagged, S: BuildHasher> Tagged for HashMap<K, V, S> {
     }
 }
 
-/// A proxy; nil is a value too.
+/// A proxy. Nil counts as a value.
 impl<T: Nilable> Tagged for Option<T> {
     const FORMAT: TagFormat = TagFormat::FSize;
 }
@@ -268,13 +268,13 @@ impl<T: ClassType + ?Sized> Tagged for Link<T> {
     const FORMAT: TagFormat = TagFormat::Class;
 }
 
-/// The number of bytes of a size and so many elements.
+/// The number of bytes of a size and this many elements.
 pub(super) fn elements_len(count: usize, element_len: Option<usize>) -> usize {
     let size_len = if count < 255 { 1 } else { 5 };
     size_len + count * element_len.unwrap_or_default()
 }
 
-/// How a tagged value says its length: the low three bits of its header.
+/// The format of a tagged value, in the low three bits of its header: how its length is encoded.
 ///
 /// Source: Ice manual, "Data Encoding for Optional Values".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -289,9 +289,9 @@ pub enum TagFormat {
     F8,
     /// A size.
     Size,
-    /// A size and so many bytes.
+    /// A size, and this many bytes.
     VSize,
-    /// A 32-bit length and so many bytes.
+    /// A 32-bit length, and this many bytes.
     FSize,
     /// A class instance.
     Class,
@@ -327,8 +327,8 @@ impl TagFormat {
     }
 }
 
-/// Skips the tagged values at the end of an encapsulation's payload. An end marker may be the last byte, though nobody
-/// has to write one there.
+/// Skips the tagged values at the end of an encapsulation's payload. The last byte may be an end marker, although none
+/// is required there.
 ///
 /// Source: observed, Ice 3.7.8 for C++ and Python.
 pub(super) fn skip_rest(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
@@ -348,7 +348,7 @@ pub(super) fn skip_to_end_marker(decoder: &mut Decoder<'_>) -> Result<(), Decode
     Ok(())
 }
 
-/// Skips one tagged value; `None` if it was the end marker.
+/// Skips one tagged value. Returns `None` if it was the end marker.
 fn skip_one(decoder: &mut Decoder<'_>) -> Result<Option<()>, DecodeError> {
     let header = decoder.byte("tagged value header")?;
     if header == END_MARKER {

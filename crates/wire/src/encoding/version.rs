@@ -19,7 +19,7 @@ macro_rules! version {
             /// Version 1.0.
             pub const V1_0: Self = Self { major: 1, minor: 0 };
 
-            /// A version from its two numbers.
+            /// A version with these two numbers.
             pub const fn new(major: u8, minor: u8) -> Self {
                 Self { major, minor }
             }
@@ -61,14 +61,14 @@ impl EncodingVersion {
     /// Version 1.1, the default.
     pub const V1_1: Self = Self { major: 1, minor: 1 };
 
-    /// Whether we can decode it: same major, and a minor that is not newer than ours.
+    /// Whether Floe can decode it: the same major version, and a minor version that is not newer.
     pub const fn is_supported(self) -> bool {
         self.major == 1 && self.minor <= 1
     }
 
-    /// The version that is used to send through a proxy that asks for `self`: 1.1 for any newer 1.x.
+    /// The version with which a proxy that asks for `self` sends: 1.1 for any newer 1.x.
     ///
-    /// `None` if the major version is not ours.
+    /// Returns `None` for another major version.
     pub const fn for_sending(self) -> Option<Self> {
         match (self.major, self.minor) {
             (1, 0) => Some(Self::V1_0),

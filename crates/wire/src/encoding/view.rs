@@ -1,13 +1,13 @@
-//! Values that borrow from the message that they are decoded from.
+//! Values that borrow from the message that contains them.
 
 use std::collections::BTreeMap;
 
 use super::{Decode, DecodeError, Decoder};
 
-/// A value that is read in place: text and bytes are borrowed from the message and not copied.
+/// A value that is read in place: text and bytes are borrowed from the message instead of copied.
 ///
-/// A view is to its owned type what `&str` is to `String`, and has the same encoding. What is
-/// malformed is found while decoding, as with [`Decode`]; using a view cannot fail.
+/// A view relates to its owned type as `&str` relates to `String`, and has the same encoding. Malformed values are
+/// found during decoding, as with [`Decode`]; using a view cannot fail.
 ///
 /// | Slice | owned | view |
 /// |---|---|---|
@@ -35,16 +35,16 @@ pub trait View<'a>: Sized {
     /// As [`Decode::MIN_WIRE_LEN`].
     const MIN_WIRE_LEN: usize;
 
-    /// Reads a value that borrows from what is decoded.
+    /// Reads a value that borrows from the decoder's bytes.
     ///
     /// # Errors
     /// As [`Decode::decode`].
     fn decode_view(decoder: &mut Decoder<'a>) -> Result<Self, DecodeError>;
 
-    /// The value with copies of what it borrows.
+    /// Copies what the value borrows.
     fn into_owned(self) -> Self::Owned;
 
-    /// Reads `count` elements of a sequence; the caller has checked `count` against the bytes left.
+    /// Reads `count` elements of a sequence. The caller has compared `count` with the remaining bytes.
     ///
     /// # Errors
     /// As [`Decode::decode`].
@@ -90,7 +90,7 @@ impl<'a> View<'a> for &'a [u8] {
     }
 }
 
-/// Keys in place keep their order, so that a view is looked up with a borrowed key.
+/// Keys in views keep their order, so that a view can be searched with a borrowed key.
 impl<'a, K: View<'a, Owned: Ord> + Ord, V: View<'a>> View<'a> for BTreeMap<K, V> {
     type Owned = BTreeMap<K::Owned, V::Owned>;
 
@@ -116,7 +116,7 @@ impl<'a, K: View<'a, Owned: Ord> + Ord, V: View<'a>> View<'a> for BTreeMap<K, V>
     }
 }
 
-/// Values that have nothing to borrow.
+/// Values that borrow nothing.
 macro_rules! itself {
     ($($type:ty),*) => {$(
         impl<'a> View<'a> for $type {

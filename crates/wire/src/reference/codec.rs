@@ -6,7 +6,7 @@
 //! | endpoints: size, endpoint ... | adapter id: string, only without endpoints |
 //! ```
 //!
-//! Nil is an empty identity, and nothing follows it. Vectors: `tests/vectors/proxies.json`.
+//! Nil is an empty identity with nothing after it. Vectors: `tests/vectors/proxies.json`.
 
 use super::endpoint::MIN_ENDPOINT_LEN;
 use super::{Identity, InvocationMode, Reference, Target};

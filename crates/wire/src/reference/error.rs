@@ -1,16 +1,16 @@
-//! What can be wrong with the text of a proxy, an endpoint or an identity.
+//! Errors in the text of a proxy, an endpoint or an identity.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// Text that is no proxy, endpoint list or identity.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Text that is not a valid proxy, endpoint list or identity.
+#[derive(Clone, PartialEq, Eq)]
 pub struct ParseReferenceError {
-    /// Byte of the text at which it went wrong.
+    /// The position of the error in bytes.
     pub offset: usize,
-    /// What should have stood there.
+    /// What was expected there.
     pub expected: Cow<'static, str>,
-    /// What stands there, shortened; empty at the end of the text.
+    /// The text that is there, shortened; empty at the end.
     pub found: String,
     /// What to do about it; may be empty.
     pub help: &'static str,
@@ -50,9 +50,16 @@ impl fmt::Display for ParseReferenceError {
     }
 }
 
+/// As the text for people, so that an error that ends `main` reads well.
+impl fmt::Debug for ParseReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for ParseReferenceError {}
 
-/// Writes what stands in the text; control characters must not reach a terminal.
+/// Writes the faulty text without control characters, which must not reach a terminal.
 fn write_quoted(found: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_char('`')?;
     for c in found.chars() {
@@ -64,7 +71,7 @@ fn write_quoted(found: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_char('`')
 }
 
-/// Most characters of the faulty text that an error repeats.
+/// The maximum number of characters of the faulty text in an error.
 const MAX_FOUND_CHARS: usize = 60;
 
 fn shortened(text: &str) -> String {

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use super::ParseReferenceError;
 
-/// How characters beyond printable ASCII are written.
+/// How characters outside printable ASCII are written.
 ///
 /// Source: observed, Ice 3.7.8 with each value of its property `Ice.ToStringMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ToStringMode {
-    /// As they are; control characters as short escapes or `\u00nn`.
+    /// Unchanged. Control characters become short escapes or `\u00nn`.
     #[default]
     Unicode,
     /// As universal character names: `\u20ac`.
@@ -19,7 +19,7 @@ pub enum ToStringMode {
     Compat,
 }
 
-/// Appends `text` with escapes, those of the characters in `special` included.
+/// Appends `text`, with escapes for the characters in `special` too.
 pub(super) fn escape(text: &str, special: &str, mode: ToStringMode, out: &mut String) {
     for c in text.chars() {
         if matches!(c, '\\' | '\'' | '"') || special.contains(c) {
@@ -33,9 +33,9 @@ pub(super) fn escape(text: &str, special: &str, mode: ToStringMode, out: &mut St
     }
 }
 
-/// Replaces the escapes in `raw`, which stands at byte `offset` of the whole text.
+/// Replaces the escapes in `raw`, which begins at byte `offset` of the whole text.
 ///
-/// A backslash in front of anything but an escape is kept.
+/// A backslash that begins no escape is kept.
 pub(super) fn unescape(
     raw: &str,
     special: &str,
@@ -91,7 +91,7 @@ fn write_octal(c: char, out: &mut String) -> std::fmt::Result {
         .try_for_each(|byte| write!(out, "\\{byte:03o}"))
 }
 
-/// Reads the escape that `rest` starts with; returns its length in bytes.
+/// Reads the escape at the beginning of `rest`. Returns its length in bytes.
 fn unescape_one(
     rest: &str,
     special: &str,
@@ -121,7 +121,7 @@ fn unescape_one(
         'x' => return hexadecimal(&body[1..], at, bytes),
         '0'..='7' => return octal(body, at, bytes),
         _ => {
-            // No escape: the backslash stands for itself, and what follows is read on its own.
+            // Not an escape: the backslash is kept, and the text after it is read separately.
             bytes.push(b'\\');
             return Ok(1);
         }

@@ -7,24 +7,24 @@ use super::escape::{escape, unescape};
 use super::{ParseReferenceError, ToStringMode};
 use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, TagFormat, Tagged};
 
-/// Name of an object: unique within the adapters that serve it.
+/// The name of an object, unique within the adapters that serve it.
 ///
-/// As text it is `name` or `category/name`; a `/` inside of either is written `\/`.
+/// As text it is `name` or `category/name`. A `/` within either is written `\/`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Identity {
     /// The name proper; empty only in a nil proxy.
     pub name: String,
-    /// A group of objects, often those that one default servant answers for; may be empty.
+    /// A group of objects, often with one default servant; may be empty.
     pub category: String,
 }
 
 impl Identity {
-    /// An identity without a category; `name` is taken as it is, without escapes.
+    /// An identity without a category. `name` has no escapes.
     pub fn new(name: impl Into<String>) -> Self {
         Self::with_category(name, "")
     }
 
-    /// An identity in a category; both are taken as they are, without escapes.
+    /// An identity in a category. Neither text has escapes.
     pub fn with_category(name: impl Into<String>, category: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -32,7 +32,7 @@ impl Identity {
         }
     }
 
-    /// Whether it names no object: that of a nil proxy.
+    /// Whether it names no object, as in a nil proxy.
     pub fn is_empty(&self) -> bool {
         self.name.is_empty() && self.category.is_empty()
     }
@@ -48,7 +48,7 @@ impl Identity {
         text
     }
 
-    /// Parses text that starts at byte `offset` of what the reader of an error sees.
+    /// Parses text that begins at byte `offset` of the whole text.
     pub(super) fn parse_at(text: &str, offset: usize) -> Result<Self, ParseReferenceError> {
         let (category, name) = match split_at_slash(text, offset)? {
             Some(slash) => (&text[..slash], &text[slash + 1..]),
@@ -69,7 +69,7 @@ impl Identity {
     }
 }
 
-/// The empty text is the empty identity, which names no object.
+/// An empty text is the empty identity, which names no object.
 impl FromStr for Identity {
     type Err = ParseReferenceError;
 
@@ -106,7 +106,7 @@ impl Decode for Identity {
     }
 }
 
-/// Position of the only `/` that no backslash escapes.
+/// The position of the only unescaped `/`.
 fn split_at_slash(text: &str, offset: usize) -> Result<Option<usize>, ParseReferenceError> {
     let mut found = None;
     let mut escaped = false;

@@ -1,8 +1,8 @@
-//! What a proxy holds: identity, facet, mode, versions, and where to find the object.
+//! What a proxy holds: identity, facet, mode, versions, and the target.
 //!
-//! [`Reference`] is the noun; `codec` turns it to bytes and back, `text` and `print` to a
-//! stringified proxy and back. Local settings of a proxy (timeouts, contexts, caching) are not
-//! part of it: they are never transmitted and belong to the runtime.
+//! [`Reference`] is the noun. `codec` encodes and decodes it, `text` and `print` parse and print a stringified proxy.
+//! Local settings of a proxy (timeouts, contexts, caching) are not part of it: they are never sent, and belong to the
+//! runtime.
 
 mod codec;
 mod endpoint;
@@ -30,24 +30,24 @@ pub use text::{ParseDefaults, ParsedReference, parse_endpoints, parse_published_
 
 use crate::encoding::{EncodingVersion, ProtocolVersion};
 
-/// What a proxy refers to, and how it asks.
+/// The object of a proxy, and how requests to it are sent.
 ///
-/// A nil proxy is `None::<Reference>`; a reference whose identity has no name is encoded as nil.
+/// A nil proxy is `None::<Reference>`. A reference whose identity has no name is encoded as nil.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reference {
     /// Name of the object.
     pub identity: Identity,
-    /// Which of the object's facets; empty for the default one.
+    /// The facet of the object; empty for the default facet.
     pub facet: String,
     /// How invocations are sent.
     pub mode: InvocationMode,
     /// Only secure endpoints may be used. Ice 3.8 ignores it.
     pub secure: bool,
-    /// The protocol that the object speaks; carried unchanged, even when it is not ours.
+    /// The protocol of the object. Other versions than ours are kept unchanged.
     pub protocol: ProtocolVersion,
-    /// The encoding for parameters; carried unchanged, even when it is not ours.
+    /// The encoding for parameters. Other versions than ours are kept unchanged.
     pub encoding: EncodingVersion,
-    /// Where the object is.
+    /// How the object is found.
     pub target: Target,
 }
 
@@ -74,17 +74,17 @@ impl Reference {
     }
 }
 
-/// Where the object of a reference is.
+/// How the object of a reference is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// At any of these endpoints. An empty list is encoded as [`Target::WellKnown`].
     Direct(Vec<Endpoint>),
-    /// In an adapter that a locator knows.
+    /// In an adapter, which a locator finds.
     Indirect {
         /// Name of the adapter or of its replica group; an empty one is encoded as
         /// [`Target::WellKnown`].
         adapter_id: String,
     },
-    /// Where a locator says, asked by identity.
+    /// By a locator, which finds it by its identity.
     WellKnown,
 }

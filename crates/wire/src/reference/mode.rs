@@ -1,12 +1,12 @@
-//! How an invocation is sent.
+//! Invocation modes.
 
 /// How an invocation through a proxy is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum InvocationMode {
-    /// A request that is answered.
+    /// A request with a reply.
     #[default]
     Twoway,
-    /// A request without an answer.
+    /// A request without a reply.
     Oneway,
     /// Oneway requests that are collected and sent as one message.
     BatchOneway,
@@ -25,12 +25,12 @@ impl InvocationMode {
         (Self::BatchDatagram, 'D'),
     ];
 
-    /// Whether invocations are answered.
+    /// Whether invocations have replies.
     pub const fn is_twoway(self) -> bool {
         matches!(self, Self::Twoway)
     }
 
-    /// Whether invocations wait for a flush.
+    /// Whether invocations are collected until a flush.
     pub const fn is_batch(self) -> bool {
         matches!(self, Self::BatchOneway | Self::BatchDatagram)
     }
@@ -49,7 +49,7 @@ impl InvocationMode {
         Self::ALL.get(usize::from(byte)).map(|(mode, _)| *mode)
     }
 
-    /// The letter of the option in a stringified proxy.
+    /// The letter of the mode's option in a stringified proxy.
     pub(super) const fn letter(self) -> char {
         Self::ALL[self as usize].1
     }

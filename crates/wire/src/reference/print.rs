@@ -1,4 +1,4 @@
-//! Proxies as text.
+//! Prints proxies as text.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -7,14 +7,14 @@ use super::escape::escape;
 use super::{InvocationMode, Reference, Target, ToStringMode};
 use crate::encoding::{EncodingVersion, ProtocolVersion};
 
-/// Which release's way of writing a proxy to follow; either can read the other's.
+/// The release whose style to follow. Both releases can parse either style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Style {
     /// Mode, encoding and timeouts are always written.
     #[default]
     V37,
-    /// What is at its default is left out, and so is `-s`.
+    /// Default values are left out, and so is `-s`.
     V38,
 }
 
@@ -24,7 +24,7 @@ impl Reference {
         self.to_text_with(style, ToStringMode::Unicode)
     }
 
-    /// The text of the reference, with characters beyond printable ASCII as `mode` says.
+    /// The text of the reference. `mode` says how characters outside printable ASCII are written.
     pub fn to_text_with(&self, style: Style, mode: ToStringMode) -> String {
         let mut text = String::new();
         write_reference(self, style, mode, &mut text)
@@ -96,7 +96,7 @@ fn escaped(text: &str, mode: ToStringMode) -> String {
     escaped
 }
 
-/// Puts quotes around an escaped text that would not be read as one word.
+/// Quotes an escaped text that would otherwise not be read as one word.
 fn quoted(escaped: String) -> String {
     match escaped.is_empty() || escaped.contains([' ', ':', '@']) {
         true => format!("\"{escaped}\""),

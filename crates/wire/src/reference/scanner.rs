@@ -3,14 +3,14 @@
 use super::ParseReferenceError;
 
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
-/// What ends a word that is not quoted.
+/// The characters that end a word without quotes.
 const DELIMITERS: [char; 6] = [' ', '\t', '\r', '\n', ':', '@'];
 
-/// A word with its escapes still in it, and without its quotes.
+/// A word with its escapes, without its quotes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word<'a> {
     pub(super) raw: &'a str,
-    /// Byte of the text at which it starts, after the quote.
+    /// The position of its first byte in the text, after the quote.
     pub(super) offset: usize,
     pub(super) quoted: bool,
 }
@@ -21,7 +21,7 @@ impl Word<'_> {
     }
 }
 
-/// Reads words off the front of a text.
+/// Reads words from the beginning of a text.
 pub(super) struct Scanner<'a> {
     text: &'a str,
     position: usize,
@@ -32,7 +32,7 @@ impl<'a> Scanner<'a> {
         Self { text, position: 0 }
     }
 
-    /// What is not read yet.
+    /// The rest of the text.
     pub(super) fn rest(&self) -> &'a str {
         &self.text[self.position..]
     }
@@ -46,15 +46,15 @@ impl<'a> Scanner<'a> {
         self.position = self.text.len() - rest.len();
     }
 
-    /// Skips `c` if it comes next.
+    /// Skips `c`, if it is next.
     pub(super) fn skip(&mut self, c: char) -> bool {
         let found = self.rest().starts_with(c);
         self.position += if found { c.len_utf8() } else { 0 };
         found
     }
 
-    /// Reads a word: up to the closing quote if it starts with one, else up to a blank, `:` or
-    /// `@`. It is empty if one of these comes next.
+    /// Reads a word: up to the closing quote if it begins with a quote, otherwise up to a blank, `:` or `@`. The word
+    /// is empty if one of these is next.
     pub(super) fn word(&mut self) -> Result<Word<'a>, ParseReferenceError> {
         let rest = self.rest();
         let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
@@ -73,12 +73,12 @@ impl<'a> Scanner<'a> {
         Ok(word)
     }
 
-    /// Reads up to a blank, `:` or `@`, whatever it starts with.
+    /// Reads up to a blank, `:` or `@`, even if the text begins with a quote.
     pub(super) fn bare_word(&mut self) -> Word<'a> {
         self.until(&DELIMITERS)
     }
 
-    /// Reads up to a blank: where the last word of a proxy stands, nothing else ends it.
+    /// Reads up to a blank: nothing else ends the last word of a proxy.
     pub(super) fn blank_ended_word(&mut self) -> Word<'a> {
         self.until(&BLANKS)
     }
@@ -95,12 +95,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether an argument of an option comes next, and neither an option nor the target.
+    /// Whether the argument of an option is next, and not another option or the target.
     pub(super) fn at_argument(&self) -> bool {
         !matches!(self.rest().bytes().next(), None | Some(b':' | b'@' | b'-'))
     }
 
-    /// The end of the text must come next, after blanks.
+    /// Checks that only blanks are left.
     pub(super) fn finish(&mut self, expected: &'static str) -> Result<(), ParseReferenceError> {
         self.skip_blanks();
         match self.rest() {
@@ -110,7 +110,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Parses a version such as `1.1`; there is none below 1.0.
+/// Parses a version such as `1.1`. The lowest one is 1.0.
 pub(super) fn parse_version(text: &str, offset: usize) -> Result<(u8, u8), ParseReferenceError> {
     text.split_once('.')
         .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))

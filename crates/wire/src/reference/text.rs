@@ -1,4 +1,4 @@
-//! Proxies from text.
+//! Parses proxies from text.
 //!
 //! ```text
 //! proxy  = identity option* [ (":" endpoint)+ | "@" adapter-id ]
@@ -17,12 +17,12 @@ use super::{
 };
 use crate::encoding::{EncodingVersion, ProtocolVersion};
 
-/// What stands for options that a text leaves out.
+/// Defaults for options that a text leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseDefaults {
-    /// What the endpoint protocol `default` stands for: tcp.
+    /// The protocol that `default` means: tcp.
     pub protocol: Protocol,
-    /// Host of an endpoint without `-h`; empty, unless set.
+    /// The host of an endpoint without `-h`; empty by default.
     #[doc(alias = "Ice.Default.Host")]
     pub host: String,
     /// Timeout of an endpoint without `-t`: 60,000 ms.
@@ -42,18 +42,18 @@ impl Default for ParseDefaults {
     }
 }
 
-/// What a text stands for.
+/// The result of parsing a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedReference {
     /// The reference; `None` for nil.
     pub reference: Option<Reference>,
-    /// Endpoints that were left out because their protocol is not known, as they were written.
+    /// Endpoints of unknown protocols, as they were written. They are left out.
     pub skipped_endpoints: Vec<String>,
 }
 
 impl Reference {
-    /// Parses a stringified proxy; `None` is nil. Endpoints of unknown protocols are left out, if
-    /// another one is known.
+    /// Parses a stringified proxy; `None` is nil. Endpoints of unknown protocols are left out if there is at least one
+    /// of a known protocol.
     ///
     /// # Errors
     /// [`ParseReferenceError`] with the position in the text.
@@ -61,7 +61,7 @@ impl Reference {
         Self::parse_with(text, &ParseDefaults::default()).map(|parsed| parsed.reference)
     }
 
-    /// As [`Reference::parse`], with other defaults, and telling which endpoints were left out.
+    /// Like [`Reference::parse`], with other defaults. The result lists the endpoints that were left out.
     ///
     /// # Errors
     /// As [`Reference::parse`].
@@ -90,7 +90,7 @@ impl Reference {
     }
 }
 
-/// Anything but nil.
+/// Parses anything but nil.
 impl FromStr for Reference {
     type Err = ParseReferenceError;
 
@@ -100,9 +100,8 @@ impl FromStr for Reference {
     }
 }
 
-/// Parses the endpoints of an adapter, separated by `:`. A blank text is an empty list, `*` as a
-/// host stands for all interfaces, and an unknown protocol or an address to connect from is an
-/// error.
+/// Parses the endpoints of an adapter, separated by `:`. A blank text is an empty list, and `*` as a host means all
+/// interfaces. An unknown protocol or an address to connect from is an error.
 ///
 /// # Errors
 /// [`ParseReferenceError`] with the position in the text.
@@ -110,7 +109,7 @@ pub fn parse_endpoints(text: &str) -> Result<Vec<Endpoint>, ParseReferenceError>
     parse_endpoints_for(Role::Adapter, text)
 }
 
-/// The same of the endpoints that an adapter tells others to connect to, and maybe where from.
+/// The same for published endpoints, which may also have an address to connect from.
 ///
 /// # Errors
 /// As [`parse_endpoints`].
@@ -126,7 +125,7 @@ fn parse_endpoints_for(role: Role, text: &str) -> Result<Vec<Endpoint>, ParseRef
     Ok(endpoints)
 }
 
-/// Reads the identity; `None` if the whole text stands for nil.
+/// Parses the identity. Returns `None` if the whole text is nil.
 fn parse_identity(scanner: &mut Scanner<'_>) -> Result<Option<Identity>, ParseReferenceError> {
     scanner.skip_blanks();
     if scanner.rest().is_empty() {

@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use crate::classes::encode;
 use crate::types::{self, C1, C2, Node, Tree, class};
 
-static KNOWN: ClassTable =
+pub(crate) static KNOWN: ClassTable =
     ClassTable::new(&[ClassInfo::of::<Shape>(), ClassInfo::of::<Group>()], &[]);
-static ALL: ClassTable = ClassTable::new(&[ClassInfo::of::<Secret>()], &[&KNOWN]);
+pub(crate) static ALL: ClassTable = ClassTable::new(&[ClassInfo::of::<Secret>()], &[&KNOWN]);
 
 class!("::G::Shape" in KNOWN, Shape { value: i32, next: Link<Shape>; 3 peer: Link<Shape> });
 class!("::G::Group" (9) in KNOWN, Group: Shape {

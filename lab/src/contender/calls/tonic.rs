@@ -28,31 +28,28 @@ pub(crate) const TONIC: Contender = Contender {
         sources: &[
             (
                 "Cargo.toml",
-                include_str!("../../../contenders/tonic/Cargo.toml"),
+                include_str!("../../../packed/tonic.manifest.toml"),
             ),
             (
                 "Cargo.lock",
-                include_str!("../../../contenders/tonic/Cargo.lock"),
+                include_str!("../../../packed/tonic.lock.toml"),
             ),
-            (
-                "build.rs",
-                include_str!("../../../contenders/tonic/build.rs"),
-            ),
+            ("build.rs", include_str!("../../../packed/tonic.build.txt")),
             (
                 "src/main.rs",
-                include_str!("../../../contenders/tonic/src/main.rs"),
+                include_str!("../../../packed/tonic.main.txt"),
             ),
             (
                 "src/task.rs",
-                include_str!("../../../contenders/tonic/src/task.rs"),
+                include_str!("../../../packed/tonic.task.txt"),
             ),
             (
                 "src/server.rs",
-                include_str!("../../../contenders/tonic/src/server.rs"),
+                include_str!("../../../packed/tonic.server.txt"),
             ),
             (
                 "src/client.rs",
-                include_str!("../../../contenders/tonic/src/client.rs"),
+                include_str!("../../../packed/tonic.client.txt"),
             ),
             CODEC_PROTO,
             CALLS_PROTO,

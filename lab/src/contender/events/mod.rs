@@ -137,15 +137,15 @@ macro_rules! rust_sources {
         &[
             (
                 "Cargo.toml",
-                include_str!(concat!("../../../contenders/", $folder, "/Cargo.toml")),
+                include_str!(concat!("../../../packed/", $folder, ".manifest.toml")),
             ),
             (
                 "Cargo.lock",
-                include_str!(concat!("../../../contenders/", $folder, "/Cargo.lock")),
+                include_str!(concat!("../../../packed/", $folder, ".lock.toml")),
             ),
             (
                 "src/peer.rs",
-                include_str!(concat!("../../../contenders/", $folder, "/peer.rs")),
+                include_str!(concat!("../../../packed/", $folder, ".peer.txt")),
             ),
             ("src/main.rs", include_str!("../../../contenders/events.rs")),
             ("src/measure.rs", include_str!("../../measure.rs")),

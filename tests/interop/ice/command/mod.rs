@@ -48,7 +48,7 @@ fn results_exceptions_and_contexts_come_back() {
         let context = call(
             &proxy,
             "context",
-            &["--context", "a=b", "--context", "c=d e"],
+            &["--request-context", "a=b", "--request-context", "c=d e"],
         );
         assert_eq!(context.lines, [r#"{"returnValue":{"a":"b","c":"d e"}}"#]);
         for encoding in ["1.0", "1.1"] {

@@ -6,6 +6,8 @@ mod contract {
     floe::include_contract!("Interop");
 }
 
+mod client;
+
 use std::time::Duration;
 
 use floe::contracts::ice_storm::{

@@ -44,6 +44,7 @@ public:
         send();
         receive();
         typed();
+        parts();
         options();
         optionalClasses();
         askFailures();
@@ -136,6 +137,18 @@ private:
         ask("sample", [&] { return Told{tell(_peer->echoSample(sample(_proxy)))}; });
         ask("optionals", [&] { return Told{tell(_peer->echoOptionals(set(_proxy)))}; });
         ask("nodes", [&] { return Told{tell(_peer->echoNodes({node, nullptr, node->left}))}; });
+    }
+
+    void parts()
+    {
+        using Told = std::vector<std::string>;
+        const auto node = ring();
+        ask("left", [&] { return Told{tell(_peer->left(node))}; });
+        ask("left compact", [&] { return Told{tell(_peer->leftCompact(node))}; });
+        NodeOf left;
+        _peer->both(node, left);
+        ask("left kept", [&] { return Told{tell(left)}; });
+        ask("left again", [&] { return Told{tell(_peer->left(left))}; });
     }
 
     void askOptions(

@@ -76,6 +76,14 @@ class Conversation:
         self.ask("optionals", lambda: self.proxy.echoOptionals(samples.set()))
         self.ask("nodes", lambda: self.proxy.echoNodes([ring, None, ring.left]))
 
+    def parts(self):
+        ring = self.samples.ring()
+        self.ask("left", lambda: self.proxy.left(ring))
+        self.ask("left compact", lambda: self.proxy.leftCompact(ring))
+        _, left = self.proxy.both(ring)
+        self.ask("left kept", lambda: left)
+        self.ask("left again", lambda: self.proxy.left(left))
+
     def options(self):
         v = Values
         newer = [["n"], v.Label("newest", v.Shade.light)] if NEWER else []
@@ -110,6 +118,7 @@ def main():
             conversation.send()
             conversation.receive()
             conversation.typed()
+            conversation.parts()
             conversation.options()
             if not values.IS_38:
                 conversation.optional_classes()

@@ -21,6 +21,7 @@ pub(crate) async fn converse(communicator: &Communicator, proxy: &str) -> Vec<St
         conversation.send().await;
         conversation.receive().await;
         conversation.typed().await;
+        conversation.parts().await;
         conversation.options().await;
         conversation.optional_classes().await;
         conversation.failures().await;
@@ -107,6 +108,21 @@ impl Conversation {
         let nodes = [Link::to(&ring), Link::nil(), ring.left.clone()];
         let nodes = self.peer.echo_nodes(&nodes).await;
         self.note("nodes", nodes.map(|nodes| parts!(nodes)));
+    }
+
+    async fn parts(&mut self) {
+        let ring = Link::from(samples::ring());
+        let left = self.peer.left(&ring).await;
+        self.note("left", left.map(|left| parts!(left)));
+        let left = self.peer.left_compact(&ring).await;
+        self.note("left compact", left.map(|left| parts!(left)));
+        let both = self.peer.both(&ring).await;
+        // The node, which leads to the other one, goes.
+        let kept = both.map(|(_, left)| left);
+        let left = kept.clone().unwrap_or_default();
+        self.note("left kept", kept.map(|left| parts!(left)));
+        let again = self.peer.left(&left).await;
+        self.note("left again", again.map(|left| parts!(left)));
     }
 
     async fn options(&mut self) {

@@ -142,6 +142,27 @@ impl Peer for Servant {
     async fn echo_nodes(&self, value: Nodes, _: &Current) -> Result<Nodes, InvokeError> {
         Ok(value)
     }
+
+    async fn left(&self, node: Link<Node>, _: &Current) -> Result<Link<Node>, InvokeError> {
+        Ok(left(&node))
+    }
+
+    async fn left_compact(&self, node: Link<Node>, _: &Current) -> Result<Link<Node>, InvokeError> {
+        Ok(left(&node))
+    }
+
+    async fn both(
+        &self,
+        node: Link<Node>,
+        _: &Current,
+    ) -> Result<(Link<Node>, Link<Node>), InvokeError> {
+        let left = left(&node);
+        Ok((node, left))
+    }
+}
+
+fn left(node: &Link<Node>) -> Link<Node> {
+    node.get().map_or_else(Link::nil, |node| node.left.clone())
 }
 
 /// Serves an object "values" on a free port of loopback until the adapter is dropped; returns its proxy.

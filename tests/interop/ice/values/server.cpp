@@ -103,6 +103,13 @@ public:
         return value;
     }
     Nodes echoNodes(Nodes value, const Ice::Current&) override { return value; }
+    NodeOf left(NodeOf node, const Ice::Current&) override { return node->left; }
+    NodeOf leftCompact(NodeOf node, const Ice::Current&) override { return node->left; }
+    NodeOf both(NodeOf node, NodeOf& left, const Ice::Current&) override
+    {
+        left = node->left;
+        return node;
+    }
 
 private:
     const std::shared_ptr<Ice::ObjectPrx> _proxy;

@@ -63,6 +63,14 @@ class Peer(Values.Peer):
     echoOptionals = echoSample
     echoNodes = echoSample
 
+    def left(self, node, current=None):
+        return node.left
+
+    leftCompact = left
+
+    def both(self, node, current=None):
+        return node, node.left
+
 
 class Maker(Values.Maker):
     """Makes values of all kinds at random, and throws what it is told."""

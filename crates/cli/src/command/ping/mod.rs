@@ -3,12 +3,13 @@
 //! - `sizes.rs`: the sizes of payloads, as an argument
 //! - `load.rs`: what is called, and what its failures mean
 //! - `tally.rs`: times, and what is told of them
-//! - `plot.rs`: the plot
+//! - `plot.rs`: the plots; `ticks.rs`: the marks on their axes
 
 mod load;
 mod plot;
 mod sizes;
 mod tally;
+mod ticks;
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -61,6 +62,10 @@ pub(crate) struct Ping {
     #[arg(long, value_name = "FILE", requires = "sizes")]
     svg: Option<PathBuf>,
 
+    /// Draws the same plot below the table, of characters
+    #[arg(long, requires = "sizes")]
+    plot: bool,
+
     /// A facet of the object
     #[arg(long, value_name = "NAME")]
     facet: Option<String>,
@@ -71,6 +76,9 @@ pub(crate) struct Ping {
     #[command(flatten)]
     compress: CompressArgument,
 }
+
+/// The characters in a line where no terminal says it.
+const PLOT_WIDTH: usize = 80;
 
 /// As many times as are kept: 8 MB of them.
 const COUNT_MAX: u32 = 1_000_000;
@@ -93,6 +101,10 @@ impl Ping {
                 .set_len(0)
                 .and_then(|()| file.write_all(svg.as_bytes()));
             written.map_err(|error| self.not_written(&error))?;
+        }
+        if self.plot && output.format() == Format::Table {
+            let width = output.size().map_or(PLOT_WIDTH, |(width, _)| width);
+            output.text(plot::text(&tallies, width).unwrap_or_default())?;
         }
         measured
     }

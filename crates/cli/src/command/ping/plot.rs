@@ -1,9 +1,10 @@
-//! The plot of `floe ping --svg`: the mean time over the size, with bars from the shortest to the
-//! longest, both axes logarithmic.
+//! The plots of `floe ping`: the mean time over the size, with bars from the shortest to the longest, both axes
+//! logarithmic; as SVG and as text.
 
 use plotters::prelude::*;
 
 use super::tally::{Summary, Tally};
+use super::ticks::{ticks, time_text};
 use crate::size::Size;
 
 /// The plot for a proxy as the text of an SVG file; `None` if there is nothing to show.
@@ -52,7 +53,9 @@ fn draw(title: &str, points: &[Point], text: &mut String) -> Drawn {
     let shortest = shortest.fold(f64::MAX, f64::min);
     let longest = points.iter().map(|it| it.times.max).fold(0.0, f64::max);
     let sizes = (least / 1.5..most * 1.5).log_scale().base(2.0);
-    let times = (shortest / 2.0..longest * 2.0).log_scale();
+    let sizes = sizes.with_key_points(labelled_sizes(points));
+    let (low, high) = (shortest / 2.0, longest * 2.0);
+    let times = (low..high).log_scale().with_key_points(ticks(low, high));
     let mut chart = ChartBuilder::on(&area)
         .caption(title, ("sans-serif", 18))
         .margin(16)
@@ -84,13 +87,74 @@ fn title(proxy: &str) -> String {
     format!("floe ping {shown}{dots}")
 }
 
-fn time_text(micros: f64) -> String {
-    match micros {
-        _ if micros >= 1e6 => format!("{} s", micros / 1e6),
-        _ if micros >= 1e3 => format!("{} ms", micros / 1e3),
-        _ => format!("{micros} us"),
-    }
+/// The sizes that have room for a label below the axis.
+fn labelled_sizes(points: &[Point]) -> Vec<f64> {
+    let step = points.len().div_ceil(LABELS_MAX).max(1);
+    points.iter().step_by(step).map(|it| it.bytes).collect()
 }
+
+const LABELS_MAX: usize = 10;
+
+/// The plot as text of so many characters a line; `None` if there is nothing to show.
+pub(super) fn text(tallies: &[Tally], width: usize) -> Option<String> {
+    let mut points: Vec<Point> = tallies.iter().filter_map(Point::of).collect();
+    points.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
+    let (first, last) = (points.first()?, points.last()?);
+    let low = points
+        .iter()
+        .map(|it| it.times.min)
+        .fold(f64::MAX, f64::min)
+        / 1.2;
+    let high = points.iter().map(|it| it.times.max).fold(0.0, f64::max) * 1.2;
+    let columns = width.saturating_sub(LABEL_WIDTH + 3).clamp(20, 120);
+    let part = |value: f64, least: f64, most: f64| match most > least {
+        true => (value / least).ln() / (most / least).ln(),
+        false => 0.5,
+    };
+    let column =
+        |bytes| (part(bytes, first.bytes, last.bytes) * (columns - 1) as f64).round() as usize;
+    let line = |time| (part(time, low, high) * (TEXT_LINES - 1) as f64).round() as usize;
+    let mut grid = vec![vec![' '; columns]; TEXT_LINES];
+    for point in &points {
+        let at = column(point.bytes);
+        let (from, to) = (line(point.times.min), line(point.times.max));
+        grid[from..=to].iter_mut().for_each(|line| line[at] = '|');
+        grid[line(point.times.mean)][at] = '*';
+    }
+    let mut labels = vec![String::new(); TEXT_LINES];
+    for tick in ticks(low, high) {
+        labels[line(tick)] = time_text(tick);
+    }
+    let mut text = String::from("time there and back: * mean, | shortest to longest\n");
+    for (label, line) in labels.iter().zip(&grid).rev() {
+        let line: String = line.iter().collect();
+        let edge = if label.is_empty() { '|' } else { '+' };
+        text.push_str(format!("{label:>LABEL_WIDTH$} {edge} {line}").trim_end());
+        text.push('\n');
+    }
+    let mut below = String::new();
+    for bytes in labelled_sizes(&points) {
+        let label = Size::of(bytes as usize).to_string();
+        let at = column(bytes).min(columns.saturating_sub(label.len()));
+        if below.is_empty() || below.len() < at {
+            below.push_str(&" ".repeat(at - below.len()));
+            below.push_str(&label);
+        }
+    }
+    text.push_str(&format!(
+        "{:LABEL_WIDTH$} +{}\n",
+        "",
+        "-".repeat(columns + 1)
+    ));
+    text.push_str(&format!("{:LABEL_WIDTH$}   {below}\n", ""));
+    Some(text)
+}
+
+/// The lines of a plot of text, axis and title not counted: it fits a screen of 24 with them.
+const TEXT_LINES: usize = 16;
+
+/// Room for a time and its unit.
+const LABEL_WIDTH: usize = 8;
 
 const TITLE_CHARS_MAX: usize = 90;
 
@@ -133,6 +197,32 @@ mod tests {
         ] {
             assert!(svg.contains(text), "expected {text} in {svg}");
         }
+    }
+
+    #[test]
+    fn a_range_without_a_power_of_ten_has_marks_with_units() {
+        let tallies = [tally(16, &[21, 30]), tally(32, &[25])];
+        let svg = svg("narrow", &tallies).expect("there are points");
+        assert!(svg.contains(" us"), "{svg}");
+        let text = text(&tallies, 80).expect("there are points");
+        assert!(text.contains(" us + "), "{text}");
+    }
+
+    #[test]
+    fn a_plot_of_text_fits_its_screen() {
+        let tallies: Vec<Tally> = (4..24)
+            .map(|log| tally(1 << log, &[10 + (1 << log) / 100, 9]))
+            .collect();
+        for width in [60, 80, 200] {
+            let text = text(&tallies, width).expect("there are points");
+            assert!(text.lines().count() < 24, "{text}");
+            let is_short = |line: &str| line.chars().count() <= width;
+            assert!(text.lines().all(is_short), "{text}");
+            // One of them explains the marks.
+            assert_eq!(text.matches('*').count(), 21, "{text}");
+        }
+        assert!(text(&[tally(16, &[5])], 80).is_some());
+        assert!(text(&[], 80).is_none());
     }
 
     #[test]

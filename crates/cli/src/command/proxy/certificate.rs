@@ -19,6 +19,15 @@ pub(super) fn describe(der: &[u8]) -> Json {
     })
 }
 
+/// For how many days the first certificate of a PEM file is good; below 0 once it has expired. None of what is no
+/// certificate.
+pub(crate) fn days_left(pem: &[u8]) -> Option<i64> {
+    let (_, pem) = parse_x509_pem(pem).ok()?;
+    let certificate = pem.parse_x509().ok()?;
+    let until = certificate.validity().not_after.timestamp();
+    Some((until - ASN1Time::now().timestamp()).div_euclid(24 * 3600))
+}
+
 /// The hosts that it is for.
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     let extension = certificate.subject_alternative_name().ok().flatten();

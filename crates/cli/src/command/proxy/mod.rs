@@ -1,9 +1,13 @@
 //! `floe proxy`: what a proxy says, and what can be found out about its object.
 
+#[cfg(feature = "tls")]
 mod certificate;
 mod describe;
 mod parse;
 mod show;
+
+#[cfg(feature = "tls")]
+pub(crate) use certificate::days_left;
 
 use clap::Subcommand;
 

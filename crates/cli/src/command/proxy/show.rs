@@ -10,7 +10,9 @@ use floe::{
 use floe_wire::compression::OFFER_TYPE_CODE;
 use serde_json::{Value as Json, json};
 
-use super::{certificate, describe};
+#[cfg(feature = "tls")]
+use super::certificate;
+use super::describe;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
@@ -204,13 +206,16 @@ async fn has_facet(proxy: &Proxy, name: &str) -> Result<bool, Failure> {
 
 fn add_connection(row: &mut Json, info: &ConnectionInfo) {
     let address = |address: Option<std::net::SocketAddr>| address.map(|it| it.to_string());
-    let certificates = info.peer_certificates.iter();
-    let certificates: Vec<Json> = certificates.map(|it| certificate::describe(it)).collect();
     row["transport"] = json!(info.transport);
     row["local_address"] = json!(address(info.local_address));
     row["remote_address"] = json!(address(info.remote_address));
     row["cipher"] = json!(info.cipher);
-    row["certificates"] = json!(certificates);
+    #[cfg(feature = "tls")]
+    {
+        let certificates = info.peer_certificates.iter();
+        let described: Vec<Json> = certificates.map(|it| certificate::describe(it)).collect();
+        row["certificates"] = json!(described);
+    }
 }
 
 fn tell(proxy: &Proxy, object: Json, visits: &[Visit], output: &Output) -> Result<(), Failure> {

@@ -19,10 +19,30 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long it waits after the system could not accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What is at a path: its content type and its text.
-pub(super) type Page = Arc<dyn Fn() -> (&'static str, String) + Send + Sync>;
+/// What is at a path, if anything is.
+pub(super) type Pages = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
 
-/// A server of one page.
+/// An answer to a GET.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// Code and reason.
+    pub(super) status: &'static str,
+    pub(super) content_type: &'static str,
+    pub(super) text: String,
+}
+
+impl Answer {
+    /// A line of text.
+    pub(super) fn plain(status: &'static str, text: &str) -> Self {
+        Self {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            text: format!("{text}\n"),
+        }
+    }
+}
+
+/// A server of a few pages.
 #[derive(Debug)]
 pub(super) struct Server {
     /// Its end ends all connections.
@@ -32,14 +52,14 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Begins to serve `page` at `path` to those who connect to this. Must be called inside the runtime.
+    /// Begins to serve these pages to those who connect to this. Must be called inside the runtime.
     ///
     /// # Errors
     /// The system does not say where it listens.
-    pub(super) fn start(listener: TcpListener, path: &'static str, page: Page) -> io::Result<Self> {
+    pub(super) fn start(listener: TcpListener, pages: Pages) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, path, page));
+        tasks.spawn(accept(listener, pages));
         Ok(Self { tasks, address })
     }
 
@@ -49,7 +69,7 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, path: &'static str, page: Page) {
+async fn accept(listener: TcpListener, pages: Pages) {
     let room = Arc::new(Semaphore::new(CONNECTION_MAX));
     let mut connections = JoinSet::new();
     loop {
@@ -62,21 +82,21 @@ async fn accept(listener: TcpListener, path: &'static str, page: Page) {
                 continue;
             }
         };
-        let page = page.clone();
+        let pages = pages.clone();
         connections.spawn(async move {
             let _permit = permit;
             // Who is too slow or breaks off does not get an answer.
-            let _ = tokio::time::timeout(PATIENCE, serve(stream, path, &page)).await;
+            let _ = tokio::time::timeout(PATIENCE, serve(stream, &pages)).await;
         });
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn serve(mut stream: TcpStream, path: &str, page: &Page) -> io::Result<()> {
+async fn serve(mut stream: TcpStream, pages: &Pages) -> io::Result<()> {
     let mut request = Vec::new();
     let answer = loop {
         if let Some(end) = find(&request, b"\r\n\r\n") {
-            break answer(&request[..end], path, page);
+            break answer(&request[..end], pages);
         }
         if request.len() >= REQUEST_LEN_MAX {
             break status("431 Request Header Fields Too Large");
@@ -92,7 +112,7 @@ async fn serve(mut stream: TcpStream, path: &str, page: &Page) -> io::Result<()>
 }
 
 /// The answer to a request without its last empty line.
-fn answer(request: &[u8], path: &str, page: &Page) -> Vec<u8> {
+fn answer(request: &[u8], pages: &Pages) -> Vec<u8> {
     let line = request.split(|byte| *byte == b'\r').next();
     let line = String::from_utf8_lossy(line.unwrap_or_default()).into_owned();
     let mut words = line.split(' ');
@@ -100,12 +120,15 @@ fn answer(request: &[u8], path: &str, page: &Page) -> Vec<u8> {
     if !version.is_some_and(|version| version.starts_with("HTTP/1.")) || words.next().is_some() {
         return status("400 Bad Request");
     }
-    let wanted = target.unwrap_or_default().split('?').next();
-    match method {
-        Some("GET" | "HEAD") if wanted != Some(path) => status("404 Not Found"),
-        Some("GET") => with_text("200 OK", page(), true),
-        Some("HEAD") => with_text("200 OK", page(), false),
-        _ => status("405 Method Not Allowed"),
+    let has_text = match method {
+        Some("GET") => true,
+        Some("HEAD") => false,
+        _ => return status("405 Method Not Allowed"),
+    };
+    let path = target.unwrap_or_default().split('?').next();
+    match pages(path.unwrap_or_default()) {
+        Some(answer) => with_text(answer.status, (answer.content_type, answer.text), has_text),
+        None => status("404 Not Found"),
     }
 }
 
@@ -146,8 +169,9 @@ mod tests {
     use super::*;
 
     fn first_line(request: &str) -> String {
-        let page: Page = Arc::new(|| ("text/plain", "page".to_owned()));
-        let answer = answer(request.as_bytes(), "/metrics", &page);
+        let pages: Pages =
+            Arc::new(|path| (path == "/metrics").then(|| Answer::plain("200 OK", "page")));
+        let answer = answer(request.as_bytes(), &pages);
         let text = String::from_utf8(answer).expect("it is text");
         text.lines().next().unwrap_or_default().to_owned()
     }

@@ -5,12 +5,13 @@ use std::fmt;
 use floe_hub::HubView;
 use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use super::http::Answer;
 use super::open_files;
 
 /// Topics that have rows of their own, from the first by name. What the others have now is added up, so that nobody who
@@ -22,11 +23,26 @@ const SUBSCRIBER_MAX: usize = 1000;
 /// The topic of the row for all that have none of their own; one without a name counts among them.
 const OTHERS: &str = "";
 
-/// Content type and text of the page.
-pub(super) fn page(hub: &HubView, has_subscribers: bool) -> (&'static str, String) {
+/// What is at a path: the metrics, whether the process lives, and whether the hub serves.
+pub(super) fn answer(hub: &HubView, has_subscribers: bool, path: &str) -> Option<Answer> {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    (TYPE, written(Look::at(hub, has_subscribers)))
+    match path {
+        PATH => Some(Answer {
+            status: "200 OK",
+            content_type: TYPE,
+            text: written(Look::at(hub, has_subscribers)),
+        }),
+        "/healthz" => Some(Answer::plain("200 OK", "ok")),
+        "/readyz" => Some(match hub.status() {
+            Some(_) => Answer::plain("200 OK", "ready"),
+            None => Answer::plain("503 Service Unavailable", "the hub has ended"),
+        }),
+        _ => None,
+    }
 }
+
+/// Where the metrics are.
+pub(super) const PATH: &str = "/metrics";
 
 fn written(look: Option<Look>) -> String {
     let mut registry = Registry::default();
@@ -127,15 +143,17 @@ struct Rows<'a, 'b>(&'a mut DescriptorEncoder<'b>);
 impl Rows<'_, '_> {
     fn hub(&mut self, hub: &HubStatus, topic_count: usize) -> fmt::Result {
         let topics = i64::try_from(topic_count).unwrap_or(i64::MAX);
-        let uptime = hub.uptime / 1_000_000;
-        self.gauge("floe_hub_uptime_seconds", "How long the hub runs", uptime)?;
+        let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+        self.gauges("floe_build_info", "The version of Floe", [(build, 1)])?;
+        let uptime = [(Labels::new(), seconds(hub.uptime))];
+        self.gauges("floe_hub_uptime_seconds", "How long the hub runs", uptime)?;
         self.gauge("floe_hub_topics", "Topics", topics)?;
         self.gauge(
             "floe_hub_connections",
             "Open connections of peers",
             hub.connections,
         )?;
-        let help = "Connections refused, for there were too many";
+        let help = "Connections refused because a limit was reached";
         self.counter(
             "floe_hub_connections_refused",
             help,
@@ -190,7 +208,8 @@ impl Rows<'_, '_> {
             rows(|t| t.outstanding),
         )?;
         let lag = "Age of the event that waits longest";
-        self.gauges("floe_topic_lag_microseconds", lag, rows(|t| t.lag))
+        let rows = rows(|t| t.lag).map(|(labels, lag)| (labels, seconds(lag)));
+        self.gauges("floe_topic_lag_seconds", lag, rows)
     }
 
     fn subscribers(&mut self, subscribers: &[(String, SubscriberStatus)]) -> fmt::Result {
@@ -230,7 +249,8 @@ impl Rows<'_, '_> {
             outstanding,
         )?;
         let lag = "Age of the event that waits longest";
-        self.gauges("floe_subscriber_lag_microseconds", lag, rows(|s| s.lag))
+        let rows = rows(|s| s.lag).map(|(labels, lag)| (labels, seconds(lag)));
+        self.gauges("floe_subscriber_lag_seconds", lag, rows)
     }
 
     fn process(&mut self) -> fmt::Result {
@@ -280,12 +300,15 @@ impl Rows<'_, '_> {
         Ok(())
     }
 
-    fn gauges(
+    fn gauges<N: EncodeGaugeValue>(
         &mut self,
         name: &str,
         help: &str,
-        rows: impl IntoIterator<Item = (Labels, i64)>,
-    ) -> fmt::Result {
+        rows: impl IntoIterator<Item = (Labels, N)>,
+    ) -> fmt::Result
+    where
+        ConstGauge<N>: EncodeMetric,
+    {
         let mut metric = self
             .0
             .encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -294,6 +317,11 @@ impl Rows<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Microseconds, in the unit that Prometheus wants.
+fn seconds(microseconds: i64) -> f64 {
+    microseconds as f64 / 1e6
 }
 
 fn of_topic(name: &str) -> Labels {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use floe::Communicator;
 use floe_hub::contracts::floe::{HubStatus, TopicTotals};
 use serde_json::{Value as Json, json};
@@ -26,6 +26,14 @@ pub(crate) struct Watch {
     /// The topics; all without any
     names: Vec<String>,
 
+    /// Only topics with this in their name
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    /// What comes first
+    #[arg(long, value_enum, default_value_t = Order::Name)]
+    sort: Order,
+
     /// How long from one look to the next
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     interval: Duration,
@@ -36,6 +44,36 @@ pub(crate) struct Watch {
 
     #[command(flatten)]
     access: Access,
+}
+
+/// The order of topics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// By their names
+    Name,
+    /// Those with the most events a second, published and delivered together
+    Rate,
+    /// Those that have lost the most events
+    Lost,
+    /// Those whose events wait longest
+    Lag,
+    /// Those with the most events that wait
+    Queued,
+}
+
+impl Order {
+    fn sort(self, rows: &mut [Json]) {
+        let number = |row: &Json, key: &str| row[key].as_f64().unwrap_or(0.0);
+        let key = |row: &Json| match self {
+            Self::Name => 0.0,
+            Self::Rate => number(row, "published_per_second") + number(row, "delivered_per_second"),
+            Self::Lost => number(row, "lost"),
+            Self::Lag => number(row, "lag_ms"),
+            Self::Queued => number(row, "queued"),
+        };
+        // Topics with equal figures stay in the order of their names.
+        rows.sort_by(|one, other| key(other).total_cmp(&key(one)));
+    }
 }
 
 /// What a table shows.
@@ -99,7 +137,7 @@ impl Watch {
     async fn look(&self, communicator: &Communicator) -> Result<Look, Failure> {
         let hub = &self.access.hub;
         let status = hub.status(communicator).await?;
-        let all = match self.names.is_empty() {
+        let all = match self.names.is_empty() && self.filter.is_none() {
             true => hub.totals(communicator).await?,
             false => None,
         };
@@ -114,8 +152,10 @@ impl Watch {
         let (all_before, all_now) = (&before.all, &now.all);
         let (before, now) = (&before.status, &now.status);
         let known: HashMap<_, _> = before.topics.iter().map(|it| (&it.name, it)).collect();
-        let is_wanted =
-            |topic: &&TopicTotals| self.names.is_empty() || self.names.contains(&topic.name);
+        let is_wanted = |topic: &&TopicTotals| {
+            let text = self.filter.as_deref().unwrap_or_default();
+            (self.names.is_empty() || self.names.contains(&topic.name)) && topic.name.contains(text)
+        };
         let (mut rows, mut total, mut all_rates) = (Vec::new(), nothing(), None::<Rates>);
         for topic in now.topics.iter().filter(is_wanted) {
             let rates = known
@@ -128,6 +168,7 @@ impl Watch {
             };
             rows.push(row(topic, rates));
         }
+        self.sort.sort(&mut rows);
         let total = match (all_before, all_now) {
             (Some(first), Some(all)) => {
                 row(all, Rates::between(first, before.uptime, all, now.uptime))
@@ -143,12 +184,28 @@ impl Watch {
                 "total": total,
             }));
         }
-        if output.can_redraw() {
-            output.text(CLEAR)?;
-        }
+        let room = output.size().filter(|_| output.can_redraw());
+        let Some((_, height)) = room else {
+            rows.push(total);
+            output.rows(&COLUMNS, &rows)?;
+            return output.line("");
+        };
+        output.text(CLEAR)?;
+        let left_out = rows
+            .len()
+            .saturating_sub(height.saturating_sub(LINES_BESIDE));
+        rows.truncate(rows.len() - left_out);
         rows.push(total);
+        for row in &mut rows {
+            row["name"] = abbreviated(&row["name"]);
+        }
         output.rows(&COLUMNS, &rows)?;
-        output.line("")
+        match left_out {
+            0 => Ok(()),
+            count => output.text(format_args!(
+                "{count} more topics; --sort, --filter or names choose"
+            )),
+        }
     }
 }
 
@@ -159,6 +216,18 @@ struct Look {
     /// not tell.
     all: Option<TopicTotals>,
 }
+
+/// The lines of a screen that are not of single topics: the heading, all topics together, how many were left out,
+/// and the one below, where the cursor is.
+const LINES_BESIDE: usize = 4;
+
+/// A name that takes one line.
+fn abbreviated(name: &Json) -> Json {
+    output::abbreviate(name.as_str().unwrap_or_default(), NAME_MAX).into()
+}
+
+/// As many characters of a name are shown.
+const NAME_MAX: usize = 30;
 
 /// Takes the cursor home, and all that was there away.
 const CLEAR: &str = "\x1b[H\x1b[2J";

@@ -13,7 +13,7 @@ use crate::rust::scope::{Scope, servant_name, type_name};
 /// The dispatcher type; it answers all operations, inherited ones included.
 pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     let definition = scope.model.definition(id);
-    let (root, result) = (scope.root(), scope.prelude("Result"));
+    let root = scope.root();
     let name = names::ident(&format!("{}Dispatcher", type_name(definition)));
     let summary = docs(
         None,
@@ -55,10 +55,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             pub struct #name<#servant: #interface>;
         }
         impl<#servant: #interface> #root::codegen::Answer for #name<#servant> {
-            async fn answer(
-                &self,
-                #request: #root::Request,
-            ) -> #result<#root::Response, #root::SystemException> {
+            async fn answer(&self, #request: #root::Request) -> #root::codegen::Answered {
                 #answer
             }
         }
@@ -90,7 +87,7 @@ impl Arm<'_> {
         let values = Values::inputs(operation);
         let inputs = values.names();
         let arguments = decode(scope, &values, request, &mode);
-        let exception_format = exception_format(scope, declaring, operation);
+        let reply = reply(scope, declaring, operation);
         let is_sliced = is_sliced(scope, declaring, operation);
         let encode = Values::results(operation).encode_owned(scope, is_sliced);
         let taken = parameter_names(operation);
@@ -105,7 +102,7 @@ impl Arm<'_> {
                     #request.current(),
                 )
                 .await;
-                #request.reply(#result, #exception_format, #encode)
+                #reply(#request, #result, #encode)
             }
         }
     }
@@ -127,15 +124,12 @@ fn decode(scope: &Scope<'_>, values: &Values, request: &Ident, mode: &TokenStrea
     }
 }
 
-/// Compact if the operation or its interface says so; only then must a receiver know all types.
-fn exception_format(
-    scope: &Scope<'_>,
-    declaring: DefinitionId,
-    operation: &Operation,
-) -> TokenStream {
+/// The function that replies: with compact exceptions if the operation or its interface says so; only then must a
+/// receiver know all types.
+fn reply(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> TokenStream {
     let root = scope.root();
     match format(scope, declaring, operation) {
-        "compact" => quote!(#root::ExceptionFormat::Compact),
-        _ => quote!(#root::ExceptionFormat::Sliced),
+        "compact" => quote!(#root::codegen::reply_compact),
+        _ => quote!(#root::codegen::reply),
     }
 }

@@ -1,7 +1,7 @@
 //! The error enum of operations: their exceptions, and what else can go wrong with a call.
 
 use floe_slice::model::DefinitionId;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::names;
@@ -17,11 +17,16 @@ pub(super) fn error(scope: &Scope<'_>, set: &ErrorSet) -> TokenStream {
         let r#as = (name != other).then(|| quote!(as #name));
         return quote!(pub use #path #r#as;);
     }
-    let variants = set.variants(scope.model);
-    let declaration = declaration(scope, set, &name, &variants);
     let root = scope.root();
-    let exceptions = variants.iter().map(|(id, variant)| {
-        let path = scope.path(*id, "");
+    let scoped = |id: &DefinitionId| format!("`{}`", scope.model.definition(*id).scoped);
+    let throws: Vec<String> = set.throws.iter().map(scoped).collect();
+    let doc = format!(
+        " What an operation that throws {} fails with.",
+        throws.join(" or ")
+    );
+    let variants = set.variants(scope.model).into_iter();
+    let variants = variants.map(|(id, variant)| {
+        let path = scope.path(id, "");
         quote!(#variant(#path))
     });
     let subsets = scope.facts.errors.subsets(set).map(|subset| {
@@ -30,40 +35,13 @@ pub(super) fn error(scope: &Scope<'_>, set: &ErrorSet) -> TokenStream {
         let variants = variants.iter().map(|(_, variant)| variant);
         quote!(from #path { #(#variants),* })
     });
-    let table = scope.class_table();
-    let classes = table.map(|table| quote!(classes #table));
+    let classes = scope.class_table().map(|table| quote!(classes #table));
     quote! {
-        #declaration
-        #root::codegen::errors!(#name { #(#exceptions),* } #(#subsets)* #classes);
-    }
-}
-
-fn declaration(
-    scope: &Scope<'_>,
-    set: &ErrorSet,
-    name: &Ident,
-    variants: &[(DefinitionId, Ident)],
-) -> TokenStream {
-    let root = scope.root();
-    let scoped = |id: &DefinitionId| format!("`{}`", scope.model.definition(*id).scoped);
-    let throws: Vec<String> = set.throws.iter().map(scoped).collect();
-    let doc = format!(
-        " What an operation that throws {} fails with.",
-        throws.join(" or ")
-    );
-    let variants = variants.iter().map(|(id, variant)| {
-        let doc = format!(" User exception `{}`.", scope.model.definition(*id).scoped);
-        let path = scope.path(*id, "");
-        quote!(#[doc = #doc] #variant(#path),)
-    });
-    quote! {
-        #[doc = #doc]
-        #[derive(Debug)]
-        #[non_exhaustive]
-        pub enum #name {
-            #(#variants)*
-            /// Anything but a declared user exception.
-            Invoke(#root::InvokeError),
+        #root::codegen::errors! {
+            #[doc = #doc]
+            pub enum #name { #(#variants),* }
+            #(#subsets)*
+            #classes
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Interfaces: a proxy to call them, a trait to serve them (and another one without async, if that is
-//! wanted), a dispatcher that joins the trait to an adapter, and error enums for operations that declare exceptions.
+//! wanted), a dispatcher that joins the trait to an adapter, error enums for operations that declare exceptions, and an
+//! enum of the events if all operations are events.
 
 mod dispatcher;
 mod error;
+mod events;
 mod proxy;
 mod servant;
 mod values;
 
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation, OperationMode};
+use floe_slice::model::{DefinitionId, DefinitionKind, Operation, OperationMode};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -23,11 +25,13 @@ pub(super) fn interface(scope: &Scope<'_>, id: DefinitionId, is_complete: bool) 
     let proxy = proxy::proxy(scope, id);
     let servant = is_complete.then(|| servant::servant(scope, id));
     let dispatcher = is_complete.then(|| dispatcher::dispatcher(scope, id));
+    let events = events::events(scope, id);
     quote! {
         #(#errors)*
         #proxy
         #servant
         #dispatcher
+        #events
     }
 }
 
@@ -84,12 +88,8 @@ fn operation_ident(operation: &Operation) -> Ident {
     snake_ident(&operation.name, &operation.metadata)
 }
 
-fn operation_docs(interface: &Definition, operation: &Operation) -> TokenStream {
-    let scoped = &interface.scoped;
-    let docs = docs::operation_docs(
-        operation,
-        &format!("Slice operation `{}` of `{scoped}`.", operation.name),
-    );
+fn operation_docs(operation: &Operation) -> TokenStream {
+    let docs = docs::operation_docs(operation);
     let deprecated = deprecated(&operation.metadata);
     quote!(#docs #deprecated)
 }

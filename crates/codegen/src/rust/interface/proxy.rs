@@ -44,7 +44,7 @@ pub(super) fn proxy(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
 
 fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> TokenStream {
     let root = scope.root();
-    let docs = operation_docs(scope.model.definition(declaring), operation);
+    let docs = operation_docs(operation);
     let (method, name) = (operation_ident(operation), &operation.name);
     let kind = match operation.mode() {
         OperationMode::Normal => quote!(operation),
@@ -70,8 +70,7 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     quote! {
         #docs
         pub fn #method<'call>(
-            &'call self,
-            #(#inputs: #types),*
+            &'call self #(, #inputs: #types)*
         ) -> #root::Call<'call, #results, #error, impl #root::codegen::EncodeParameters<'call>> {
             const OPERATION: #root::OperationInfo = #root::codegen::#kind(#name, #returns_data);
             #call

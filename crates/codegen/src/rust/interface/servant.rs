@@ -21,9 +21,7 @@ pub(super) fn servant(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     let deprecated = deprecated(&definition.metadata);
     let bases = extended(bases(scope, id).into_iter().map(|base| scope.servant(base)));
     let operations = scope.model.own_operations(id);
-    let operation_docs = operations
-        .iter()
-        .map(|operation| operation_docs(definition, operation));
+    let operation_docs = operations.iter().map(operation_docs);
     let functions = operations
         .iter()
         .map(|operation| function(scope, id, operation));

@@ -97,6 +97,10 @@ impl Values {
             return quote!(|decoder| #get);
         }
         if self.is_in_wire_order() && !self.uses_classes(scope) {
+            let are_required = self.as_encoded.iter().all(|value| value.tag.is_none());
+            if are_required && self.as_encoded.len() <= VALUES_MAX {
+                return quote!(#root::codegen::all);
+            }
             let gets = self
                 .as_encoded
                 .iter()
@@ -127,7 +131,7 @@ impl Values {
     /// The parameters of a proxy's method as a tuple that `floe::codegen` encodes; `None` where class
     /// instances need more than that, or where there are too many.
     pub(super) fn as_parameters(&self, scope: &Scope<'_>) -> Option<TokenStream> {
-        if self.uses_classes(scope) || self.as_encoded.len() > PARAMETERS_MAX {
+        if self.uses_classes(scope) || self.as_encoded.len() > VALUES_MAX {
             return None;
         }
         let parameters: Vec<TokenStream> = self
@@ -221,5 +225,5 @@ fn get(decoder: &TokenStream, value: &Value) -> TokenStream {
     }
 }
 
-/// `floe::codegen::Parameters` is implemented for so many.
-const PARAMETERS_MAX: usize = 12;
+/// `floe::codegen` has `Parameters` and `Values` for so many.
+const VALUES_MAX: usize = 12;

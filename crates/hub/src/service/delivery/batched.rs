@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
+use super::oneway::send;
 use crate::service::subscriber::Subscriber;
 use crate::settings::LiveSettings;
 
@@ -23,7 +24,7 @@ pub(super) async fn run(subscriber: &Subscriber, settings: &LiveSettings) {
         loop {
             match timeout_at(deadline, subscriber.wait_for_bytes(flush_bytes)).await {
                 Ok(true) => {
-                    send(subscriber, usize::MAX, flush_bytes).await;
+                    send(subscriber, usize::MAX, flush_bytes, &mut Vec::new()).await;
                     tokio::task::consume_budget().await;
                 }
                 Ok(false) => return,
@@ -38,21 +39,9 @@ pub(super) async fn run(subscriber: &Subscriber, settings: &LiveSettings) {
 async fn send_all(subscriber: &Subscriber, bytes_max: usize) {
     let mut left = subscriber.snapshot().queued as usize;
     while left > 0 {
-        match send(subscriber, left, bytes_max).await {
+        match send(subscriber, left, bytes_max, &mut Vec::new()).await {
             0 => return,
             sent => left -= sent,
         }
     }
-}
-
-/// Sends one batch. Returns how many events it had.
-async fn send(subscriber: &Subscriber, events_max: usize, bytes_max: usize) -> usize {
-    let mut events = Vec::new();
-    let count = subscriber.take(events_max, bytes_max, &mut events).await;
-    if count > 0 {
-        // Boxed, because it takes 2 kB, which an idle subscriber should not hold.
-        let result = Box::pin(subscriber.proxy().forward_all(&events)).await;
-        subscriber.settle(count, result);
-    }
-    count
 }

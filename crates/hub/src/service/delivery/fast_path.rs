@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use floe::{ConnectionToken, Event, InvokeError, Outcome, PendingEvent, ReplySink};
 
 use crate::core::{InFlightEvents, Load, Resend};
-use crate::service::subscriber::{Shared, Subscriber};
+use crate::service::subscriber::{GuardedState, Subscriber};
 
 /// The position of events in the order of all events that are sent.
 pub(super) struct SendPosition {
@@ -169,7 +169,7 @@ impl ReplySink for Subscriber {
     }
 }
 
-impl Shared {
+impl GuardedState {
     fn handle_answer(&mut self, number: u64, answer: Result<(), InvokeError>) {
         let in_flight = self.in_flight();
         let delivered = in_flight.handle_answer(number, answer, PendingEvent::end);
@@ -181,7 +181,7 @@ impl Shared {
 
 /// Wakes the delivery task if it waits for a reply.
 #[inline]
-fn wake_if_awaited(mut shared: MutexGuard<'_, Shared>) {
+fn wake_if_awaited(mut shared: MutexGuard<'_, GuardedState>) {
     if shared.in_flight().poll_awaited() {
         let delivery = shared.take_delivery();
         drop(shared);

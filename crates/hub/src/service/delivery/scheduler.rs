@@ -170,6 +170,9 @@ impl Subscriber {
     /// Takes as many events as the window allows. Returns `None` if the delivery task has to decide.
     fn take_ready(&self, batches: &mut Vec<Events>) -> Option<ReadyEvents> {
         let mut shared = self.lock();
+        if shared.subscription.has_gap_to_notify() {
+            return None;
+        }
         let in_flight = shared.in_flight();
         let room = WindowRoom::beside(in_flight.load(), self.outstanding_max()?)?;
         if !in_flight.begin_sending() {
@@ -177,8 +180,7 @@ impl Subscriber {
         }
         let position = in_flight.position();
         let subscription = &mut shared.subscription;
-        // The result is the number of lost events, which the subscriber may want to know. The scheduler never serves
-        // such a subscriber.
+        // No gap precedes these events, as checked above.
         let _ = subscription.take(room.events, room.bytes, batches);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
         let is_roomy = subscription.is_roomy();

@@ -112,9 +112,7 @@ impl TwowayDelivery<'_> {
 
     /// Lets the scheduler send while this task has nothing else to do.
     fn open_to_scheduler(&self) {
-        let is_simple = self.slow_path.is_empty()
-            && self.subscriber.qos().lost_facet.is_none()
-            && self.subscriber.proxy().is_connected();
+        let is_simple = self.slow_path.is_empty() && self.subscriber.proxy().is_connected();
         if is_simple {
             self.subscriber.lock().in_flight().open();
         }

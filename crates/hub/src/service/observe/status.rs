@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use floe::AdapterCounts;
+use floe::{AdapterCounts, Proxy};
 
 use crate::contracts::floe::{
     HubStatus, SubscriberInfo, SubscriberState, SubscriberStatus, TopicInfo, TopicStatus,
@@ -111,7 +111,7 @@ fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> Su
     let topic = link.zip(registry.adapters());
     let topic = topic.map(|(link, adapters)| link.topic_from(&adapters.main));
     SubscriberInfo {
-        subscriber: topic.or_else(|| Some(subscriber.proxy().clone())),
+        subscriber: topic.or_else(|| Some(as_told(subscriber.proxy()))),
         is_link: link.is_some(),
         cost: link.map_or(0, |link| link.cost().0),
         qos: subscriber.qos_text().clone(),
@@ -126,6 +126,14 @@ fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> Su
         queued: number(snapshot.queued),
         queued_bytes: number(snapshot.queued_bytes),
         outstanding: number(snapshot.outstanding),
+    }
+}
+
+/// The proxy of a subscriber as others may have it: one that is bound to a connection does not travel.
+fn as_told(proxy: &Proxy) -> Proxy {
+    match proxy.communicator().filter(|_| proxy.is_fixed()) {
+        Some(communicator) => communicator.proxy_from(proxy.reference().clone()),
+        None => proxy.clone(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use floe::TypedProxy;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -129,7 +130,10 @@ impl Registry {
             subscriber,
             ..
         } = &guard;
-        let delivery = delivery::run(subscriber, &registry.settings, &registry.directory);
+        let mut delivery = delivery::run(subscriber, &registry.settings, &registry.directory);
+        if subscriber.proxy().is_fixed() {
+            delivery = Box::pin(registry.deliver_while_connected(topic, subscriber, delivery));
+        }
         let has_ended = unless_cancelled(&registry.deliveries.abort, delivery).await;
         subscriber.log_summary();
         // At a shutdown the subscription stays in the store.
@@ -141,6 +145,33 @@ impl Registry {
             let change = |registry: &Arc<Self>| registry.remove_gone(topic, subscriber);
             registry.change(change).await;
         }
+    }
+
+    /// Delivers over the connection of a subscriber. The subscription ends when the connection closes.
+    async fn deliver_while_connected(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        subscriber: &Arc<Subscriber>,
+        mut delivery: Pin<Box<dyn Future<Output = ()> + Send + '_>>,
+    ) {
+        let connection = subscriber.proxy().ice_cached_connection();
+        let closed = async {
+            if let Some(connection) = connection {
+                connection.closed().await;
+            }
+        };
+        tokio::select! {
+            () = &mut delivery => return,
+            () = closed => {}
+        }
+        let (topic, subscriber) = (topic.clone(), subscriber.clone());
+        self.change(move |registry| {
+            let mut changes = registry.begin_change();
+            // The store does not know the subscription, so removing it cannot fail.
+            let _ = registry.remove(&mut changes, &topic, &[subscriber]);
+        })
+        .await;
+        delivery.await;
     }
 
     /// Starts the delivery again after a panic.

@@ -39,8 +39,18 @@ impl Registry {
             topic: topic.name(),
             subscription: &subscription,
         };
-        self.replace(&mut changes, topic, former, &change)?;
         let shown = OneLine(proxy);
+        if proxy.is_fixed() {
+            // This subscription ends with its connection, so the store does not keep it.
+            self.remove(&mut changes, topic, former.as_slice())?;
+            tracing::info!(
+                "subscribed \"{shown}\" to topic {:?}, over its own connection",
+                topic.name()
+            );
+            self.add_subscriber(topic, proxy, subscription.qos, qos);
+            return Ok(());
+        }
+        self.replace(&mut changes, topic, former, &change)?;
         tracing::info!("subscribed \"{shown}\" to topic {:?}", topic.name());
         if let Err(error) = proxy.check_endpoints() {
             tracing::warn!("the first event will fail: {}", OneLine(error));
@@ -107,12 +117,15 @@ impl Registry {
         if present.is_empty() {
             return Ok(());
         }
-        let identities: Vec<_> = present.iter().map(|s| s.identity().clone()).collect();
-        let change = Change::Unsubscribe {
-            topic: topic.name(),
-            subscribers: &identities,
-        };
-        self.apply(changes, &change)?;
+        let stored = present.iter().filter(|s| !s.proxy().is_fixed());
+        let identities: Vec<_> = stored.map(|s| s.identity().clone()).collect();
+        if !identities.is_empty() {
+            let change = Change::Unsubscribe {
+                topic: topic.name(),
+                subscribers: &identities,
+            };
+            self.apply(changes, &change)?;
+        }
         for recipient in present {
             tracing::info!("removed {}", recipient.log_name());
             self.take_out(topic, recipient);

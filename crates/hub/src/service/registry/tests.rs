@@ -306,7 +306,7 @@ async fn a_late_event_of_a_waiting_publisher_counts() {
     let event = event(&world.communicator, 100).await;
     assert!(
         found
-            .publish_waiting(event.into(), Instant::now())
+            .publish_or_wait(event.into(), Instant::now())
             .is_none()
     );
     drop(found);

@@ -5,6 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
+use floe::hub::CALLBACK_FACET;
 use floe::{Current, DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
 use floe_access::Action;
 
@@ -44,14 +45,14 @@ impl Objects {
 
     /// The object with this name, if this adapter has it.
     fn find(&self, name: &str) -> Option<Object> {
-        let is_publisher = |object: &Object| {
+        let takes_events = |object: &Object| {
             matches!(
                 object,
                 Object::Publisher(_) | Object::SubscriberPublisher(_) | Object::LinkReceiver(_)
             )
         };
         let found = self.registry.directory().find(name);
-        found.filter(|object| self.reach == Reach::All || is_publisher(object))
+        found.filter(|object| self.reach == Reach::All || takes_events(object))
     }
 
     /// Asks the rules about all requests of a connection to an object, where they come from one user. What else an
@@ -80,30 +81,31 @@ impl Dispatcher for Objects {
                 false => refuse(slot, SystemException::ObjectNotExist),
             };
         };
+        let recipient = Recipient::of(&object);
+        let waits = recipient.is_some() && current.facet() == WAITING_FACET;
+        let calls_back = matches!(object, Object::Topic(_)) && current.facet() == CALLBACK_FACET;
+        if !waits && !calls_back && !current.facet().is_empty() {
+            return refuse(slot, SystemException::FacetNotExist);
+        }
         let guard = self.registry.guard();
         if !guard.is_open() {
-            let is_waiting = current.facet() == WAITING_FACET;
             if guard.asks_each()
-                && (is_waiting || current.facet().is_empty())
-                && let Some(recipient) = Recipient::of(&object)
+                && let Some(recipient) = recipient
             {
-                return recipient.publish_each(is_waiting, &self.registry, requests, slot);
+                return recipient.publish_each(waits, &self.registry, requests, slot);
             }
             if let Err(refused) = self.check(&object, current) {
                 return slot.run(ready(Err(refused)));
             }
         }
         match object {
-            Object::Publisher(topic) if current.facet() == WAITING_FACET => {
-                publisher::publish_waiting(requests, slot, &topic);
+            Object::Topic(topic) if calls_back => {
+                let servant = TopicServant::calling_back(&self.registry, topic);
+                Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
             }
-            Object::SubscriberPublisher(subscriber) if current.facet() == WAITING_FACET => {
-                publisher::publish_to_one_waiting(requests, slot, &subscriber);
-            }
-            _ if !current.facet().is_empty() => refuse(slot, SystemException::FacetNotExist),
-            Object::Publisher(topic) => publisher::publish(requests, slot, &topic),
+            Object::Publisher(topic) => publisher::publish(requests, slot, &topic, waits),
             Object::SubscriberPublisher(subscriber) => {
-                publisher::publish_to_one(requests, slot, &subscriber);
+                publisher::publish_to_one(requests, slot, &subscriber, waits);
             }
             Object::LinkReceiver(topic) => {
                 let registry = self.registry.clone();

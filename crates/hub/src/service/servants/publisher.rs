@@ -4,10 +4,11 @@
 //! that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is an addition of Floe.
 
 use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe::{DispatchSlot, Event, Events, Requests, SystemException};
+use floe::{DispatchSlot, Event, Events, Requests, SystemException, TakenEvents};
 use floe_access::Action;
 
 use crate::service::directory::Object;
@@ -15,66 +16,44 @@ use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::{Topic, all};
 
-/// Publishes to all subscribers of a topic.
-pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic) {
-    requests
-        .take_events(|events, now| topic.publish(events, now))
-        .answer(slot);
-}
-
-/// Publishes to all subscribers of a topic, and replies when each has room.
-pub(super) fn publish_waiting(requests: Requests, slot: &mut DispatchSlot, topic: &Topic) {
-    let mut waits = Vec::new();
-    let taken = requests.take_events(|events, now| {
-        waits.extend(topic.publish_waiting(events, now).map(Box::pin));
+/// Publishes to all subscribers of a topic. If `waits`, the reply comes when each subscriber has room.
+pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic, waits: bool) {
+    let mut waiting = Vec::new();
+    let taken = requests.take_events(|events, now| match waits {
+        true => waiting.extend(topic.publish_or_wait(events, now).map(Box::pin)),
+        false => topic.publish(events, now),
     });
-    match waits.is_empty() {
-        true => taken.answer(slot),
-        false => taken.answer_after(slot, all(waits)),
-    }
+    answer(taken, slot, waiting);
 }
 
-/// Publishes to one subscriber.
+/// Publishes to one subscriber. If `waits`, the reply comes when it has room.
 pub(super) fn publish_to_one(
     requests: Requests,
     slot: &mut DispatchSlot,
     subscriber: &Arc<Subscriber>,
+    waits: bool,
 ) {
     if subscriber.is_gone() {
         return slot.run(ready(Err(gone())));
     }
-    let taken = requests.take_events(|events, now| {
-        if !subscriber.loses_own(&events) {
-            subscriber.publish(events, now);
-        }
+    let mut waiting = Vec::new();
+    let taken = requests.take_events(|events, now| match waits {
+        _ if subscriber.loses_own(&events) => {}
+        true => waiting.extend(subscriber.publish_or_wait(events, now).map(Box::pin)),
+        false => subscriber.publish(events, now),
     });
-    taken.answer(slot);
+    answer(taken, slot, waiting);
 }
 
-/// Publishes to one subscriber, and replies when it has room.
-pub(super) fn publish_to_one_waiting(
-    requests: Requests,
+/// Replies when all publications have room.
+fn answer<F: Future<Output = ()> + Send + 'static>(
+    taken: TakenEvents,
     slot: &mut DispatchSlot,
-    subscriber: &Arc<Subscriber>,
+    waiting: Vec<Pin<Box<F>>>,
 ) {
-    if subscriber.is_gone() {
-        return slot.run(ready(Err(gone())));
-    }
-    let mut waits = Vec::new();
-    let taken = requests.take_events(|events, now| {
-        if subscriber.loses_own(&events) {
-            return;
-        }
-        if let Some(rest) = subscriber.publish_or_wait(events, now) {
-            let subscriber = subscriber.clone();
-            waits.push(Box::pin(
-                async move { subscriber.publish_waiting(rest).await },
-            ));
-        }
-    });
-    match waits.is_empty() {
+    match waiting.is_empty() {
         true => taken.answer(slot),
-        false => taken.answer_after(slot, all(waits)),
+        false => taken.answer_after(slot, all(waiting)),
     }
 }
 
@@ -100,7 +79,7 @@ impl Recipient {
     /// Publishes one request after another, and asks the rules about each: they may come from several users.
     pub(super) fn publish_each(
         self,
-        is_waiting: bool,
+        waits: bool,
         registry: &Arc<Registry>,
         requests: Requests,
         slot: &mut DispatchSlot,
@@ -111,7 +90,7 @@ impl Recipient {
             async move {
                 let guard = registry.guard();
                 guard.check(request.current(), Action::Publish, recipient.topic())?;
-                recipient.publish(request.event(), is_waiting).await?;
+                recipient.publish(request.event(), waits).await?;
                 request.returned_nothing()
             }
         });
@@ -125,12 +104,12 @@ impl Recipient {
         }
     }
 
-    async fn publish(&self, event: Event, is_waiting: bool) -> Result<(), SystemException> {
+    async fn publish(&self, event: Event, waits: bool) -> Result<(), SystemException> {
         let (events, now) = (Events::from(event), Instant::now());
-        match (self, is_waiting) {
+        match (self, waits) {
             (Self::Topic(topic), false) => topic.publish(events, now),
             (Self::Topic(topic), true) => {
-                if let Some(wait) = topic.publish_waiting(events, now) {
+                if let Some(wait) = topic.publish_or_wait(events, now) {
                     wait.await;
                 }
             }
@@ -138,8 +117,8 @@ impl Recipient {
             (Self::Subscriber(subscriber), _) if subscriber.loses_own(&events) => {}
             (Self::Subscriber(subscriber), false) => subscriber.publish(events, now),
             (Self::Subscriber(subscriber), true) => {
-                if let Some(rest) = subscriber.publish_or_wait(events, now) {
-                    subscriber.publish_waiting(rest).await;
+                if let Some(wait) = subscriber.publish_or_wait(events, now) {
+                    wait.await;
                 }
             }
         }

@@ -29,6 +29,8 @@ use crate::store::StoredLink;
 pub(super) struct TopicServant {
     registry: Arc<Registry>,
     topic: Arc<Topic>,
+    /// Whether subscribers are called back over the connection of their request.
+    calls_back: bool,
 }
 
 impl TopicServant {
@@ -36,6 +38,15 @@ impl TopicServant {
         Self {
             registry: registry.clone(),
             topic,
+            calls_back: false,
+        }
+    }
+
+    /// The same topic, for subscribers that are called back over their own connection.
+    pub(super) fn calling_back(registry: &Arc<Registry>, topic: Arc<Topic>) -> Self {
+        Self {
+            calls_back: true,
+            ..Self::new(registry, topic)
         }
     }
 
@@ -146,7 +157,15 @@ impl TopicContract for TopicServant {
         let subscriber = subscriber.ok_or_else(|| InvalidSubscriber {
             reason: "subscriber is a null proxy".to_owned(),
         })?;
-        let subscriber = self.check_proxy(current, Action::Subscribe, &subscriber)?;
+        // A caller in the same communicator has no connection, and needs none.
+        let subscriber = match current.connection().filter(|_| self.calls_back) {
+            // The hub connects to no address for it, so there is none to check.
+            Some(connection) => {
+                self.check(current, Action::Subscribe)?;
+                subscriber.ice_fixed(&connection)
+            }
+            None => self.check_proxy(current, Action::Subscribe, &subscriber)?,
+        };
         let Reference { mode, identity, .. } = subscriber.reference();
         if self.is_own(subscriber.reference()) {
             let reason =

@@ -15,7 +15,7 @@ use crate::dispatch::Parts;
 
 /// What became of a request on the fast path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::connection) enum FastPath {
+pub(in crate::connection) enum SingleDispatch {
     /// It is where it was.
     NotTaken,
     /// It was answered, and nothing is left to do.
@@ -34,20 +34,20 @@ impl Dispatching {
         input: &mut Input,
         count: usize,
         cache: &HeaderCache,
-    ) -> FastPath {
+    ) -> SingleDispatch {
         let Some(mut parts) = self.take_single(&request) else {
-            return FastPath::NotTaken;
+            return SingleDispatch::NotTaken;
         };
         request.move_into(&mut parts.current.request, input.take_alone(count));
         match self.begin(parts, &mut RequestBatch::default()) {
             Poll::Ready(Ok(response)) => self.reply_single(response.into_parts()),
             Poll::Pending => {
                 self.leave(cache.request(&request), request.parameters_len());
-                FastPath::Dispatched
+                SingleDispatch::Dispatched
             }
             failed => {
                 self.end(failed, || cache.request(&request));
-                FastPath::Dispatched
+                SingleDispatch::Dispatched
             }
         }
     }
@@ -68,7 +68,7 @@ impl Dispatching {
     }
 
     #[inline]
-    fn reply_single(&mut self, mut parts: Box<Parts>) -> FastPath {
+    fn reply_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
         if parts.reply_count == 0 {
             return self.end_single(parts);
         }
@@ -88,7 +88,7 @@ impl Dispatching {
 
     /// Writes the reply from where it is, if it may.
     #[inline]
-    fn write_single(&mut self, mut parts: Box<Parts>) -> FastPath {
+    fn write_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
         // Long buffers go through the output, which knows when to keep them.
         let is_written = !is_long(&mut self.replies)
             && !is_long(&mut parts.buffer)
@@ -103,16 +103,16 @@ impl Dispatching {
     }
 
     /// Leaves the reply to the end of the read.
-    fn append_single(&mut self, mut parts: Box<Parts>) -> FastPath {
+    fn append_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
         self.append_replies(&mut parts.buffer, 1);
         self.take_back(parts);
-        FastPath::Dispatched
+        SingleDispatch::Dispatched
     }
 
     #[inline]
-    fn end_single(&mut self, parts: Box<Parts>) -> FastPath {
+    fn end_single(&mut self, parts: Box<Parts>) -> SingleDispatch {
         self.take_back(parts);
         self.release();
-        FastPath::Answered
+        SingleDispatch::Answered
     }
 }

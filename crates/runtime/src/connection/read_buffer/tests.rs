@@ -40,10 +40,10 @@ fn next(input: &mut Input) -> Option<Message> {
 #[test]
 fn what_comes_alone_is_taken_off_or_leaves_its_place_to_what_comes_next() {
     let mut input = Input::default();
-    let place = input.room(SIZE_MAX).as_ptr();
+    let address = input.room(SIZE_MAX).as_ptr();
     for bytes in [&b"one"[..], b"other", &[7; READ_LEN_MIN]] {
         let room = input.room(SIZE_MAX);
-        assert_eq!(room.as_ptr(), place);
+        assert_eq!(room.as_ptr(), address);
         room[..bytes.len()].copy_from_slice(bytes);
         assert_eq!(input.alone(bytes.len()), Some(bytes));
         input.learn(bytes.len());
@@ -275,7 +275,7 @@ fn a_bad_header_in_the_place_of_a_long_message_is_seen() {
 fn what_was_just_read_may_be_looked_at_where_it_is_if_nothing_stands_before_it() {
     let mut input = Input::default();
     let whole = message(40, 7);
-    let place = input.room(SIZE_MAX).as_ptr();
+    let address = input.room(SIZE_MAX).as_ptr();
     input.room(SIZE_MAX)[..40].copy_from_slice(&whole);
     assert_eq!(
         input.just_read::<64>(40).map(|read| &read[..40]),
@@ -284,8 +284,8 @@ fn what_was_just_read_may_be_looked_at_where_it_is_if_nothing_stands_before_it()
     assert!(input.just_read::<32>(40).is_none(), "it is longer");
     assert_eq!(
         input.room(SIZE_MAX).as_ptr(),
-        place,
-        "the next ones take its place"
+        address,
+        "the next ones take its address"
     );
 
     read(&mut input, &whole[..15]);

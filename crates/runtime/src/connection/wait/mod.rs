@@ -14,13 +14,13 @@ use tokio::runtime::Handle;
 use crate::background;
 #[cfg(unix)]
 pub(crate) use awaited::wait_for_reply;
-use awaited::{Due, Look};
+use awaited::{Awaited, PollScope};
 pub(crate) use awaited::{is_waiting, wait_depth, wait_until};
 pub(crate) use sleeper::Sleeper;
 
 /// Waits for a future on the calling thread: `greeter.greet("Ada").wait()`.
 ///
-/// Of a proxy of a [`blocking::Communicator`](super::Communicator) this sends the request and reads
+/// Of a proxy of a [`blocking::Communicator`](crate::blocking::Communicator) this sends the request and reads
 /// the reply with two system calls of this very thread. Any other future works as well; timers and
 /// sockets of tokio in it are served by a thread in the background.
 ///
@@ -39,7 +39,7 @@ impl<F: Future> Wait for F {}
 #[inline(never)]
 fn wait<F: Future>(future: Pin<&mut F>) -> F::Output {
     OWN.with(|own| match own.get() {
-        Some(spot) if spot.is_free() => spot.wait(future),
+        Some(waiter) if waiter.is_free() => waiter.wait(future),
         _ => wait_anywhere(future),
     })
 }
@@ -47,7 +47,7 @@ fn wait<F: Future>(future: Pin<&mut F>) -> F::Output {
 /// Whether a call may wait on this thread without any preparation: it is within no other wait, and the thread is
 /// known to run no tasks.
 #[inline]
-pub(crate) fn may_wait_here() -> bool {
+pub(crate) fn may_wait_directly() -> bool {
     IS_PREPARED.get() && wait_depth() == 0
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn mark_prepared() {
 fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>) -> T {
     background::block(|| {
         enter_runtime();
-        Seat::take().spot().wait_on(future)
+        BorrowedWaiter::take().waiter().wait_on(future)
     })
 }
 
@@ -82,23 +82,25 @@ fn enter_runtime() {
         IS_PREPARED.set(true);
         std::mem::forget(background::handle().enter());
         OWN.with(|own| {
-            own.get_or_init(Spot::new);
+            own.get_or_init(Waiter::new);
         });
     }
 }
 
 /// Sleeps until the future may get further.
 #[inline(never)]
-fn sleep(sleeper: &Arc<Sleeper>, due: Due) {
+fn sleep(sleeper: &Arc<Sleeper>, awaited: Awaited) {
     // Who else holds a waker cannot wake a thread that is blocked in a read: then others read.
-    let is_alone = Arc::strong_count(sleeper) == OWN_COUNT + due.reply_count;
-    match due.connection {
-        Some(connection) if is_alone && !due.is_mixed => connection.drive(sleeper, due.deadline),
+    let is_alone = Arc::strong_count(sleeper) == OWN_COUNT + awaited.reply_count;
+    match awaited.connection {
+        Some(connection) if is_alone && !awaited.is_mixed => {
+            connection.drive(sleeper, awaited.deadline)
+        }
         connection => {
             if let Some(connection) = connection {
                 connection.ask_for_reading();
             }
-            sleeper.park(due.deadline);
+            sleeper.park(awaited.deadline);
         }
     }
 }
@@ -107,29 +109,29 @@ fn sleep(sleeper: &Arc<Sleeper>, due: Due) {
 const OWN_COUNT: usize = 2;
 
 /// A sleeper and its waker, used by one wait at a time.
-struct Spot {
+struct Waiter {
     sleeper: Arc<Sleeper>,
     waker: Waker,
     /// Whether a wait sleeps here that is not looking. While it does, its thread may run a servant, which waits
     /// elsewhere: to make this ready for another wait would forget that this one was woken.
-    is_slept_in: Cell<bool>,
+    is_sleeping: Cell<bool>,
 }
 
 thread_local! {
     /// Where the outermost waits of a thread are that has entered the runtime.
-    static OWN: OnceCell<Spot> = const { OnceCell::new() };
+    static OWN: OnceCell<Waiter> = const { OnceCell::new() };
     /// For all other waits.
-    static SPARE: RefCell<Vec<Spot>> = const { RefCell::new(Vec::new()) };
+    static WAITERS: RefCell<Vec<Waiter>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Spot {
+impl Waiter {
     fn new() -> Self {
         let sleeper = Arc::new(Sleeper::new());
         let waker = Waker::from(sleeper.clone());
         Self {
             sleeper,
             waker,
-            is_slept_in: Cell::new(false),
+            is_sleeping: Cell::new(false),
         }
     }
 
@@ -137,7 +139,7 @@ impl Spot {
     /// would disturb the next one.
     #[inline]
     fn is_free(&self) -> bool {
-        wait_depth() == 0 && !self.is_slept_in.get() && self.is_unknown()
+        wait_depth() == 0 && !self.is_sleeping.get() && self.is_unknown()
     }
 
     #[inline]
@@ -150,19 +152,19 @@ impl Spot {
     #[inline]
     fn wait<F: Future>(&self, mut future: Pin<&mut F>) -> F::Output {
         self.sleeper.reset();
-        let look = Look::outermost(&self.waker);
+        let scope = PollScope::outermost(&self.waker);
         let polled = future.as_mut().poll(&mut Context::from_waker(&self.waker));
         match polled {
             Poll::Ready(output) => output,
-            Poll::Pending => self.sleep_and_wait(look, future),
+            Poll::Pending => self.sleep_and_wait(scope, future),
         }
     }
 
     /// The same after a poll.
     #[inline(never)]
-    fn sleep_and_wait<T>(&self, look: Look, future: Pin<&mut dyn Future<Output = T>>) -> T {
-        let _sleep = Sleep::in_spot(self);
-        sleep(&self.sleeper, look.end());
+    fn sleep_and_wait<T>(&self, scope: PollScope, future: Pin<&mut dyn Future<Output = T>>) -> T {
+        let _sleep = SleepGuard::of(self);
+        sleep(&self.sleeper, scope.end());
         self.wait_on(future)
     }
 
@@ -171,57 +173,57 @@ impl Spot {
         let mut context = Context::from_waker(&self.waker);
         loop {
             self.sleeper.reset();
-            let look = Look::within(&self.waker);
+            let scope = PollScope::within(&self.waker);
             match future.as_mut().poll(&mut context) {
                 Poll::Ready(output) => return output,
-                Poll::Pending => sleep(&self.sleeper, look.end()),
+                Poll::Pending => sleep(&self.sleeper, scope.end()),
             }
         }
     }
 }
 
-/// A wait that sleeps in the spot of its thread.
-struct Sleep<'a>(&'a Spot);
+/// A wait that sleeps in the waiter of its thread.
+struct SleepGuard<'a>(&'a Waiter);
 
-impl<'a> Sleep<'a> {
-    fn in_spot(spot: &'a Spot) -> Self {
-        spot.is_slept_in.set(true);
-        Self(spot)
+impl<'a> SleepGuard<'a> {
+    fn of(waiter: &'a Waiter) -> Self {
+        waiter.is_sleeping.set(true);
+        Self(waiter)
     }
 }
 
-impl Drop for Sleep<'_> {
+impl Drop for SleepGuard<'_> {
     fn drop(&mut self) {
-        self.0.is_slept_in.set(false);
+        self.0.is_sleeping.set(false);
     }
 }
 
-/// A spot that goes back to its thread when the wait ends.
-struct Seat {
+/// A waiter that goes back to its thread when the wait ends.
+struct BorrowedWaiter {
     /// Taken out only when it goes back.
-    spot: Option<Spot>,
+    waiter: Option<Waiter>,
 }
 
-impl Seat {
+impl BorrowedWaiter {
     fn take() -> Self {
-        let spot = SPARE.with_borrow_mut(Vec::pop);
+        let waiter = WAITERS.with_borrow_mut(Vec::pop);
         Self {
-            spot: Some(spot.unwrap_or_else(Spot::new)),
+            waiter: Some(waiter.unwrap_or_else(Waiter::new)),
         }
     }
 
-    fn spot(&self) -> &Spot {
-        self.spot.as_ref().expect("it goes back at the very end")
+    fn waiter(&self) -> &Waiter {
+        self.waiter.as_ref().expect("it goes back at the very end")
     }
 }
 
-impl Drop for Seat {
+impl Drop for BorrowedWaiter {
     fn drop(&mut self) {
-        if let Some(spot) = self.spot.take()
-            && spot.is_unknown()
+        if let Some(waiter) = self.waiter.take()
+            && waiter.is_unknown()
         {
             // While the thread ends there are no spares any more.
-            let _ = SPARE.try_with(|spare| spare.borrow_mut().push(spot));
+            let _ = WAITERS.try_with(|spare| spare.borrow_mut().push(waiter));
         }
     }
 }

@@ -48,7 +48,7 @@ impl Sleeper {
 
     /// Sleeps until it is woken or called, or until the deadline.
     pub(crate) fn park(&self, deadline: Option<Instant>) {
-        // Stored before the look at the flags, which are stored before the look at this one: either
+        // Stored before it reads the flags, which are stored before the other thread reads this one: either
         // this thread sees its flag, or the other sees that it must unpark.
         self.is_parked.store(true, Ordering::SeqCst);
         while !self.is_woken.load(Ordering::SeqCst) && !self.is_called.swap(false, Ordering::SeqCst)

@@ -15,16 +15,17 @@ use rustls::{
     SignatureScheme,
 };
 
+use super::TlsError;
 use super::load::{self, Identity};
 use super::settings::{ClientCertificates, TlsFile, TlsSettings};
 
 /// Certificates and trust of a communicator, loaded. A clone is the same.
 #[derive(Clone)]
 pub struct Tls {
-    inner: Arc<Inner>,
+    inner: Arc<TlsCore>,
 }
 
-struct Inner {
+struct TlsCore {
     settings: TlsSettings,
     /// Replaced by a reload; read when a connection is made.
     loaded: RwLock<Loaded>,
@@ -46,7 +47,7 @@ impl Tls {
     pub fn load(settings: TlsSettings) -> Result<Self, TlsError> {
         let loaded = RwLock::new(Loaded::new(&settings)?);
         Ok(Self {
-            inner: Arc::new(Inner { settings, loaded }),
+            inner: Arc::new(TlsCore { settings, loaded }),
         })
     }
 
@@ -260,41 +261,3 @@ impl ServerCertVerifier for ServerVerifier {
             .supported_schemes()
     }
 }
-
-/// Why certificates or keys cannot be used.
-#[derive(Debug, Clone)]
-pub struct TlsError {
-    message: String,
-}
-
-impl TlsError {
-    pub(super) fn file(file: &TlsFile, expected: &'static str, found: impl fmt::Display) -> Self {
-        Self {
-            message: format!("{file}: expected {expected}: {found}"),
-        }
-    }
-
-    fn new(error: impl fmt::Display) -> Self {
-        Self {
-            message: format!("the TLS settings cannot be used: {error}"),
-        }
-    }
-
-    fn identity(error: Error) -> Self {
-        let reason = match error {
-            Error::InconsistentKeys(_) => "the key is not that of the certificate".to_owned(),
-            other => other.to_string(),
-        };
-        Self {
-            message: format!("the TLS identity cannot be used: {reason}"),
-        }
-    }
-}
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for TlsError {}

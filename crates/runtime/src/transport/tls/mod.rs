@@ -1,58 +1,41 @@
-//! TLS over another stream, with rustls: the transports `ssl` and `wss`.
+//! TLS over another stream: the transports `ssl` and `wss`.
 //!
-//! - `settings.rs`: what a program says about certificates and trust
+//! What a program says about certificates is part of every build. The cargo feature `tls` adds what acts on it, and a
+//! build without the feature says so where certificates are loaded and where such an endpoint is used.
+//!
+//! - `settings.rs`: what a program says about certificates and trust; `error.rs`: why they cannot be used
+//! - `encrypt.rs`: streams over rustls
 //! - `load.rs`: files to certificates and keys; `config.rs`: those to what rustls needs
 //! - `session.rs`: the two halves of an encrypted stream
 //! - `explain.rs`: failures in words
+//! - `absent.rs`: a build without the feature
 
+#[cfg(not(feature = "tls"))]
+mod absent;
+#[cfg(feature = "tls")]
 mod config;
+#[cfg(feature = "tls")]
+mod encrypt;
+mod error;
+#[cfg(feature = "tls")]
 mod explain;
+#[cfg(feature = "tls")]
 mod load;
+#[cfg(feature = "tls")]
 mod session;
 mod settings;
 
-use std::io;
-use std::sync::Arc;
-
-use rustls::pki_types::ServerName;
-use rustls::{ClientConnection, ServerConnection};
-
-pub use config::{Tls, TlsError};
+#[cfg(not(feature = "tls"))]
+pub use absent::Tls;
+#[cfg(feature = "tls")]
+pub use config::Tls;
+pub use error::TlsError;
 pub use settings::{ClientCertificates, TlsFile, TlsIdentity, TlsSettings};
 
-use super::Stream;
+#[cfg(not(feature = "tls"))]
+pub(super) use absent::{check_server, client, server};
+#[cfg(feature = "tls")]
+pub(super) use encrypt::{check_server, client, server};
 
-/// Encrypts a stream to a server. The handshake takes as long as the server likes.
-pub(super) async fn client(stream: Stream, host: &str, tls: Option<&Tls>) -> io::Result<Stream> {
-    let config = required(tls)?.client_config().map_err(unusable)?;
-    let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| unusable(format!("expected a host name or address, got \"{host}\"")))?;
-    let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
-    session::open(stream, connection.into()).await
-}
-
-/// Encrypts a stream from a client. The handshake takes as long as the client likes.
-pub(super) async fn server(stream: Stream, tls: Option<Tls>) -> io::Result<Stream> {
-    let config = required(tls.as_ref())?.server_config().map_err(unusable)?;
-    let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-    session::open(stream, connection.into()).await
-}
-
-/// Checks that there is what a server needs, before it listens.
-pub(super) fn check_server(tls: Option<&Tls>) -> io::Result<()> {
-    required(tls)?.server_config().map(drop).map_err(unusable)
-}
-
-fn required(tls: Option<&Tls>) -> io::Result<&Tls> {
-    tls.ok_or_else(|| {
-        unusable("it needs certificates: set `Settings::tls` of the communicator".to_owned())
-    })
-}
-
-fn unusable(reason: impl Into<Arc<str>>) -> io::Error {
-    let reason: Arc<str> = reason.into();
-    io::Error::new(io::ErrorKind::InvalidInput, reason.to_string())
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "tls"))]
 pub(in crate::transport) mod tests;

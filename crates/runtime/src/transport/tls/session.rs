@@ -20,14 +20,14 @@ const READ_LEN: usize = 16 * 1024;
 
 /// Shakes hands over a stream, and gives the encrypted one.
 pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<Stream> {
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(TlsShared {
         session: Mutex::new(Session {
             connection,
             accepted: None,
         }),
         writer: stream.writer,
     });
-    let mut reader = Reader {
+    let mut reader = TlsReader {
         shared: shared.clone(),
         inner: stream.reader,
         rest: Vec::new(),
@@ -47,12 +47,12 @@ pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<S
     reader.first = Vec::new();
     Ok(Stream {
         reader: Box::new(reader),
-        writer: Box::new(Writer(shared)),
+        writer: Box::new(TlsWriter(shared)),
         peer: stream.peer,
     })
 }
 
-struct Shared {
+struct TlsShared {
     /// What rustls knows. Held while a write to the stream below is tried, which never blocks, and
     /// never across a wait.
     session: Mutex<Session>,
@@ -66,7 +66,7 @@ struct Session {
     accepted: Option<usize>,
 }
 
-impl Shared {
+impl TlsShared {
     fn lock(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,8 +127,8 @@ impl Session {
     }
 }
 
-struct Reader {
-    shared: Arc<Shared>,
+struct TlsReader {
+    shared: Arc<TlsShared>,
     inner: Box<dyn AsyncRead + Send + Unpin>,
     /// What was read and not decrypted, as there was enough to give out.
     rest: Vec<u8>,
@@ -136,7 +136,7 @@ struct Reader {
     first: Vec<u8>,
 }
 
-impl Reader {
+impl TlsReader {
     /// Reads and decrypts something; false at the end of the stream.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let mut buffer = [0; READ_LEN];
@@ -168,7 +168,7 @@ impl Reader {
     }
 }
 
-impl AsyncRead for Reader {
+impl AsyncRead for TlsReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -183,9 +183,9 @@ impl AsyncRead for Reader {
     }
 }
 
-struct Writer(Arc<Shared>);
+struct TlsWriter(Arc<TlsShared>);
 
-impl StreamWriter for Writer {
+impl StreamWriter for TlsWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut session = self.0.lock();
         session.try_flush(&*self.0.writer)?;

@@ -21,7 +21,7 @@ const COPY_MAX: usize = 16 * 1024;
 /// ```
 ///
 /// Control frames leave between frames.
-pub(super) struct Sending {
+pub(super) struct WsSending {
     side: Side,
     /// Bytes in their final form that did not leave yet: at most a chunk and a control frame.
     output: BytesMut,
@@ -36,7 +36,7 @@ pub(super) struct Sending {
     is_closed: bool,
 }
 
-impl Sending {
+impl WsSending {
     pub(super) fn new(side: Side) -> Self {
         Self {
             side,
@@ -190,9 +190,9 @@ mod tests {
 
     /// Takes everything.
     #[derive(Default)]
-    struct Taken(Mutex<Vec<Vec<u8>>>);
+    struct TakenWrites(Mutex<Vec<Vec<u8>>>);
 
-    impl StreamWriter for Taken {
+    impl StreamWriter for TakenWrites {
         fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
             let mut taken = self.0.lock().expect("unpoisoned");
             taken.push(bytes.to_vec());
@@ -207,9 +207,9 @@ mod tests {
     }
 
     /// Takes nothing.
-    struct Full;
+    struct FullStream;
 
-    impl StreamWriter for Full {
+    impl StreamWriter for FullStream {
         fn try_write(&self, _: &[u8]) -> io::Result<usize> {
             Err(io::ErrorKind::WouldBlock.into())
         }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_pings_and_does_not_read_makes_the_output_no_longer() {
-        let mut sending = Sending::new(Side::Server);
+        let mut sending = WsSending::new(Side::Server);
         let mut ping = |byte: u8, writer: &dyn StreamWriter| {
             sending.pong = Some(vec![byte; 125]);
             sending.send_pong(writer).expect("it leaves later");
@@ -231,9 +231,9 @@ mod tests {
         };
         let answer_len = 2 + 125;
         for _ in 0..1000 {
-            assert_eq!(ping(1, &Full), answer_len);
+            assert_eq!(ping(1, &FullStream), answer_len);
         }
-        let writer = Taken::default();
+        let writer = TakenWrites::default();
         assert_eq!(ping(2, &writer), 0);
         let taken = writer.0.into_inner().expect("unpoisoned").concat();
         assert_eq!(taken.len(), 2 * answer_len, "the first and the last");
@@ -242,9 +242,9 @@ mod tests {
 
     #[test]
     fn messages_that_are_written_together_leave_together_in_a_frame_each() {
-        let writer = Taken::default();
+        let writer = TakenWrites::default();
         let three = VALIDATE_CONNECTION.repeat(3);
-        let count = Sending::new(Side::Server).try_write(&three, &writer);
+        let count = WsSending::new(Side::Server).try_write(&three, &writer);
         assert_eq!(count.expect("taken"), three.len());
         let frame = [&[0x82, 14], &VALIDATE_CONNECTION[..]].concat();
         let writes = writer.0.into_inner().expect("unpoisoned");

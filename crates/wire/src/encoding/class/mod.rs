@@ -3,7 +3,8 @@
 //! A class is a struct that embeds its base; a member, element or parameter of a class type is a
 //! [`Link`] to a shared instance of that class or of one that extends it. This module knows no
 //! generated type: a struct tells what it is by [`Class`], and a decoder finds the class that a
-//! type id names in a table of [`Classes`]. Why so: `docs/adr/0011-classes-are-shared-links.md`.
+//! type id names in a table of [`Classes`]. Why so: `docs/adr/0011-classes-are-shared-links.md`; how cycles are
+//! kept alive, and built: `docs/adr/0051-instances-of-a-cycle-live-together.md`.
 //!
 //! ```text
 //! 1.0:  i32 -id ...            then, after all parameters: { size n, n x (i32 id, slices) } 00
@@ -40,8 +41,8 @@ pub use unknown::{SliceId, UnknownClass, UnknownSlice};
 
 use super::{DecodeError, Encoder};
 
-/// The most instances that a decoded graph has one below the other, and the most that are encoded
-/// inside one another.
+/// The most instances that a decoded graph has one below the other, as a decoder meets them, and the
+/// most that are encoded inside one another.
 ///
 /// It bounds the stack that reading, comparing, printing and dropping a graph takes. Ice 3.8 stops
 /// at 10 unless it is configured, Ice 3.7 never.
@@ -217,6 +218,8 @@ pub trait AnyClass: Any + fmt::Debug + Send + Sync {
     fn encode_members(&self, encoder: &mut Encoder<'_>);
 
     /// Whether the other is an instance of the same class with equal members.
+    ///
+    /// Links in the members count as equal meanwhile, and are compared later.
     fn equals(&self, other: &dyn AnyClass) -> bool;
 }
 

@@ -4,7 +4,7 @@
 //! | type: short | encapsulation { body of the type } |
 //! ```
 //!
-//! The encapsulation is in the encoding of the stream, an opaque one in its own.
+//! The encapsulation has the encoding of the stream. That of an opaque endpoint has its own.
 
 use super::{
     Endpoint, OpaqueEndpoint, Protocol, TcpEndpoint, Timeout, UdpEndpoint, UnixEndpoint, WsEndpoint,
@@ -47,10 +47,10 @@ impl Decode for Endpoint {
     }
 }
 
-/// Reads the whole payload of an endpoint's encapsulation, which is `unopened` too. One with a value that means nothing
-/// to us, a timeout of 0 say, is carried as it is, as long as all of its fields are there.
+/// Reads the whole payload of an endpoint's encapsulation; `unopened` is the same payload. An endpoint with an invalid
+/// value, for example a timeout of 0, becomes opaque if all its fields are there.
 ///
-/// Source: observed, Ice 3.7.8, which connects nowhere with such values and sends them on.
+/// Source: observed, Ice 3.7.8. It never connects to such endpoints, and sends them on.
 pub(super) fn decode_known(
     protocol: Protocol,
     body: Decoder<'_>,
@@ -64,7 +64,7 @@ pub(super) fn decode_known(
 
 #[cold]
 fn is_carried(protocol: Protocol, unopened: Encapsulation<'_>) -> bool {
-    // Nobody has reserved the number for us: what is not ours is carried like any other.
+    // The number is not reserved for Floe: an endpoint with another layout becomes opaque.
     protocol == Protocol::Unix
         || unopened
             .decoder()
@@ -91,13 +91,13 @@ fn decode_body(protocol: Protocol, mut body: Decoder<'_>) -> Result<Endpoint, De
     };
     match protocol {
         Protocol::Unix => body.finish_exact("end of endpoint")?,
-        // As any encapsulation; what is left over is not sent on. Source: observed, Ice 3.7.8.
+        // As in any encapsulation, surplus bytes are ignored, and not sent on. Source: observed, Ice 3.7.8.
         _ => body.finish()?,
     }
     Ok(endpoint)
 }
 
-/// Reads the whole payload without a look at the values of its fields.
+/// Reads the whole payload without checking the values of the fields.
 fn skip_fields(protocol: Protocol, mut body: Decoder<'_>) -> Result<(), DecodeError> {
     skip_string(&mut body, "endpoint host")?;
     body.int("endpoint port")?;
@@ -170,7 +170,7 @@ fn decode_udp(body: &mut Decoder<'_>) -> Result<UdpEndpoint, DecodeError> {
     let host = body.str("endpoint host")?.to_owned();
     let port = decode_port(body)?;
     if body.encoding() == EncodingVersion::V1_0 {
-        // Versions that the receiver speaks; always 1.0 and 1.0, and without effect.
+        // Versions that the receiver supports: always 1.0 and 1.0, without any effect.
         body.get::<ProtocolVersion>()?;
         body.get::<EncodingVersion>()?;
     }

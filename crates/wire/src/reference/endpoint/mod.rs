@@ -1,7 +1,7 @@
-//! A way to reach an adapter.
+//! Endpoints: ways to reach an adapter.
 //!
-//! A type per kind of endpoint, a file each; `codec` turns them to bytes and back, `print` and
-//! `parse` to text and back. What we do not know is an [`OpaqueEndpoint`] and is carried unchanged.
+//! Each kind of endpoint is a type in its own file. `codec` encodes and decodes them, `print` and `parse` convert them
+//! to and from text. An unknown endpoint is an [`OpaqueEndpoint`], and stays unchanged.
 
 mod codec;
 mod opaque;
@@ -37,9 +37,9 @@ pub enum Endpoint {
     Wss(WsEndpoint),
     /// Datagrams, to one receiver or to a multicast group.
     Udp(UdpEndpoint),
-    /// A socket in the file system of one host; between Floe peers.
+    /// A socket in the file system of one host. Only between Floe peers.
     Unix(UnixEndpoint),
-    /// Anything else, bluetooth and iAP included, and what leads nowhere.
+    /// Any other endpoint, such as bluetooth and iAP, or one with an invalid value.
     Opaque(OpaqueEndpoint),
 }
 
@@ -49,7 +49,7 @@ impl Endpoint {
         Self::Tcp(TcpEndpoint::new(host, port))
     }
 
-    /// The protocol, unless it is one that we do not know.
+    /// The protocol, if Floe knows it.
     pub const fn protocol(&self) -> Option<Protocol> {
         match self {
             Self::Tcp(_) => Some(Protocol::Tcp),
@@ -75,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    /// What `tcp`, `ssl`, `ws` and `wss` have in common.
+    /// The common part of `tcp`, `ssl`, `ws` and `wss`.
     pub const fn as_tcp(&self) -> Option<&TcpEndpoint> {
         match self {
             Self::Tcp(tcp) | Self::Ssl(tcp) => Some(tcp),
@@ -84,7 +84,7 @@ impl Endpoint {
         }
     }
 
-    /// The host as written; empty if the text left it out, `None` for an endpoint without one.
+    /// The host, as it was written. It is empty if the text left it out, and `None` for an endpoint without a host.
     pub fn host(&self) -> Option<&str> {
         match self {
             Self::Udp(udp) => Some(&udp.host),
@@ -92,7 +92,7 @@ impl Endpoint {
         }
     }
 
-    /// The port, `None` for an endpoint without one.
+    /// The port; `None` for an endpoint without a port.
     pub fn port(&self) -> Option<u16> {
         match self {
             Self::Udp(udp) => Some(udp.port),
@@ -109,7 +109,7 @@ impl Endpoint {
         }
     }
 
-    /// How long an operation of the transport may take, if the endpoint says so.
+    /// How long an operation of the transport may take, if the endpoint has a timeout.
     pub const fn timeout(&self) -> Option<Timeout> {
         match self {
             Self::Unix(unix) => Some(unix.timeout),
@@ -120,12 +120,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether it carries datagrams and not a stream.
+    /// Whether it carries datagrams instead of a stream.
     pub const fn is_datagram(&self) -> bool {
         matches!(self, Self::Udp(_))
     }
 
-    /// Whether what it carries is encrypted.
+    /// Whether it is encrypted.
     pub const fn is_secure(&self) -> bool {
         matches!(self, Self::Ssl(_) | Self::Wss(_))
     }

@@ -1,7 +1,7 @@
-//! Endpoints from text.
+//! Parses endpoints from text.
 //!
-//! Source: observed, proxies given to Ice 3.7.8. Unlike Ice, an option's argument may be quoted
-//! with either kind of quote, and may be empty or start with a dash when it is.
+//! Source: observed, proxies given to Ice 3.7.8. Unlike in Ice, the argument of an option may be quoted with either
+//! kind of quote; a quoted argument may be empty or start with a dash.
 
 use core::net::IpAddr;
 use std::slice::Iter;
@@ -17,15 +17,15 @@ use crate::encoding::{Decoder, Encapsulation, EncodingVersion};
 use crate::reference::scanner::parse_version;
 use crate::reference::{ParseDefaults, ParseReferenceError};
 
-/// What the endpoints are for.
+/// The purpose of the endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::reference) enum Role {
-    /// To connect to. A wildcard is no address; endpoints of unknown protocols are skipped.
+    /// To connect to. A wildcard is not an address. Endpoints of unknown protocols are skipped.
     Proxy,
-    /// To listen on. `*` stands for all interfaces, and nothing says where to connect from; every endpoint must be
-    /// understood.
+    /// To listen on. `*` means all interfaces, and an address to connect from is an error. Every endpoint must be
+    /// known.
     Adapter,
-    /// Either: what one of the two may say is accepted. Every endpoint must be understood.
+    /// Either: accepts what is valid for one of the two. Every endpoint must be known.
     Any,
 }
 
@@ -44,9 +44,9 @@ impl FromStr for Endpoint {
     }
 }
 
-/// Parses endpoints separated by `:`; also returns those that were skipped, as they were written.
+/// Parses endpoints separated by `:`. Also returns the skipped ones, as they were written.
 ///
-/// `text` starts at byte `offset` of what the reader of an error sees.
+/// `text` begins at byte `offset` of the whole text.
 pub(in crate::reference) fn parse_list(
     text: &str,
     offset: usize,
@@ -75,7 +75,7 @@ pub(in crate::reference) fn parse_list(
     }
 }
 
-/// The name of the protocol and what follows it.
+/// The name of the protocol, and the text after it.
 fn name_and_options<'a>(
     part: &'a Tokens<'_>,
     role: Role,
@@ -92,7 +92,7 @@ fn name_and_options<'a>(
     Ok((name, options))
 }
 
-/// Parses one endpoint; `None` if its protocol is not known.
+/// Parses one endpoint. Returns `None` if its protocol is unknown.
 fn parse_one(
     name: &Token,
     mut options: Options<'_>,
@@ -165,7 +165,7 @@ fn parse_udp(
             "--sourceAddress" => udp.source_address = Some(options.source_address(option)?),
             "--interface" => udp.interface = Some(options.interface(option)?),
             "--ttl" => udp.ttl = Some(options.number(option, "a number of hops from 0 to 255")?),
-            // Written by releases before 3.3; without effect since.
+            // Releases before 3.3 wrote it. It has no effect since.
             "-v" | "-e" => {
                 options.version(option)?;
             }
@@ -239,10 +239,10 @@ const TYPE: &str = "an endpoint type from 0 to 32767";
 const QUOTE_ADDRESS: &str = "quote an address that contains `:`, as in `-h \"::1\"`";
 const WILDCARD: &str = "`*` is for adapters, which listen on all interfaces then";
 
-/// The options of an endpoint that are not read yet.
+/// The options of an endpoint that have not been read.
 struct Options<'a> {
     tokens: Iter<'a, Token>,
-    /// Where the endpoint ends, for errors.
+    /// The end of the endpoint, for errors.
     end: usize,
     role: Role,
 }
@@ -341,7 +341,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// A number, in front of which blanks may stand if it is quoted; behind it they may not.
+/// Parses a number. If it is quoted, blanks may come before it, but not after it.
 fn without_blanks_in_front(token: &Token) -> &str {
     const BLANKS: [char; 6] = [' ', '\t', '\r', '\n', '\x0B', '\x0C'];
     token.text.trim_start_matches(BLANKS)

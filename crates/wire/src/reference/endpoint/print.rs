@@ -1,4 +1,4 @@
-//! Endpoints as text.
+//! Prints endpoints as text.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -24,7 +24,7 @@ impl Endpoint {
     }
 }
 
-/// Writes an endpoint; options that are not transmitted included.
+/// Writes an endpoint, including options that are not encoded.
 pub(in crate::reference) fn write_endpoint(
     endpoint: &Endpoint,
     style: Style,
@@ -116,7 +116,7 @@ fn write_flag(option: &str, is_set: bool, out: &mut dyn Write) -> fmt::Result {
 
 /// Writes an option whose argument may need quotes.
 ///
-/// Backslashes at the end stand outside of the quotes, where they escape nothing.
+/// Backslashes at the end are written outside of the quotes, where they escape nothing.
 fn write_option(option: &str, argument: &str, out: &mut dyn Write) -> fmt::Result {
     let needs_quotes = argument.is_empty()
         || argument.starts_with('-')

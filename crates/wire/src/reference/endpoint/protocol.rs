@@ -1,8 +1,8 @@
-//! The transports whose endpoints we can read.
+//! The protocols of endpoints that Floe knows.
 
 use std::fmt;
 
-/// A transport whose endpoints we can read.
+/// The protocol of an endpoint that Floe knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -17,7 +17,7 @@ pub enum Protocol {
     Ws,
     /// A WebSocket over TLS.
     Wss,
-    /// A Unix domain socket; between Floe peers.
+    /// A Unix domain socket. Only between Floe peers.
     Unix,
 }
 
@@ -44,7 +44,7 @@ impl Protocol {
         }
     }
 
-    /// The word that an endpoint's text starts with.
+    /// The word at the beginning of an endpoint's text.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -56,7 +56,7 @@ impl Protocol {
         }
     }
 
-    /// The protocol of that name; names are in lower case.
+    /// The protocol with this name, which is in lower case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str() == name)
     }

@@ -1,10 +1,10 @@
-//! Endpoints over a TCP connection: plain, encrypted, and WebSockets over either.
+//! Endpoints over a TCP connection: plain, with TLS, and WebSockets over both.
 
 use core::net::IpAddr;
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// Timeout of an endpoint whose text gives none, in milliseconds.
+/// Timeout of an endpoint whose text has none, in milliseconds.
 pub const DEFAULT_TIMEOUT_MS: u32 = 60_000;
 
 /// An endpoint over TCP.
@@ -16,15 +16,15 @@ pub const DEFAULT_TIMEOUT_MS: u32 = 60_000;
 /// Source: `tests/vectors/proxies.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TcpEndpoint {
-    /// Host name or address; empty for any (an adapter) or loopback (a proxy).
+    /// Host name or address. If it is empty, an adapter listens on all interfaces, and a proxy connects to loopback.
     pub host: String,
     /// Port; 0 lets an adapter pick a free one.
     pub port: u16,
-    /// How long an operation of the transport may take. Ice 3.8 carries it and ignores it.
+    /// How long an operation of the transport may take. Ice 3.8 keeps it and ignores it.
     pub timeout: Timeout,
     /// Whether the peer prefers compressed messages: `-z`.
     pub compress: bool,
-    /// The local address to connect from; not transmitted.
+    /// The local address to connect from; not encoded.
     pub source_address: Option<IpAddr>,
 }
 
@@ -41,17 +41,17 @@ impl TcpEndpoint {
     }
 }
 
-/// A WebSocket endpoint: that of the connection below, then `resource: string`.
+/// A WebSocket endpoint: its TCP or TLS endpoint, then `resource: string`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WsEndpoint {
-    /// The connection below.
+    /// The TCP or TLS endpoint.
     pub tcp: TcpEndpoint,
-    /// What the opening request asks for; `/` unless given.
+    /// The resource that the opening request asks for. Default `/`.
     pub resource: String,
 }
 
 impl WsEndpoint {
-    /// The resource of an endpoint whose text gives none.
+    /// The resource of an endpoint whose text has none.
     pub const DEFAULT_RESOURCE: &'static str = "/";
 }
 

@@ -2,35 +2,35 @@
 
 use crate::reference::ParseReferenceError;
 
-/// A word of an endpoint, its quotes and the escapes in them removed.
+/// A word of an endpoint, without quotes and with escapes replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) text: String,
-    /// Byte of the whole text at which it starts.
+    /// The position of its first byte in the whole text.
     pub(super) offset: usize,
-    /// It starts with a quote, so it is no option.
+    /// Whether it begins with a quote, so that it is not an option.
     pub(super) quoted: bool,
 }
 
 impl Token {
-    /// Whether it is an option, which starts with a dash.
+    /// Whether it is an option: it begins with a dash.
     pub(super) fn is_option(&self) -> bool {
         !self.quoted && self.text.starts_with('-')
     }
 }
 
-/// The words of one endpoint, and the text they come from.
+/// The words of one endpoint, and their text.
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     pub(super) tokens: Vec<Token>,
     pub(super) source: &'a str,
-    /// Byte of the whole text at which the endpoint ends.
+    /// The end of the endpoint in the whole text.
     pub(super) end: usize,
 }
 
-/// Splits at each `:` outside of quotes, and every part into words as a shell would.
+/// Splits text at each `:` outside of quotes, and splits every part into words as a shell would.
 ///
-/// Inside quotes a backslash escapes that kind of quote; outside it escapes either kind.
+/// Within quotes, a backslash escapes that kind of quote; outside, it escapes either kind.
 pub(super) fn split(text: &str, offset: usize) -> Result<Vec<Tokens<'_>>, ParseReferenceError> {
     let mut parts = Vec::new();
     let mut tokens = Vec::new();
@@ -63,7 +63,7 @@ fn part(text: &str, start: usize, end: usize, offset: usize, tokens: Vec<Token>)
     }
 }
 
-/// Reads the word that `text` starts with; returns it with its length in the text.
+/// Reads the word at the beginning of `text`. Returns it with its length in the text.
 fn word(text: &str, offset: usize) -> Result<(Token, usize), ParseReferenceError> {
     let mut word = String::new();
     let mut quote = None;

@@ -1,4 +1,4 @@
-//! Endpoints of a Unix domain socket: an extension between Floe peers on one host.
+//! Endpoints of Unix domain sockets: an extension between Floe peers on one host.
 
 use super::Timeout;
 
@@ -8,8 +8,8 @@ use super::Timeout;
 /// | path: string | timeout: int | compress: bool | host: string |
 /// ```
 ///
-/// Ice does not know it and carries it as an opaque endpoint. Its number and layout are fixed by
-/// `docs/adr/0015-unix-endpoints.md`.
+/// Ice does not know it, and carries it as an opaque endpoint. `docs/adr/0015-unix-endpoints.md` defines its number and
+/// layout.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct UnixEndpoint {
     /// Path of the socket: `-f`.
@@ -18,13 +18,13 @@ pub struct UnixEndpoint {
     pub timeout: Timeout,
     /// Whether the peer prefers compressed messages: `-z`.
     pub compress: bool,
-    /// What tells the socket's host from others: `-h`. Elsewhere the endpoint leads nowhere, or to
-    /// a stranger, and is passed over. Empty, as a text leaves it, stands for wherever it is read.
+    /// Identifies the host of the socket: `-h`. On any other host, the endpoint is ignored, because its path could lead
+    /// to another socket. An empty value, as in a text without `-h`, means the host that reads it.
     pub host: String,
 }
 
 impl UnixEndpoint {
-    /// An endpoint with the default timeout, on whichever host it is used.
+    /// An endpoint with the default timeout, for any host.
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),

@@ -1,4 +1,4 @@
-//! References as bytes: what is not canonical, and what is not valid.
+//! References as bytes: encodings that are not canonical, and invalid ones.
 
 use crate::encoding::{
     Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder, EncodingVersion,
@@ -82,9 +82,9 @@ fn an_endpoint_of_the_wrong_length_is_refused() {
     );
 }
 
-/// Observed, Ice 3.7.8: what it takes behind the fields, sends on without, and refuses.
+/// Observed, Ice 3.7.8: which bytes it accepts after the fields, omits when it sends them on, and refuses.
 #[test]
-fn an_endpoint_ends_as_any_encapsulation() {
+fn an_endpoint_ends_like_any_encapsulation() {
     let with = |minor, rest: &[u8]| {
         let body = [TCP_BODY, rest].concat();
         decode_1_1(&with_endpoint(1, 6 + body.len() as i32, minor, &body))
@@ -100,9 +100,9 @@ fn an_endpoint_ends_as_any_encapsulation() {
     assert_eq!(kind(with(1, &[0])), end);
 }
 
-/// Observed, Ice 3.7.8: it reads each, and sends those in the encoding of the stream on as they came.
+/// Observed, Ice 3.7.8: it reads each of these, and sends those in the encoding of the stream on unchanged.
 #[test]
-fn an_endpoint_with_values_that_lead_nowhere_is_sent_on_unchanged() {
+fn an_endpoint_with_invalid_values_is_sent_on_unchanged() {
     let tcp = |port: i32, timeout: i32| {
         let (port, timeout) = (port.to_le_bytes(), timeout.to_le_bytes());
         [b"\x01h", &port[..], &timeout, b"\0"].concat()
@@ -134,7 +134,7 @@ fn an_endpoint_with_values_that_lead_nowhere_is_sent_on_unchanged() {
 }
 
 #[test]
-fn an_endpoint_with_such_values_must_be_whole_all_the_same() {
+fn an_endpoint_with_invalid_values_must_still_be_whole() {
     let body = b"\x01h\x01\x00\x00\x00\x00\x00\x00\x00\x00";
     let kind = DecodeErrorKind::InvalidValue(0);
     let short = with_endpoint(1, 16, 1, &body[..10]);
@@ -144,7 +144,7 @@ fn an_endpoint_with_such_values_must_be_whole_all_the_same() {
 }
 
 #[test]
-fn an_endpoint_is_read_in_the_encoding_that_it_says() {
+fn an_endpoint_is_read_in_its_own_encoding() {
     let body = b"\x01h\x01\x00\x00\x00\x01\x00\x01\x00\x00";
     let reference = decode_1_1(&with_endpoint(3, 17, 0, body)).expect("a proxy");
     assert!(
@@ -153,8 +153,8 @@ fn an_endpoint_is_read_in_the_encoding_that_it_says() {
 }
 
 #[test]
-fn endpoints_that_we_do_not_know_are_sent_on_unchanged() {
-    // Bluetooth, iAP, nobody's, and tcp in a later encoding.
+fn unknown_endpoints_are_sent_on_unchanged() {
+    // Bluetooth, iAP, an unused number, and tcp in a later encoding.
     for (type_code, minor) in [(6, 1), (8, 0), (-7, 1), (1, 2)] {
         let bytes = with_endpoint(type_code, 9, minor, b"\x01\x02\x03");
         let reference = decode_1_1(&bytes).expect("a proxy");
@@ -170,7 +170,7 @@ fn endpoints_that_we_do_not_know_are_sent_on_unchanged() {
 }
 
 #[test]
-fn a_unix_endpoint_has_the_layout_of_its_record_and_a_stranger_under_its_number_is_carried() {
+fn a_unix_endpoint_has_its_layout_and_any_other_under_its_number_is_opaque() {
     let body = b"\x02/s\x60\xEA\x00\x00\x01\x04here";
     let bytes = with_endpoint(0x466C, 6 + body.len() as i32, 1, body);
     let reference = decode_1_1(&bytes).expect("a proxy").expect("not nil");

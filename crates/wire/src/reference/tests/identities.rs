@@ -54,7 +54,7 @@ fn a_backslash_before_anything_else_is_kept() {
 }
 
 #[test]
-fn text_that_is_no_identity_is_refused_with_the_place_and_the_reason() {
+fn invalid_identities_are_refused_with_the_position_and_the_reason() {
     assert_eq!(
         error("a/b/c"),
         "at byte 3: expected at most one `/`, got `/c`; \
@@ -92,7 +92,7 @@ fn text_that_is_no_identity_is_refused_with_the_place_and_the_reason() {
 }
 
 #[test]
-fn each_mode_prints_what_is_not_printable_in_its_own_way() {
+fn each_mode_escapes_characters_in_its_own_way() {
     let identity = Identity::new("\x01é€😀\x7f\x07\x0b\n\\e\0?");
     assert_eq!(
         identity.to_text(ToStringMode::Unicode),

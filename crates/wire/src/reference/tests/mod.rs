@@ -1,7 +1,6 @@
-//! What references look like as text and as bytes.
+//! References as text and as bytes.
 //!
-//! Exact bytes are in `tests/vectors/proxies.json`; here are the rules for what is not canonical,
-//! not valid, or hostile.
+//! Exact bytes are in `tests/vectors/proxies.json`. These tests cover what is not canonical, not valid, or hostile.
 
 mod bytes;
 mod identities;

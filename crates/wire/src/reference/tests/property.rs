@@ -14,7 +14,7 @@ use crate::reference::{
     Timeout, ToStringMode, UdpEndpoint, UnixEndpoint, WsEndpoint, parse_endpoints,
 };
 
-/// Text that is likely to need quotes and escapes.
+/// Text that often needs quotes and escapes.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[ -~]{0,8}", "[ \"'\\\\/:@\t\r\n-]{0,6}", any::<String>()]
 }
@@ -23,7 +23,7 @@ fn name() -> impl Strategy<Value = String> {
     text().prop_filter("a name is not empty", |text| !text.is_empty())
 }
 
-/// A wildcard is no host of a proxy, and no interface.
+/// A wildcard is neither the host of a proxy nor an interface.
 fn host() -> impl Strategy<Value = String> {
     text().prop_filter("a proxy has no wildcard", |host| host != "*")
 }
@@ -98,7 +98,7 @@ fn udp() -> impl Strategy<Value = UdpEndpoint> {
     })
 }
 
-/// Of any type that is not ours, bluetooth included.
+/// Any unknown type, bluetooth included.
 fn opaque() -> impl Strategy<Value = OpaqueEndpoint> {
     let type_code = any::<i16>().prop_filter("an unknown type", |code| {
         !(1..=5).contains(code) && *code != 0x466C
@@ -132,7 +132,7 @@ fn target() -> impl Strategy<Value = Target> {
     ]
 }
 
-/// Text knows none below 1.0.
+/// Text has no version below 1.0.
 fn version() -> impl Strategy<Value = (u8, u8)> {
     (1..=u8::MAX, any::<u8>())
 }
@@ -164,7 +164,7 @@ fn reference() -> impl Strategy<Value = Reference> {
     )
 }
 
-/// The reference as its receiver sees it: without what is not transmitted.
+/// The reference as its receiver sees it: without the parts that are not encoded.
 fn transmitted(mut reference: Reference, encoding: EncodingVersion) -> Reference {
     if encoding == EncodingVersion::V1_0 {
         reference.protocol = ProtocolVersion::V1_0;
@@ -190,7 +190,7 @@ fn drop_local_options(endpoint: &mut Endpoint) {
     }
 }
 
-/// Pieces of which a text may nearly be a proxy.
+/// Parts from which a text may nearly be a proxy.
 fn nearly_a_proxy() -> impl Strategy<Value = String> {
     let pieces = [
         "a", "/", "\\", "\"", "'", ":", "@", " ", "-f", "-t", "-e", "1.1", "tcp", "udp", "ws",

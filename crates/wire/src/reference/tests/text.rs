@@ -1,5 +1,5 @@
-//! Stringified proxies and endpoint lists. Expectations are observed, Ice 3.7.8, unless a test
-//! says that we differ.
+//! Stringified proxies and endpoint lists. The expectations are observed with Ice 3.7.8, unless a test says that Floe
+//! differs.
 
 use crate::encoding::EncodingVersion;
 use crate::reference::{
@@ -7,7 +7,7 @@ use crate::reference::{
     parse_published_endpoints,
 };
 
-/// What a text is printed as, in the way of 3.7.
+/// What a text is printed as, in the style of 3.7.
 fn reprinted(text: &str) -> String {
     let parsed = Reference::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     parsed.map_or("nil".to_owned(), |reference| reference.to_string())
@@ -30,7 +30,7 @@ fn blank_and_empty_texts_are_nil() {
 }
 
 #[test]
-fn options_are_printed_in_one_order_whatever_order_they_came_in() {
+fn options_are_printed_in_a_fixed_order() {
     for (text, printed) in [
         ("a", "a -t -e 1.1"),
         ("a -o -t", "a -t -e 1.1"),
@@ -120,7 +120,7 @@ fn endpoints_are_printed_with_their_defaults() {
             "a:opaque -t 99 -v abch",
             "a -t -e 1.1:opaque -t 99 -e 1.0 -v abch",
         ),
-        // Such come as bytes, and Ice prints neither of the two options then.
+        // These come only as bytes, and Ice prints neither of the two options then.
         (
             "a:opaque -t '-7' -v ''",
             "a -t -e 1.1:opaque -t \"-7\" -e 1.0 -v \"\"",
@@ -136,13 +136,13 @@ fn an_opaque_endpoint_of_a_known_type_becomes_that_type() {
         reprinted("a:opaque -t 1 -e 1.0 -v CTEyNy4wLjAuMRAnAABg6gAAAA=="),
         "a -t -e 1.1:tcp -h 127.0.0.1 -p 10000 -t 60000"
     );
-    // In an encoding that we do not know it stays as it is; Ice refuses it.
+    // In an unknown encoding it stays opaque; Ice refuses it.
     let unknown = "a -t -e 1.1:opaque -t 1 -e 1.2 -v CTEy";
     assert_eq!(reprinted(unknown), unknown);
 }
 
 #[test]
-fn the_way_of_3_8_leaves_defaults_out() {
+fn the_style_of_3_8_leaves_defaults_out() {
     let text = "hello -t -s -e 1.1:tcp -h 127.0.0.1 -p 10000 -t 60000:ssl -h b -p 2 -t 5000 -z";
     let reference: Reference = text.parse().expect("a proxy");
     assert_eq!(
@@ -154,7 +154,7 @@ fn the_way_of_3_8_leaves_defaults_out() {
 }
 
 #[test]
-fn endpoints_of_unknown_protocols_are_left_out_beside_known_ones() {
+fn endpoints_of_unknown_protocols_are_left_out_next_to_known_ones() {
     let defaults = ParseDefaults::default();
     let parsed = Reference::parse_with("a:quic -h b : tcp -h c:carrier", &defaults);
     let parsed = parsed.expect("tcp is known");
@@ -167,7 +167,7 @@ fn endpoints_of_unknown_protocols_are_left_out_beside_known_ones() {
 }
 
 #[test]
-fn defaults_stand_for_what_is_left_out() {
+fn defaults_replace_what_is_left_out() {
     let defaults = ParseDefaults {
         protocol: Protocol::Ssl,
         host: "dh".to_owned(),
@@ -186,7 +186,7 @@ fn defaults_stand_for_what_is_left_out() {
 }
 
 #[test]
-fn what_is_no_proxy_is_refused_with_the_place_and_the_reason() {
+fn invalid_proxies_are_refused_with_the_position_and_the_reason() {
     const OPTIONS: &str = "one of the options -f, -t, -o, -O, -d, -D, -s, -e and -p";
     for (text, message) in [
         (":tcp", "at byte 0: expected an identity, got `:tcp`"),
@@ -260,7 +260,7 @@ fn what_is_no_proxy_is_refused_with_the_place_and_the_reason() {
 }
 
 #[test]
-fn what_is_no_endpoint_is_refused_with_the_place_and_the_reason() {
+fn invalid_endpoints_are_refused_with_the_position_and_the_reason() {
     for (text, message) in [
         ("a:", "at byte 2: expected an endpoint, got nothing"),
         (
@@ -439,7 +439,7 @@ fn only_proxies_connect_from_an_address_and_only_adapters_listen_on_all_interfac
 }
 
 #[test]
-fn a_single_endpoint_can_be_parsed_and_nothing_else_beside_it() {
+fn a_single_endpoint_is_parsed_and_more_is_refused() {
     assert_eq!("tcp -h a -p 1".parse(), Ok(Endpoint::tcp("a", 1)));
     assert!("tcp -p 1:tcp -p 2".parse::<Endpoint>().is_err());
     assert!("".parse::<Endpoint>().is_err());

@@ -291,7 +291,7 @@ impl Scenario {
             let known = &mut self.topics[at];
             known.published += 1;
             if waits {
-                let waiting = known.topic.publish_waiting(events, Instant::now());
+                let waiting = known.topic.publish_or_wait(events, Instant::now());
                 self.waiting[publisher] = waiting.map(tokio::spawn);
             } else {
                 known.all_wait = false;

@@ -1,0 +1,204 @@
+//! `floe context`: names for hubs, their certificates and where their contracts are.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand};
+use serde_json::{Value as Json, json};
+
+use crate::context::{self, Contexts};
+use crate::exit::{Exit, Failure};
+use crate::output::{self, Output};
+use crate::tls;
+
+/// Names hubs, with their certificates and contracts, so that commands are short
+///
+/// A context says where the hub is, which certificates there are, and where Slice files are searched. Every
+/// command that asks a hub or a server takes these from the current context; options go before it, one by
+/// one. `floe context use` makes one current; --context and FLOE_CONTEXT name another for one command.
+/// The contexts are in a file of yours: `floe context show` says where.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Context {
+    Add(Add),
+    List(List),
+    Show(Show),
+    Use(Use),
+    Remove(Remove),
+}
+
+impl Context {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        match self {
+            Self::Add(add) => add.run(),
+            Self::List(list) => list.run(output),
+            Self::Show(show) => show.run(output),
+            Self::Use(chosen) => chosen.run(),
+            Self::Remove(remove) => remove.run(),
+        }
+        .map(|()| Exit::Success)
+    }
+}
+
+/// Adds a context, or replaces the one of this name; the first one becomes the current one
+///
+/// The options --tls-ca, --tls-cert, --tls-key and --tls-any-host become part of it.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// Its name
+    #[arg(value_parser = context::parse_name)]
+    name: String,
+
+    /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager
+    #[arg(long, value_name = "ENDPOINT", value_parser = NonEmptyStringValueParser::new())]
+    hub: Option<String>,
+
+    /// A directory in which Slice files and the files that they include are searched; may be repeated
+    #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
+    include_dirs: Vec<PathBuf>,
+}
+
+impl Add {
+    fn run(self) -> Result<(), Failure> {
+        let mut contexts = Contexts::load()?;
+        let mut added = context::Context {
+            hub: self.hub,
+            include_dirs: absolute(self.include_dirs.iter())?,
+            ..context::Context::default()
+        };
+        let tls = tls::said();
+        added.tls_ca = absolute(tls.ca().iter())?;
+        added.tls_cert = absolute(tls.cert().into_iter())?.pop();
+        added.tls_key = absolute(tls.key().into_iter())?.pop();
+        added.tls_any_host = tls.any_host();
+        let is_new = contexts.by_name.insert(self.name.clone(), added).is_none();
+        if contexts.current.is_none() {
+            contexts.current = Some(self.name.clone());
+        }
+        contexts.save()?;
+        output::talk(format_args!(
+            "{} context `{}`{}",
+            if is_new { "added" } else { "replaced" },
+            self.name,
+            match contexts.current.as_ref() == Some(&self.name) {
+                true => ", the current one".to_owned(),
+                false => format!(
+                    "; `floe context use {}` makes it the current one",
+                    output::word(&self.name)
+                ),
+            }
+        ));
+        Ok(())
+    }
+}
+
+/// Commands may run in any directory.
+fn absolute<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<String>, Failure> {
+    let each = paths.map(|path: &PathBuf| {
+        let wrong = |problem: &str| Failure::usage(format_args!("{}: {problem}", path.display()));
+        let absolute = std::path::absolute(path).map_err(|error| wrong(&error.to_string()))?;
+        let text = absolute.to_str().map(str::to_owned);
+        text.ok_or_else(|| wrong("expected a path in UTF-8"))
+    });
+    each.collect()
+}
+
+/// Lists the contexts
+#[derive(Debug, Args)]
+pub(crate) struct List {}
+
+impl List {
+    fn run(&self, output: &Output) -> Result<(), Failure> {
+        let contexts = Contexts::load()?;
+        let row = |(name, context): (&String, &context::Context)| {
+            json!({
+                "name": name,
+                "current": contexts.current.as_ref() == Some(name),
+                "hub": context.hub,
+            })
+        };
+        let rows: Vec<Json> = contexts.by_name.iter().map(row).collect();
+        if rows.is_empty() {
+            output::talk("no contexts; `floe context add NAME --hub HOST` makes one");
+        }
+        output.rows(&["name", "current", "hub"], &rows)
+    }
+}
+
+/// Shows a context, and the file in which it is
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Its name [default: the current one]
+    name: Option<String>,
+}
+
+impl Show {
+    fn run(self, output: &Output) -> Result<(), Failure> {
+        let contexts = Contexts::load()?;
+        let Some(name) = self.name.or_else(|| contexts.current.clone()) else {
+            return Err(Failure::not_found("there is no current context")
+                .help("`floe context use NAME` chooses one, `floe context list` shows all"));
+        };
+        let Some(context) = contexts.by_name.get(&name) else {
+            return Err(contexts.missing(&name));
+        };
+        let file = context::file();
+        let shown = json!({
+            "name": name,
+            "current": contexts.current.as_ref() == Some(&name),
+            "hub": context.hub,
+            "tls_ca": context.tls_ca,
+            "tls_cert": context.tls_cert,
+            "tls_key": context.tls_key,
+            "tls_any_host": context.tls_any_host,
+            "include_dirs": context.include_dirs,
+            "file": file.as_deref().map(Path::to_string_lossy),
+        });
+        output.record(&shown, "name")
+    }
+}
+
+/// Makes a context the current one
+#[derive(Debug, Args)]
+pub(crate) struct Use {
+    /// Its name
+    #[arg(required_unless_present = "none")]
+    name: Option<String>,
+
+    /// Makes none the current one
+    #[arg(long, conflicts_with = "name")]
+    none: bool,
+}
+
+impl Use {
+    fn run(self) -> Result<(), Failure> {
+        let mut contexts = Contexts::load()?;
+        if let Some(name) = &self.name
+            && !contexts.by_name.contains_key(name)
+        {
+            return Err(contexts.missing(name));
+        }
+        contexts.current = self.name;
+        contexts.save().map(drop)
+    }
+}
+
+/// Removes contexts
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// Their names
+    #[arg(required = true)]
+    names: Vec<String>,
+}
+
+impl Remove {
+    fn run(self) -> Result<(), Failure> {
+        let mut contexts = Contexts::load()?;
+        for name in &self.names {
+            if contexts.by_name.remove(name).is_none() {
+                return Err(contexts.missing(name));
+            }
+            contexts.current = contexts.current.filter(|current| current != name);
+        }
+        contexts.save().map(drop)
+    }
+}

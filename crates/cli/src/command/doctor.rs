@@ -1,0 +1,296 @@
+//! `floe doctor`: what can be reached, what is misconfigured, and the limits of this computer.
+
+use std::time::Instant;
+
+use clap::Args;
+use floe::contracts::ice_storm::TopicManagerProxy;
+use floe::{Communicator, ConnectionInfo, Endpoint, InvokeError, Target, TypedProxy};
+use serde_json::{Value as Json, json};
+
+use crate::context;
+use crate::endpoint::readable;
+use crate::exit::{Exit, Failure};
+use crate::hub::HubArgument;
+use crate::output::Output;
+use crate::peer::{self, TimeoutArgument};
+
+use super::status;
+
+/// Looks for what keeps a hub and its users from working, and says what to do
+///
+/// It looks at the settings that are in force, at the limits of this computer, at each endpoint of the hub,
+/// and at how the hub is doing. Exit code 100 if it has found a problem. Settings that cannot be used at
+/// all end it with 2, as every other command.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    hub: HubArgument,
+
+    #[command(flatten)]
+    timeout: TimeoutArgument,
+}
+
+/// What was looked at, and what came of it.
+struct Check {
+    name: &'static str,
+    /// What is wrong and what to do about it; none if all is well.
+    problem: Option<String>,
+    found: String,
+}
+
+impl Check {
+    fn well(name: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            name,
+            problem: None,
+            found: found.into(),
+        }
+    }
+
+    fn problem(name: &'static str, found: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            name,
+            problem: Some(help.into()),
+            found: found.into(),
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        json!({
+            "check": self.name,
+            "ok": self.problem.is_none(),
+            "found": self.found,
+            "what_to_do": self.problem,
+        })
+    }
+}
+
+impl Doctor {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        peer::run(self.timeout, async |communicator| {
+            let mut checks = vec![self.settings()];
+            checks.extend(open_files());
+            checks.extend(accept_queue());
+            checks.extend(certificates());
+            self.look_at_hub(&communicator, &mut checks).await?;
+            let rows: Vec<Json> = checks.iter().map(Check::to_json).collect();
+            match output.format() {
+                crate::output::Format::Table => tell(&checks, output)?,
+                _ => output.rows(&["check", "ok", "found", "what_to_do"], &rows)?,
+            }
+            Ok(match checks.iter().any(|check| check.problem.is_some()) {
+                true => Exit::Findings,
+                false => Exit::Success,
+            })
+        })
+    }
+
+    fn settings(&self) -> Check {
+        const NAME: &str = "settings";
+        let hub = self.hub.described();
+        match context::chosen() {
+            Some(chosen) => {
+                Check::well(NAME, format!("context `{}`; the hub is {hub}", chosen.name))
+            }
+            None => Check::well(NAME, format!("no context; the hub is {hub}")),
+        }
+    }
+
+    async fn look_at_hub(
+        &self,
+        communicator: &Communicator,
+        checks: &mut Vec<Check>,
+    ) -> Result<(), Failure> {
+        let manager = self.hub.manager(communicator)?;
+        let mut reached = None;
+        for endpoint in manager.as_proxy().reference().endpoints() {
+            let (check, info) = look_at_endpoint(&manager, endpoint).await;
+            reached = reached.or(info);
+            checks.push(check);
+        }
+        let Some(info) = reached else {
+            return Ok(());
+        };
+        checks.push(way_back(&info));
+        checks.push(self.topic_manager(&manager).await);
+        checks.push(self.health(communicator).await);
+        Ok(())
+    }
+
+    async fn topic_manager(&self, manager: &TopicManagerProxy) -> Check {
+        const NAME: &str = "topic manager";
+        let identity = manager.as_proxy().reference().identity.to_string();
+        match manager.ice_is_a("::IceStorm::TopicManager").await {
+            Ok(true) => Check::well(NAME, format!("{identity} answers")),
+            Ok(false) => Check::problem(
+                NAME,
+                format!("{identity} is another object"),
+                "give the proxy of the topic manager with --hub",
+            ),
+            Err(error) => Check::problem(
+                NAME,
+                readable(&error.to_string()),
+                "is it a hub, and is its instance name `IceStorm`? --hub takes the whole proxy of the topic manager",
+            ),
+        }
+    }
+
+    async fn health(&self, communicator: &Communicator) -> Check {
+        const NAME: &str = "health of the hub";
+        let status = match self.hub.status(communicator).await {
+            Ok(status) => status,
+            Err(failure) if failure.exit() == Exit::NotFound => {
+                return Check::well(NAME, "not known: it is no Floe hub");
+            }
+            Err(failure) => {
+                return Check::problem(NAME, failure.message(), "look at the log of the hub");
+            }
+        };
+        let problems = status::problems(&status, &status::sum(&status));
+        match problems.is_empty() {
+            true => Check::well(NAME, format!("{} topics, no problems", status.topics.len())),
+            false => Check::problem(
+                NAME,
+                problems.join("; "),
+                "`floe topic watch` and `floe topic info TOPIC` show which subscribers are meant",
+            ),
+        }
+    }
+}
+
+async fn look_at_endpoint(
+    manager: &TopicManagerProxy,
+    endpoint: &Endpoint,
+) -> (Check, Option<ConnectionInfo>) {
+    const NAME: &str = "endpoint of the hub";
+    let shown = readable(&endpoint.to_string());
+    let mut reference = manager.as_proxy().reference().clone();
+    reference.target = Target::Direct(vec![endpoint.clone()]);
+    let alone = manager.as_proxy().with_reference(reference);
+    let begin = Instant::now();
+    let connected = alone.ice_connection().await;
+    let time = begin.elapsed();
+    match connected {
+        Ok(connection) => {
+            let info = connection.map(|connection| connection.info());
+            let milliseconds = time.as_secs_f64() * 1e3;
+            let found = format!("{shown}: connected in {milliseconds:.1} ms");
+            (Check::well(NAME, found), info)
+        }
+        Err(error) => {
+            let failure = Failure::from(error.clone());
+            let help = failure.what_to_do().unwrap_or(match is_refused(&error) {
+                true => "start the hub there, or name another one with --hub",
+                false => "is the hub's computer on, and does a firewall stand between?",
+            });
+            let check = Check::problem(NAME, format!("{shown}: {}", failure.message()), help);
+            (check, None)
+        }
+    }
+}
+
+fn is_refused(error: &InvokeError) -> bool {
+    Failure::from(error.clone()).exit() == Exit::Refused
+}
+
+/// Where a hub finds the subscribers of this computer.
+fn way_back(info: &ConnectionInfo) -> Check {
+    const NAME: &str = "way back";
+    match info.local_address {
+        Some(address) if !address.ip().is_loopback() => Check::well(
+            NAME,
+            format!(
+                "`floe sub` listens at {}, if no firewall is between",
+                address.ip()
+            ),
+        ),
+        _ => Check::well(NAME, "the hub is on this computer"),
+    }
+}
+
+/// Each connection takes a descriptor. A hub raises the limit up to what the system allows.
+#[cfg(unix)]
+fn open_files() -> Option<Check> {
+    use rustix::process::{Resource, getrlimit};
+    const NAME: &str = "open files";
+    let limit = getrlimit(Resource::Nofile);
+    let shown = |limit: Option<u64>| limit.map_or_else(|| "any".to_owned(), |it| it.to_string());
+    let found = format!(
+        "{} now, {} at most",
+        shown(limit.current),
+        shown(limit.maximum)
+    );
+    Some(match limit.maximum {
+        Some(maximum) if maximum < OPEN_FILES_MIN => Check::problem(
+            NAME,
+            found,
+            "a hub here serves few connections: raise the hard limit (LimitNOFILE= of a systemd unit, or limits.conf)",
+        ),
+        _ => Check::well(NAME, found),
+    })
+}
+
+#[cfg(not(unix))]
+fn open_files() -> Option<Check> {
+    None
+}
+
+/// A hub with a thousand subscribers needs twice as many descriptors.
+#[cfg(unix)]
+const OPEN_FILES_MIN: u64 = 4096;
+
+/// How many connections may wait to be accepted, where the system tells.
+fn accept_queue() -> Option<Check> {
+    const NAME: &str = "connections that wait to be accepted";
+    let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?;
+    let limit: u64 = text.trim().parse().ok()?;
+    let found = format!("{limit} at most");
+    Some(match limit < ACCEPT_QUEUE_MIN {
+        true => Check::problem(
+            NAME,
+            found,
+            "many clients that start together may be refused: raise net.core.somaxconn with sysctl",
+        ),
+        false => Check::well(NAME, found),
+    })
+}
+
+/// Fewer are not enough for a hundred clients that come back together.
+const ACCEPT_QUEUE_MIN: u64 = 128;
+
+/// Whether our own certificates are still good.
+#[cfg(feature = "tls")]
+fn certificates() -> Vec<Check> {
+    use super::proxy::days_left;
+    const NAME: &str = "certificate";
+    let said = crate::tls::said();
+    let files = said.ca().iter().chain(said.cert());
+    let look = |file: &std::path::PathBuf| {
+        let days = days_left(&std::fs::read(file).ok()?)?;
+        let shown = file.display();
+        Some(match days {
+            ..0 => Check::problem(NAME, format!("{shown} has expired"), "renew it"),
+            0..=30 => Check::problem(NAME, format!("{shown} expires in {days} days"), "renew it"),
+            _ => Check::well(NAME, format!("{shown} is good for {days} days")),
+        })
+    };
+    files.filter_map(look).collect()
+}
+
+#[cfg(not(feature = "tls"))]
+fn certificates() -> Vec<Check> {
+    Vec::new()
+}
+
+fn tell(checks: &[Check], output: &Output) -> Result<(), Failure> {
+    for check in checks {
+        match &check.problem {
+            None => output.line(format_args!("ok       {}: {}", check.name, check.found))?,
+            Some(help) => {
+                output.line(format_args!("PROBLEM  {}: {}", check.name, check.found))?;
+                output.line(format_args!("         {help}"))?;
+            }
+        }
+    }
+    Ok(())
+}

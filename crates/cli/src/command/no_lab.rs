@@ -1,0 +1,27 @@
+//! `floe lab` in a build without the cargo feature `lab`: says how to get it.
+
+use clap::Args;
+
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Measures Floe beside its peers and beside the machine's own limit
+///
+/// This build has no lab. `cargo run --release --features lab -- lab` in the repository builds it and runs it.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Lab {
+    /// What the lab would do
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    words: Vec<String>,
+}
+
+impl Lab {
+    pub(crate) fn run(self, _output: &Output) -> Result<Exit, Failure> {
+        let command = ["lab".to_owned()].into_iter().chain(self.words);
+        let command = command.collect::<Vec<_>>().join(" ");
+        Err(Failure::usage("this build has no lab").help(format_args!(
+            "in the repository: cargo run --release --features lab -- {command}"
+        )))
+    }
+}

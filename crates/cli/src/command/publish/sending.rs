@@ -1,0 +1,262 @@
+//! Events on their way to the hub: several at a time, in their order, and once more where a connection broke.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use floe::{
+    Communicator, Connection, Context, InvokeError, LocalError, Outcome, Proxy, SystemException,
+    TypedProxy,
+};
+
+use super::window::{self, Window};
+use super::{Event, Publish, events};
+use crate::endpoint::readable;
+use crate::exit::Failure;
+use crate::output;
+use crate::progress::ProgressLine;
+use crate::reconnect;
+
+/// Events on their way to the hub.
+pub(super) struct Sending<'a> {
+    arguments: &'a Publish,
+    communicator: &'a Communicator,
+    publisher: Proxy,
+    window: Window<Result<Option<Outcome>, InvokeError>, Connection>,
+    /// The events in the window, from the first one.
+    under_way: VecDeque<Event>,
+    /// Events that went under with a connection, from the first one: those behind them wait here, too.
+    unsent: VecDeque<Event>,
+    /// Those that were handed over.
+    pub(super) begun: u64,
+    /// Those that the hub has accepted, or the transport where nobody answers.
+    pub(super) published: u64,
+    /// Those of a batch that went under with a connection.
+    pub(super) lost: u64,
+    pub(super) progress: ProgressLine,
+    start: Instant,
+    shown: Instant,
+}
+
+/// How often the progress is shown.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+impl<'a> Sending<'a> {
+    pub(super) fn new(
+        arguments: &'a Publish,
+        communicator: &'a Communicator,
+        publisher: Proxy,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            arguments,
+            communicator,
+            publisher,
+            window: Window::new(),
+            under_way: VecDeque::new(),
+            unsent: VecDeque::new(),
+            begun: 0,
+            published: 0,
+            lost: 0,
+            progress: ProgressLine::new(),
+            start: now,
+            shown: now,
+        }
+    }
+
+    /// Begins to send an event, once there is room for it.
+    ///
+    /// # Errors
+    /// The hub declines an event, or is lost and not waited for.
+    pub(super) async fn send(&mut self, event: Event) -> Result<(), Failure> {
+        self.begun += 1;
+        self.begin(event).await?;
+        match self.unsent.is_empty() {
+            true => Ok(()),
+            false => self.recover().await,
+        }
+    }
+
+    async fn begin(&mut self, event: Event) -> Result<(), Failure> {
+        let len_max = match self.arguments.is_answered() {
+            true => window::len_max(event.parameters.len()),
+            false => 1,
+        };
+        let mut connection = self.publisher.ice_cached_connection();
+        while !self.window.has_room(connection.as_ref(), len_max) {
+            self.settle().await?;
+            connection = self.publisher.ice_cached_connection();
+        }
+        if !self.unsent.is_empty() {
+            self.unsent.push_back(event);
+            return Ok(());
+        }
+        if connection.is_none() {
+            connection = match self.publisher.ice_connection().await {
+                Ok(made) => made,
+                Err(error) => return self.failed(event, error),
+            };
+        }
+        let publisher = match event.context.is_empty() {
+            true => self.publisher.clone(),
+            false => {
+                let mut context: Context = self.arguments.context.iter().cloned().collect();
+                context.extend(event.context.clone());
+                self.publisher.ice_context(context)
+            }
+        };
+        let (operation, parameters) = (event.operation.clone(), event.parameters.clone());
+        let sent = async move {
+            let (name, mode) = (operation.name(), operation.mode());
+            publisher.invoke(name, mode, &parameters).await
+        };
+        self.under_way.push_back(event);
+        self.window.start(connection, sent).await;
+        match self.arguments.is_answered() {
+            true => Ok(()),
+            false => self.settle().await,
+        }
+    }
+
+    /// Waits for the event that was begun first.
+    async fn settle(&mut self) -> Result<(), Failure> {
+        let Some(result) = self.window.next().await else {
+            return Ok(());
+        };
+        let event = self.under_way.pop_front();
+        match (result, event) {
+            (Ok(_), _) => self.published += 1,
+            (Err(error), Some(event)) => return self.failed(event, error),
+            (Err(error), None) => return Err(self.arguments.not_accepted(error)),
+        }
+        if self.published.is_multiple_of(64) && self.shown.elapsed() >= PROGRESS_INTERVAL {
+            self.shown = Instant::now();
+            let rate = self.published as f64 / self.start.elapsed().as_secs_f64();
+            let events = events(self.published);
+            self.progress
+                .rewrite(format_args!("published {events}, {rate:.0} a second"));
+        }
+        Ok(())
+    }
+
+    /// Keeps an event that went under with a connection.
+    ///
+    /// # Errors
+    /// It failed in another way, or coming back is not wanted.
+    fn failed(&mut self, event: Event, error: InvokeError) -> Result<(), Failure> {
+        if !self.arguments.reconnect.is_wanted() || !is_lost(&error) {
+            return Err(self.arguments.not_accepted(error));
+        }
+        self.progress.clear();
+        if self.unsent.is_empty() {
+            let reason = readable(&error.to_string());
+            output::talk(format_args!(
+                "lost the hub or the topic: {reason}; trying again"
+            ));
+        }
+        self.count_lost_batch(&error);
+        self.unsent.push_back(event);
+        Ok(())
+    }
+
+    /// Finds the hub again, and sends what went under.
+    async fn recover(&mut self) -> Result<(), Failure> {
+        while !self.unsent.is_empty() {
+            self.drain().await?;
+            let (arguments, communicator) = (self.arguments, self.communicator);
+            let found =
+                reconnect::until_it_succeeds(async || arguments.publisher(communicator).await);
+            self.publisher = found.await?;
+            let again = std::mem::take(&mut self.unsent);
+            output::talk(format_args!(
+                "the hub is back: publishing {} again",
+                events(again.len() as u64)
+            ));
+            for event in again {
+                self.begin(event).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all events that have begun; those behind a failure are waited for as well.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub(super) async fn drain(&mut self) -> Result<(), Failure> {
+        let mut result = Ok(());
+        while self.window.len() > 0 {
+            let settled = self.settle().await;
+            result = result.and(settled);
+        }
+        result
+    }
+
+    /// Waits for all events, those that must be sent again among them.
+    ///
+    /// # Errors
+    /// As [`Sending::send`].
+    pub(super) async fn finish(&mut self) -> Result<(), Failure> {
+        loop {
+            self.drain().await?;
+            if self.unsent.is_empty() {
+                return self.flush().await;
+            }
+            self.recover().await?;
+        }
+    }
+
+    /// Sends what is collected. What goes under with a connection is counted as lost.
+    ///
+    /// # Errors
+    /// As [`Sending::send`].
+    pub(super) async fn flush(&mut self) -> Result<(), Failure> {
+        if !self.arguments.batch {
+            return Ok(());
+        }
+        match self.publisher.flush_batch().await {
+            Err(error) if self.arguments.reconnect.is_wanted() && is_lost(&error) => {
+                self.progress.clear();
+                let reason = readable(&error.to_string());
+                output::talk(format_args!("lost the hub: {reason}; trying again"));
+                self.count_lost_batch(&error);
+                Ok(())
+            }
+            flushed => flushed.map_err(|error| self.arguments.hub.unanswered(error.into())),
+        }
+    }
+
+    fn count_lost_batch(&mut self, error: &InvokeError) {
+        if let Some(LocalError::BatchLost { count, .. }) = local(error) {
+            self.lost += *count as u64;
+            self.published = self.published.saturating_sub(*count as u64);
+        }
+    }
+}
+
+/// Whether the connection is gone, or the hub has restarted without the topic: both may come back.
+fn is_lost(error: &InvokeError) -> bool {
+    let is_missing = matches!(
+        error,
+        InvokeError::System(SystemException::ObjectNotExist(_))
+    );
+    is_missing || local(error).is_some_and(is_of_connection)
+}
+
+/// A time that was over does not count: a hub that answers slowly has the event.
+fn is_of_connection(error: &LocalError) -> bool {
+    match error {
+        LocalError::BatchLost { source, .. } => is_of_connection(source),
+        LocalError::Connect { .. }
+        | LocalError::ConnectTimeout { .. }
+        | LocalError::ConnectionLost { .. }
+        | LocalError::ClosedByPeer { .. } => true,
+        _ => false,
+    }
+}
+
+fn local(error: &InvokeError) -> Option<&LocalError> {
+    match error {
+        InvokeError::NotDispatched(error) | InvokeError::PerhapsDispatched(error) => Some(error),
+        _ => None,
+    }
+}

@@ -1,0 +1,47 @@
+//! Tells a service manager how the hub is doing, where one has asked for it: systemd, with `Type=notify`.
+//!
+//! Source: sd_notify(3): datagrams to the Unix socket that `NOTIFY_SOCKET` names; a name that begins with `@` is
+//! abstract.
+
+/// What there is to tell.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum State {
+    /// It serves.
+    Ready,
+    /// It has begun to end.
+    Stopping,
+}
+
+/// Tells it. Nobody who starts the hub by hand has asked.
+#[cfg(unix)]
+pub(super) fn notify(state: State) {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty()) else {
+        return;
+    };
+    let text: &[u8] = match state {
+        State::Ready => b"READY=1",
+        State::Stopping => b"STOPPING=1",
+    };
+    if let Err(error) = send(&name, text) {
+        tracing::warn!("cannot tell the service manager, which waits: {error}");
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn notify(_state: State) {}
+
+#[cfg(unix)]
+fn send(name: &std::ffi::OsStr, text: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    let address = match name.as_bytes() {
+        #[cfg(target_os = "linux")]
+        [b'@', rest @ ..] => {
+            use std::os::linux::net::SocketAddrExt;
+            SocketAddr::from_abstract_name(rest)?
+        }
+        _ => SocketAddr::from_pathname(name)?,
+    };
+    UnixDatagram::unbound()?.send_to_addr(text, &address)?;
+    Ok(())
+}

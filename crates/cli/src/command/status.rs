@@ -1,0 +1,165 @@
+//! `floe status`: how the hub is doing, in a few lines.
+
+use std::time::Duration;
+
+use clap::Args;
+use floe::{Communicator, TypedProxy};
+use floe_hub::contracts::floe::{HubStatus, TopicTotals};
+use serde_json::{Value as Json, json};
+
+use crate::context;
+use crate::endpoint::readable;
+use crate::exit::{Exit, Failure};
+use crate::hub::{self, HubArgument};
+use crate::output::Output;
+use crate::peer::{self, TimeoutArgument};
+
+/// Says in a few lines how the hub is doing
+///
+/// Counts are those since the hub has started. What needs somebody's attention is listed as a problem:
+/// events were lost, an event waits for its subscriber for more than ten seconds, connections were refused.
+/// `floe topic info` says more of a topic, `floe doctor` looks at this computer and the way to the hub.
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Ends with 100 if there are problems, for scripts
+    #[arg(long)]
+    exit_code: bool,
+
+    #[command(flatten)]
+    hub: HubArgument,
+
+    #[command(flatten)]
+    timeout: TimeoutArgument,
+}
+
+impl Status {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        peer::run(self.timeout, async |communicator| {
+            let problems = self.tell(&communicator, output).await?;
+            Ok(match self.exit_code && !problems.is_empty() {
+                true => Exit::Findings,
+                false => Exit::Success,
+            })
+        })
+    }
+
+    async fn tell(
+        &self,
+        communicator: &Communicator,
+        output: &Output,
+    ) -> Result<Vec<String>, Failure> {
+        let manager = self.hub.manager(communicator)?;
+        let status = self.hub.status(communicator).await?;
+        let totals = self.hub.totals(communicator).await?;
+        let totals = totals.unwrap_or_else(|| sum(&status));
+        let problems = problems(&status, &totals);
+        let shown = json!({
+            "hub": readable(&manager.as_proxy().to_string()),
+            "context": context::chosen().map(|chosen| &chosen.name),
+            "up": duration(status.uptime),
+            "connections": status.connections,
+            "connections_refused": status.connections_refused,
+            "topics": status.topics.len(),
+            "subscribers": totals.subscribers,
+            "published": totals.published,
+            "delivered": totals.delivered,
+            "lost": hub::lost(&totals.lost),
+            "queued": totals.queued,
+            "lag_seconds": totals.lag as f64 / 1e6,
+            "problems": problems,
+        });
+        output.record(&shown, "hub")?;
+        Ok(problems)
+    }
+}
+
+/// What needs somebody's attention. Events that waited when a subscriber left are its own affair.
+pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> {
+    let lost = &totals.lost;
+    let mut problems = Vec::new();
+    let losses = [
+        (
+            lost.overflow,
+            "because the queue of their subscriber was full",
+        ),
+        (lost.offline, "while their subscriber was offline"),
+        (lost.failed, "because their delivery failed"),
+    ];
+    for (count, why) in losses {
+        match count {
+            0 => {}
+            1 => problems.push(format!("1 event was lost {why}")),
+            count => problems.push(format!("{count} events were lost {why}")),
+        }
+    }
+    let lag = Duration::from_micros(totals.lag.try_into().unwrap_or(0));
+    if lag > LAG_MAX {
+        let seconds = lag.as_secs();
+        problems.push(format!(
+            "an event has waited {seconds} s for its subscriber"
+        ));
+    }
+    match status.connections_refused {
+        0 => {}
+        count => problems.push(format!(
+            "{count} connections were refused because a limit was reached"
+        )),
+    }
+    problems
+}
+
+/// An event may wait as long as this before it is a problem.
+const LAG_MAX: Duration = Duration::from_secs(10);
+
+/// All topics together, as far as an older hub tells.
+pub(crate) fn sum(status: &HubStatus) -> TopicTotals {
+    let mut total = TopicTotals::default();
+    for topic in &status.topics {
+        hub::add(&mut total, topic);
+    }
+    total
+}
+
+/// Microseconds as people say them: `3d 4h`, `5m 6s`.
+fn duration(microseconds: i64) -> Json {
+    let seconds = microseconds.max(0) / 1_000_000;
+    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    let text = match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, _) => format!("{minutes}m {seconds}s"),
+        (0, ..) => format!("{hours}h {minutes}m"),
+        _ => format!("{days}d {hours}h"),
+    };
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_are_losses_a_long_wait_and_refused_connections() {
+        let mut status = HubStatus::default();
+        let mut totals = TopicTotals::default();
+        totals.lost.removed = 7;
+        assert!(problems(&status, &totals).is_empty());
+        (totals.lost.overflow, totals.lag) = (1, 11_000_000);
+        status.connections_refused = 2;
+        assert_eq!(
+            problems(&status, &totals),
+            [
+                "1 event was lost because the queue of their subscriber was full",
+                "an event has waited 11 s for its subscriber",
+                "2 connections were refused because a limit was reached",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_time_has_its_two_largest_units() {
+        let texts = [5_000_000, 306_000_000, 7_260_000_000, 300_000_000_000];
+        let texts = texts.map(duration);
+        assert_eq!(texts, ["5s", "5m 6s", "2h 1m", "3d 11h"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! A subscription at a hub: begun, watched, renewed after the hub was lost, and ended.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use floe::contracts::ice_storm::{AlreadySubscribedOrBadQoSOrInvalidSubscriberError, TopicProxy};
+use floe::{Communicator, Identity, InvokeError, Proxy, TypedProxy};
+
+use crate::exit::{Exit, Failure};
+use crate::hub::{self, HubArgument};
+use crate::output;
+use crate::reconnect;
+
+/// What a subscriber asks of a hub; a clone of it is the same subscription.
+#[derive(Debug)]
+pub(super) struct Subscription<'a> {
+    pub(super) communicator: &'a Communicator,
+    pub(super) hub: &'a HubArgument,
+    pub(super) topic_name: &'a str,
+    /// Whether the topic is created where it does not exist.
+    pub(super) creates: bool,
+    /// The subscriber, in the mode in which it wants its events.
+    pub(super) subscriber: Proxy,
+    pub(super) qos: BTreeMap<String, String>,
+    /// The topic as the hub gave it the last time.
+    pub(super) topic: TopicProxy,
+}
+
+impl Subscription<'_> {
+    /// Subscribes.
+    ///
+    /// # Errors
+    /// The hub declines, or does not answer.
+    pub(super) async fn begin(&self) -> Result<(), Failure> {
+        let result = self
+            .topic
+            .subscribe_and_get_publisher(&self.qos, Some(&self.subscriber))
+            .await;
+        match result {
+            Ok(_) => Ok(()),
+            Err(AlreadySubscribedOrBadQoSOrInvalidSubscriberError::Invoke(error)) => {
+                Err(self.hub.unanswered(error.into()))
+            }
+            Err(error) => Err(Failure::new(
+                Exit::Refused,
+                format_args!("the hub declined the subscription: {error}"),
+            )),
+        }
+    }
+
+    /// Watches the subscription, and begins it again whenever the hub was lost or has ended it.
+    ///
+    /// Returns when that is not wanted, or is refused.
+    pub(super) async fn keep(&mut self, reconnects: bool) -> Failure {
+        loop {
+            let lost = self.lost().await;
+            if !reconnects {
+                return lost;
+            }
+            output::talk(format_args!("{}: subscribing again", lost.message()));
+            let renewed = reconnect::until_it_succeeds(async || self.renewed().await).await;
+            let (topic, is_kept) = match renewed {
+                Ok(renewed) => renewed,
+                Err(failure) => return failure,
+            };
+            self.topic = topic;
+            let name = self.topic_name;
+            output::talk(match is_kept {
+                true => format!("the hub is back, and has kept the subscription to topic `{name}`"),
+                false => format!(
+                    "subscribed again to topic `{name}`; events of the time between are missing"
+                ),
+            });
+        }
+    }
+
+    /// Waits until the hub is gone or has ended the subscription; says which.
+    async fn lost(&self) -> Failure {
+        loop {
+            let connection = self.topic.ice_cached_connection();
+            let closed = async {
+                match connection {
+                    Some(connection) => connection.closed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            // A connection that breaks is the first sign; without one, asking tells.
+            tokio::select! {
+                () = closed => {}
+                () = tokio::time::sleep(WATCH_INTERVAL) => {}
+            }
+            match self.is_subscribed(&self.topic).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let message = "the hub has ended this subscription";
+                    return Failure::new(Exit::Failure, message).help(
+                        "it could not deliver, or somebody unsubscribed; the hub's log tells. If a firewall stands \
+                         between, --listen HOST:PORT names an open port",
+                    );
+                }
+                Err(error) => return Failure::from(error).when("lost the hub or the topic"),
+            }
+        }
+    }
+
+    /// The topic, subscribed to; and whether the hub had kept the subscription.
+    async fn renewed(&self) -> Result<(TopicProxy, bool), Failure> {
+        let topic = topic(self.communicator, self.hub, self.topic_name, self.creates).await?;
+        let is_subscribed = self.is_subscribed(&topic).await;
+        if is_subscribed.map_err(|error| self.hub.unanswered(error.into()))? {
+            return Ok((topic, true));
+        }
+        let again = Subscription {
+            topic,
+            subscriber: self.subscriber.clone(),
+            qos: self.qos.clone(),
+            ..*self
+        };
+        again.begin().await?;
+        Ok((again.topic, false))
+    }
+
+    async fn is_subscribed(&self, topic: &TopicProxy) -> Result<bool, InvokeError> {
+        let subscribers = topic.get_subscribers().await?;
+        Ok(subscribers.contains(self.identity()))
+    }
+
+    /// Ends it; how many events the hub lost for this subscriber.
+    ///
+    /// # Errors
+    /// The hub does not answer.
+    pub(super) async fn end(&self) -> Result<i64, Failure> {
+        let lost = self.lost_count().await;
+        let ended = self.topic.unsubscribe(Some(&self.subscriber)).await;
+        ended.map_err(|error| self.hub.unanswered(error.into()).when("cannot unsubscribe"))?;
+        Ok(lost)
+    }
+
+    /// How many events the hub lost for this subscriber; 0 also where it cannot tell.
+    async fn lost_count(&self) -> i64 {
+        let info = self.hub.topic_info(self.communicator, self.topic_name);
+        let info = info.await.ok().flatten();
+        let own = info
+            .iter()
+            .flat_map(|info| &info.subscribers)
+            .find(|subscriber| {
+                let subscriber = subscriber.subscriber.as_ref();
+                subscriber
+                    .is_some_and(|subscriber| &subscriber.reference().identity == self.identity())
+            });
+        own.map_or(0, |own| hub::lost(&own.lost))
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.subscriber.reference().identity
+    }
+}
+
+/// The topic of this name, created if that is wanted.
+///
+/// # Errors
+/// There is none, or the hub does not answer.
+pub(super) async fn topic(
+    communicator: &Communicator,
+    hub: &HubArgument,
+    name: &str,
+    creates: bool,
+) -> Result<TopicProxy, Failure> {
+    match creates {
+        true => hub.topic_or_create(communicator, name).await,
+        false => hub.topic(communicator, name).await,
+    }
+}
+
+/// How often the hub is asked whether the subscription still stands.
+const WATCH_INTERVAL: Duration = Duration::from_secs(5);

@@ -1,0 +1,176 @@
+//! Endpoints as people write them: `HOST` and `HOST:PORT`, beside what Ice writes.
+
+use std::borrow::Cow;
+use std::net::Ipv6Addr;
+
+/// Where a hub listens unless told otherwise.
+pub(crate) const HUB_PORT: u16 = 10000;
+
+/// The endpoint of `HOST:PORT`, or of `HOST` where there is a port for it; any other text stays as it is.
+///
+/// A host is a name, an address or `*`. An IPv6 address stands in brackets if a port follows it.
+pub(crate) fn full(text: &str, port: Option<u16>) -> Cow<'_, str> {
+    let found = host_and_port(text.trim());
+    match found.and_then(|(host, said)| Some((host, said.or(port)?))) {
+        Some((host, port)) => Cow::Owned(tcp(host, port)),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The same for the text of a proxy: `IDENTITY:HOST:PORT`.
+pub(crate) fn full_proxy(text: &str) -> Cow<'_, str> {
+    let Some((object, endpoints)) = split_object(text) else {
+        return Cow::Borrowed(text);
+    };
+    match full(endpoints, None) {
+        Cow::Owned(endpoint) => Cow::Owned(format!("{object}:{endpoint}")),
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+    }
+}
+
+/// The text of a TCP endpoint.
+pub(crate) fn tcp(host: &str, port: u16) -> String {
+    match host.contains(':') {
+        true => format!("tcp -h \"{host}\" -p {port}"),
+        false => format!("tcp -h {host} -p {port}"),
+    }
+}
+
+/// Whether the text begins with the name of a protocol, as endpoints do.
+pub(crate) fn is_endpoint(text: &str) -> bool {
+    let first = text.split([' ', ':']).find(|word| !word.is_empty());
+    first.is_some_and(|word| PROTOCOLS.contains(&word))
+}
+
+/// The text without timeouts that are the default: for people, who have not asked for them.
+///
+/// Programs get proxies as Ice writes them, with the timeout.
+pub(crate) fn readable(text: &str) -> String {
+    text.replace(DEFAULT_TIMEOUT, "")
+}
+
+/// The timeout of an endpoint that says none, as Ice prints it: in milliseconds.
+const DEFAULT_TIMEOUT: &str = " -t 60000";
+
+const PROTOCOLS: [&str; 8] = [
+    "tcp", "ssl", "ws", "wss", "udp", "unix", "opaque", "default",
+];
+
+fn host_and_port(text: &str) -> Option<(&str, Option<u16>)> {
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Some((text, None));
+    }
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']')?;
+            let is_address = host.split('%').next()?.parse::<Ipv6Addr>().is_ok();
+            let port = is_address.then_some(rest)?;
+            (host, port)
+        }
+        None => {
+            let end = text.find(':').unwrap_or(text.len());
+            let (host, port) = text.split_at(end);
+            (is_host(host).then_some(host)?, port)
+        }
+    };
+    match port.strip_prefix(':') {
+        Some(port) => Some((host, Some(port.parse().ok()?))),
+        None => port.is_empty().then_some((host, None)),
+    }
+}
+
+fn is_host(text: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    let is_name = !text.is_empty() && text.chars().all(is_of_name);
+    (is_name && !PROTOCOLS.contains(&text)) || text == "*"
+}
+
+/// What stands in front of the first colon outside quotes, and what follows it.
+fn split_object(text: &str) -> Option<(&str, &str)> {
+    let mut quote = None;
+    let mut is_escaped = false;
+    for (at, char) in text.char_indices() {
+        match (quote, char) {
+            _ if is_escaped => is_escaped = false,
+            (_, '\\') => is_escaped = true,
+            (Some(open), _) if open == char => quote = None,
+            (None, '"' | '\'') => quote = Some(char),
+            (None, ':') => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_and_a_port_are_an_endpoint() {
+        for (short, full_text) in [
+            ("example.org:4061", "tcp -h example.org -p 4061"),
+            ("10.0.0.1:1", "tcp -h 10.0.0.1 -p 1"),
+            ("*:7", "tcp -h * -p 7"),
+            ("[::1]:7", "tcp -h \"::1\" -p 7"),
+            ("[fe80::1%eth0]:7", "tcp -h \"fe80::1%eth0\" -p 7"),
+        ] {
+            assert_eq!(full(short, None), full_text);
+            assert_eq!(full(short, Some(9)), full_text);
+        }
+    }
+
+    #[test]
+    fn a_host_alone_takes_the_port_of_its_place() {
+        assert_eq!(full("localhost", Some(9)), "tcp -h localhost -p 9");
+        assert_eq!(full("*", Some(0)), "tcp -h * -p 0");
+        assert_eq!(full("::1", Some(9)), "tcp -h \"::1\" -p 9");
+        assert_eq!(full("localhost", None), "localhost");
+    }
+
+    #[test]
+    fn what_ice_writes_stays_as_it_is() {
+        for text in [
+            "tcp -h a -p 1",
+            "tcp -h a -p 1:ssl -h b -p 2",
+            "default",
+            "a b",
+            "Demo/TopicManager",
+            "a:99999",
+            "a:b",
+            "[a]:1",
+            "",
+        ] {
+            assert_eq!(full(text, Some(9)), text);
+        }
+    }
+
+    #[test]
+    fn a_proxy_may_say_host_and_port() {
+        for (short, full_text) in [
+            ("greeter:localhost:4061", "greeter:tcp -h localhost -p 4061"),
+            ("a/b -o:[::1]:4061", "a/b -o:tcp -h \"::1\" -p 4061"),
+            ("\"a:b\":c:1", "\"a:b\":tcp -h c -p 1"),
+        ] {
+            assert_eq!(full_proxy(short), full_text);
+        }
+        for text in [
+            "greeter:tcp -h a -p 1",
+            "greeter",
+            "greeter @ adapter",
+            "a:b",
+            "\"a:b",
+        ] {
+            assert_eq!(full_proxy(text), text);
+        }
+    }
+
+    #[test]
+    fn people_do_not_read_the_default_timeout() {
+        let text = "t:tcp -h a -p 1 -t 60000:ssl -h b -p 2 -t 60000 -z:tcp -h c -p 3 -t 5";
+        assert_eq!(
+            readable(text),
+            "t:tcp -h a -p 1:ssl -h b -p 2 -z:tcp -h c -p 3 -t 5"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Named contexts: where a hub is and where contracts are, said once.
+
+use std::path::PathBuf;
+
+use crate::command::{Ran, floe, slice_file};
+use crate::hub::Hub;
+
+/// A user with settings of their own.
+struct User {
+    home: PathBuf,
+}
+
+impl User {
+    fn new(name: &str) -> Self {
+        let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&home);
+        Self { home }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        let mut command = floe();
+        command.args(arguments).env("XDG_CONFIG_HOME", &self.home);
+        Ran::from(
+            command
+                .output()
+                .expect("the command was built with this test"),
+        )
+    }
+}
+
+#[test]
+fn a_context_says_where_the_hub_is_and_options_go_before_it() {
+    let (first, second) = (Hub::start(), Hub::start());
+    first.run(&["topic", "create", "one"]).ended(0);
+    second.run(&["topic", "create", "two"]).ended(0);
+    let user = User::new("contexts");
+    let list = |arguments: &[&str]| {
+        let list = ["topic", "list", "-o", "raw"];
+        user.run(&[&list[..], arguments].concat()).ended(0).stdout
+    };
+    user.run(&["context", "add", "a", "--hub", &first.manager])
+        .ended(0)
+        .said("added context `a`, the current one");
+    user.run(&["context", "add", "b", "--hub", &second.manager])
+        .ended(0)
+        .said("`floe context use b`");
+    assert_eq!(list(&[]), "one\n");
+    assert_eq!(list(&["--context", "b"]), "two\n");
+    assert_eq!(list(&["--hub", &second.manager]), "two\n");
+    user.run(&["context", "use", "b"]).ended(0);
+    assert_eq!(list(&[]), "two\n");
+    let contexts = user.run(&["context", "list", "-o", "json"]).ended(0).json();
+    assert_eq!(contexts[1]["current"], true, "{contexts}");
+    assert_eq!(user.run(&["context", "show"]).json()["hub"], second.manager);
+    user.run(&["context", "remove", "b"]).ended(0);
+    user.run(&["context", "show"]).ended(4);
+    user.run(&["topic", "list", "--context", "b"])
+        .ended(4)
+        .said("no context `b`")
+        .said("there are: a");
+}
+
+#[test]
+fn a_context_says_where_slice_files_are() {
+    let hub = Hub::start();
+    let file = slice_file(
+        "OfContext.ice",
+        "module M { interface I { void n(long i); } }",
+    );
+    let folder = PathBuf::from(&file);
+    let folder = folder
+        .parent()
+        .and_then(|it| it.to_str())
+        .expect("it has one");
+    let user = User::new("contexts-slice");
+    user.run(&["context", "add", "a", "--hub", &hub.manager, "-I", folder])
+        .ended(0);
+    let publish = [
+        "pub",
+        "t",
+        "n",
+        "[1]",
+        "--create",
+        "--slice",
+        "OfContext.ice",
+    ];
+    user.run(&publish).ended(0);
+}
+
+#[test]
+fn a_file_of_contexts_that_makes_no_sense_is_named() {
+    let user = User::new("contexts-wrong");
+    let folder = user.home.join("floe");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    std::fs::write(folder.join("contexts.toml"), "[context.a]\nhbu = \"x\"\n")
+        .expect("it is there");
+    user.run(&["topic", "list"])
+        .ended(2)
+        .said("contexts.toml")
+        .said("unknown setting hbu");
+    // What asks nobody needs no context.
+    user.run(&["completions", "bash"]).ended(0);
+    user.run(&["completions", "bash", "--context", "a"])
+        .ended(2);
+}

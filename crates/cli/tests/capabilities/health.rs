@@ -1,0 +1,134 @@
+//! `floe status` and `floe doctor`.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use crate::command::{run, slice_file};
+use crate::hub::Hub;
+
+#[test]
+fn a_hub_without_problems_says_so() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let status = hub
+        .run(&["status", "--exit-code", "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(
+        (&status["topics"], &status["lost"]),
+        (&1.into(), &0.into()),
+        "{status}"
+    );
+    assert_eq!(status["problems"], serde_json::json!([]));
+    let doctor = hub.run(&["doctor", "-o", "json"]).ended(0).json();
+    let checks = doctor.as_array().expect("a list");
+    assert!(checks.iter().all(|check| check["ok"] == true), "{doctor}");
+    assert!(
+        checks.iter().any(|check| check["check"] == "topic manager"),
+        "{doctor}"
+    );
+}
+
+#[test]
+fn lost_events_are_a_problem() {
+    let hub = Hub::with(&["--transient", "--queue-events", "1"]);
+    let file = slice_file(
+        "health.ice",
+        "module M { interface I { void n(long number); } }",
+    );
+    // It subscribes and reads nothing.
+    let subscriber = hub.running(&[
+        "sub", "t", "--create", "--slice", &file, "--mode", "ordered",
+    ]);
+    subscriber.talk("subscribed");
+    subscriber.stop();
+    hub.run(&["pub", "t", "n", "[1]", "-n", "2000", "--slice", &file])
+        .ended(0);
+    hub.run(&["status"]).ended(0);
+    let status = hub.run(&["status", "--exit-code"]).ended(100);
+    assert!(
+        status
+            .stdout
+            .contains("events were lost because the queue of their subscriber was full")
+    );
+    let doctor = hub.run(&["doctor", "-o", "table"]).ended(100);
+    assert!(
+        doctor.stdout.contains("PROBLEM  health of the hub: "),
+        "{doctor:?}"
+    );
+    subscriber.signal("CONT");
+}
+
+#[test]
+fn a_hub_that_is_not_there_is_a_problem_with_what_to_do() {
+    let doctor = run(&["doctor", "--hub", "127.0.0.1:1", "-o", "table"]).ended(100);
+    let expected = "PROBLEM  endpoint of the hub: tcp -h 127.0.0.1 -p 1: ";
+    assert!(doctor.stdout.contains(expected), "{doctor:?}");
+    run(&["status", "--hub", "127.0.0.1:1"]).ended(5);
+}
+
+/// The answer to a GET of this.
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+#[test]
+fn health_readiness_and_metrics_stand_side_by_side() {
+    let hub = Hub::with(&["--transient", "--metrics", "127.0.0.1:0"]);
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let told = hub.process.talked("metrics are at http://");
+    let address = told
+        .split("http://")
+        .nth(1)
+        .and_then(|it| it.strip_suffix("/metrics"));
+    let address = address.expect("it says where");
+    assert!(get(address, "/healthz").starts_with("HTTP/1.1 200 OK"));
+    let ready = get(address, "/readyz");
+    assert!(
+        ready.starts_with("HTTP/1.1 200 OK") && ready.ends_with("ready\n"),
+        "{ready}"
+    );
+    let metrics = get(address, "/metrics");
+    let version = format!(
+        "floe_build_info{{version=\"{}\"}} 1\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert!(metrics.contains(&version), "{metrics}");
+    assert!(
+        metrics.contains("floe_topic_lag_seconds{topic=\"t\"} 0.0\n"),
+        "{metrics}"
+    );
+    assert!(!metrics.contains("microseconds"), "{metrics}");
+    assert!(get(address, "/elsewhere").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn a_service_manager_is_told_when_the_hub_is_ready_and_when_it_ends() {
+    use std::os::unix::net::UnixDatagram;
+    use std::time::Duration;
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join(format!("notify-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let socket = UnixDatagram::bind(&path).expect("the target folder can be written");
+    socket
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .expect("it is a socket");
+    let mut command = crate::command::floe();
+    command.args(["serve", "--transient", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", &path);
+    let hub = crate::hub::Running::run(command);
+    let told = || {
+        let mut buffer = [0; 64];
+        let len = socket.recv(&mut buffer).expect("it says so");
+        String::from_utf8_lossy(&buffer[..len]).into_owned()
+    };
+    assert_eq!(told(), "READY=1");
+    hub.signal("TERM");
+    assert_eq!(told(), "STOPPING=1");
+    hub.end().ended(0);
+    let _ = std::fs::remove_file(path);
+}

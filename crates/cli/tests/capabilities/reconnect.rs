@@ -1,0 +1,138 @@
+//! Subscribers and publishers while their hub restarts.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::process::{ChildStdin, Stdio};
+
+use crate::command::{floe, run, slice_file};
+use crate::hub::Running;
+
+const CONTRACT: &str = "module M { interface I { void n(long number); } }";
+
+/// A port that nobody uses now.
+fn free_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+    let port = listener.local_addr().expect("it is bound").port();
+    port.to_string()
+}
+
+/// A hub at this port, ready.
+fn hub(port: &str, options: &[&str]) -> Running {
+    let listen = format!("127.0.0.1:{port}");
+    let hub = Running::start(&[&["serve", "--listen", &listen], options].concat());
+    assert!(hub.line().starts_with("ready "));
+    hub
+}
+
+/// A publisher of the lines that are written to it.
+fn publisher(arguments: &[&str]) -> (Running, ChildStdin) {
+    let mut command = floe();
+    command.args(arguments).stdin(Stdio::piped());
+    Running::with_input(command)
+}
+
+#[test]
+fn a_subscriber_and_a_publisher_survive_a_restart_of_a_hub_that_forgets_everything() {
+    let port = free_port();
+    let at = format!("127.0.0.1:{port}");
+    let file = slice_file("restart.ice", CONTRACT);
+    let first = hub(&port, &["--transient"]);
+    let common = ["--create", "--slice", &file, "--hub", &at];
+    let subscriber = Running::start(&[&["sub", "t"], &common[..]].concat());
+    subscriber.talk("subscribed to topic `t`");
+    let (publisher, mut lines) = publisher(&[&["pub", "t", "n"], &common[..]].concat());
+    writeln!(lines, "[1]").expect("it reads");
+    assert!(subscriber.line().contains(r#""number":1"#));
+
+    drop(first);
+    subscriber.talk("subscribing again");
+    writeln!(lines, "[2]").expect("it reads");
+    publisher.talk("trying again");
+    let _second = hub(&port, &["--transient"]);
+    publisher.talk("the hub is back: publishing 1 event again");
+    subscriber.talk("subscribed again to topic `t`");
+    writeln!(lines, "[3]").expect("it reads");
+    // The second event may have come before the subscriber did.
+    while !subscriber.line().contains(r#""number":3"#) {}
+    drop(lines);
+    publisher.end().ended(0);
+    subscriber.signal("INT");
+    subscriber.end().ended(130);
+}
+
+#[test]
+fn a_hub_that_keeps_subscriptions_delivers_everything_after_its_restart() {
+    let port = free_port();
+    let at = format!("127.0.0.1:{port}");
+    let file = slice_file("restart-kept.ice", CONTRACT);
+    let data = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("restart-kept");
+    let _ = std::fs::remove_dir_all(&data);
+    let data = data.to_str().expect("its path is text");
+    let first = hub(&port, &["--data", data]);
+    let common = ["--create", "--slice", &file, "--hub", &at];
+    let subscribe = [&["sub", "t", "-n", "2"], &common[..]].concat();
+    let subscriber = Running::start(&subscribe);
+    subscriber.talk("subscribed to topic `t`");
+    run(&[&["pub", "t", "n", "[1]"], &common[..]].concat()).ended(0);
+    assert!(subscriber.line().contains(r#""number":1"#));
+    drop(first);
+    let _second = hub(&port, &["--data", data]);
+    subscriber.talk("has kept the subscription to topic `t`");
+    run(&[&["pub", "t", "n", "[2]"], &common[..]].concat()).ended(0);
+    assert!(subscriber.line().contains(r#""number":2"#));
+    subscriber.end().ended(0);
+}
+
+#[test]
+fn without_reconnecting_a_lost_hub_is_the_end() {
+    let port = free_port();
+    let at = format!("127.0.0.1:{port}");
+    let file = slice_file("restart-not.ice", CONTRACT);
+    let first = hub(&port, &["--transient"]);
+    let common = ["--create", "--slice", &file, "--hub", &at, "--no-reconnect"];
+    let subscriber = Running::start(&[&["sub", "t"], &common[..]].concat());
+    subscriber.talk("subscribed to topic `t`");
+    let (publisher, mut lines) = publisher(&[&["pub", "t", "n"], &common[..]].concat());
+    writeln!(lines, "[1]").expect("it reads");
+    assert!(subscriber.line().contains(r#""number":1"#));
+    drop(first);
+    subscriber.talk("lost the hub or the topic");
+    let code = subscriber.end().code;
+    assert!(matches!(code, Some(1 | 5)), "{code:?}");
+    writeln!(lines, "[2]").expect("it reads");
+    publisher.talk("after 1 event");
+    drop(lines);
+    let code = publisher.end().code;
+    assert!(matches!(code, Some(1 | 5)), "{code:?}");
+}
+
+#[test]
+fn events_in_batches_wait_for_the_hub_or_are_counted() {
+    let port = free_port();
+    let at = format!("127.0.0.1:{port}");
+    let file = slice_file("restart-batch.ice", CONTRACT);
+    let first = hub(&port, &["--transient"]);
+    let common = ["--create", "--slice", &file, "--hub", &at];
+    let batch = ["pub", "t", "n", "--batch"];
+    let (publisher, mut lines) = publisher(&[&batch[..], &common].concat());
+    let published = || {
+        let info = run(&["topic", "info", "t", "--hub", &at]);
+        (info.code == Some(0)).then(|| info.json()["published"].clone())
+    };
+    writeln!(lines, "[1]").expect("it reads");
+    while published().is_none_or(|count| count != 1) {}
+    drop(first);
+    writeln!(lines, "[2]").expect("it reads");
+    publisher.talk("trying again");
+    let _second = hub(&port, &["--transient"]);
+    drop(lines);
+    let ended = publisher.end();
+    // It may have been collected before the connection was seen to be closed.
+    match ended.code {
+        Some(6) => drop(ended.said("1 event of a batch went under with a connection")),
+        code => {
+            assert_eq!(code, Some(0), "{ended:?}");
+            assert_eq!(published(), Some(1.into()));
+        }
+    }
+}

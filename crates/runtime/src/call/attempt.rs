@@ -1,0 +1,267 @@
+//! One invocation, with its deadline and its retry.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use floe_wire::encoding::{Buffer, EncodeError};
+use floe_wire::message::{IncomingReply, Outcome, RequestId};
+use tokio::time::{Instant, sleep};
+
+use super::retries::Retries;
+use super::time_limit::TimeLimit;
+use crate::connection::{Connection, SendUntil};
+use crate::deadline;
+use crate::dispatch::AdapterCore;
+use crate::error::{AttemptError, InvokeError, LocalError};
+use crate::proxy::Proxy;
+use crate::proxy::RoutedConnection;
+
+/// What is known of an invocation before it is attempted.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    pub(super) operation: &'a str,
+    pub(super) is_idempotent: bool,
+    /// Whether a failure that leaves no doubt is followed by another attempt.
+    pub(super) is_retried: bool,
+    /// How long all attempts together may take.
+    pub(super) limit: Option<Duration>,
+    /// When they must have ended; after the limit, if there is one, unless the first was made already.
+    pub(super) deadline: Option<Instant>,
+    /// How a first attempt failed that was made already.
+    pub(super) failed: Option<&'a AttemptError>,
+}
+
+/// A first attempt that was made already, if there was one.
+#[derive(Default)]
+pub(super) struct FirstAttempt {
+    pub(super) failure: Option<AttemptError>,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl From<Option<AttemptError>> for FirstAttempt {
+    fn from(failure: Option<AttemptError>) -> Self {
+        Self {
+            failure,
+            deadline: None,
+        }
+    }
+}
+
+/// Where an invocation goes.
+pub(super) enum Route {
+    ConnectionCore(RoutedConnection),
+    /// To an adapter of the same communicator.
+    Collocated(Arc<AdapterCore>),
+}
+
+impl Proxy {
+    /// Makes the connection that the next invocations will use, if there is none and the object does
+    /// not live in the same communicator. Requests that are started while a connection is being made
+    /// may leave in another order; afterwards they leave in the order in which they are first polled.
+    ///
+    /// # Errors
+    /// [`InvokeError::NotDispatched`] if no endpoint answers in time.
+    pub async fn connect(&self) -> Result<(), InvokeError> {
+        self.connect_and_get().await.map(|_| ())
+    }
+
+    pub(crate) async fn connect_and_get(&self) -> Result<Option<Connection>, InvokeError> {
+        let is_sent = AtomicBool::new(false);
+        let terms = self.terms("(connect)", true);
+        let run = |route| {
+            std::future::ready(Ok(match route {
+                Route::ConnectionCore(found) => Some(Connection::new(found.connection)),
+                Route::Collocated(_) => None,
+            }))
+        };
+        self.attempt(&terms, &is_sent, run).await
+    }
+
+    /// The terms of an invocation with the proxy's own timeout.
+    pub(super) fn terms<'a>(&self, operation: &'a str, is_idempotent: bool) -> Terms<'a> {
+        Terms {
+            operation,
+            is_idempotent,
+            is_retried: !self.is_fixed(),
+            limit: self.timeout(),
+            deadline: None,
+            failed: None,
+        }
+    }
+
+    /// Writes a twoway request and waits for what its reply says, again if that is safe.
+    pub(super) async fn exchange(
+        &self,
+        terms: &Terms<'_>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<Outcome, InvokeError> {
+        let is_sent = AtomicBool::new(false);
+        let reply = self.await_reply(terms, write, &is_sent).await?;
+        reply.into_outcome().map_err(InvokeError::BadReply)
+    }
+
+    /// Writes a twoway request and waits for its reply, again if that is safe. `is_sent` becomes true as soon as the request
+    /// is in the output of a connection.
+    pub(super) async fn await_reply(
+        &self,
+        terms: &Terms<'_>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        is_sent: &AtomicBool,
+    ) -> Result<IncomingReply, InvokeError> {
+        let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
+        let run = |route| async move {
+            match route {
+                Route::ConnectionCore(found) => {
+                    found.connection.set_polling(self.polling());
+                    self.request_on(found, write, handed_over).await
+                }
+                Route::Collocated(adapter) => {
+                    handed_over();
+                    self.request_collocated(&adapter, write).await
+                }
+            }
+        };
+        if !self.is_located() {
+            return self.attempt(terms, is_sent, run).await;
+        }
+        let deadline = terms.deadline.or_else(|| terms.limit.map(deadline::after));
+        let terms = &Terms { deadline, ..*terms };
+        let reply = self.attempt(terms, is_sent, run).await?;
+        if !terms.is_retried || !reply.is_of_missing_object() {
+            return Ok(reply);
+        }
+        // It may have moved to another server.
+        self.forget_route();
+        self.attempt(terms, is_sent, run).await
+    }
+
+    /// Writes messages that get no reply, again if that is safe.
+    pub(super) async fn post(
+        &self,
+        terms: &Terms<'_>,
+        until: SendUntil,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+    ) -> Result<(), InvokeError> {
+        let is_sent = AtomicBool::new(false);
+        self.post_noting(terms, until, write, &is_sent).await
+    }
+
+    /// The same; `is_sent` becomes true as soon as the messages are in the output of a connection.
+    pub(super) async fn post_noting(
+        &self,
+        terms: &Terms<'_>,
+        until: SendUntil,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        is_sent: &AtomicBool,
+    ) -> Result<(), InvokeError> {
+        let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
+        let run = |route| async move {
+            match route {
+                Route::ConnectionCore(found) => {
+                    self.post_on(found, until, write, handed_over).await
+                }
+                Route::Collocated(adapter) => {
+                    handed_over();
+                    self.send_collocated(&adapter, write)
+                }
+            }
+        };
+        self.attempt(terms, is_sent, run).await
+    }
+
+    /// Runs an attempt on a connection, and again if the failure allows it.
+    async fn attempt<T, F: Future<Output = Result<T, AttemptError>>>(
+        &self,
+        terms: &Terms<'_>,
+        is_sent: &AtomicBool,
+        run: impl Fn(Route) -> F,
+    ) -> Result<T, InvokeError> {
+        let deadline = terms.deadline.or_else(|| terms.limit.map(deadline::after));
+        let mut perhaps_dispatched = false;
+        let mut retries = None;
+        let mut failed = terms.failed.cloned();
+        loop {
+            let mut failure = match failed.take() {
+                Some(failure) => failure,
+                None => {
+                    is_sent.store(false, Ordering::Relaxed);
+                    // Pinned here, for it is large to move.
+                    let attempt = pin!(async {
+                        let route = self.route().await.map_err(AttemptError::not_sent)?;
+                        run(route).await
+                    });
+                    match within(terms, deadline, is_sent, attempt).await {
+                        Ok(value) => return Ok(value),
+                        Err(failure) => failure,
+                    }
+                }
+            };
+            let retries = retries.get_or_insert_with(|| Retries::new(self.retry_intervals(terms)));
+            let wait = match terms.is_retried {
+                true => retries.next(terms.is_idempotent, &failure),
+                false => None,
+            };
+            // What an earlier attempt may have done, the last one cannot undo.
+            perhaps_dispatched |= failure.perhaps_dispatched;
+            let wakes_in_time = |wait| deadline.is_none_or(|end| deadline::after(wait) < end);
+            let Some(wait) = wait.filter(|wait| wait.is_zero() || wakes_in_time(*wait)) else {
+                failure.perhaps_dispatched = perhaps_dispatched;
+                return Err(failure.into());
+            };
+            tracing::debug!("retrying \"{}\": {}", terms.operation, failure.error);
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+        }
+    }
+
+    fn retry_intervals(&self, terms: &Terms<'_>) -> &[Duration] {
+        match self.communicator() {
+            Some(communicator) if terms.is_retried => &communicator.settings().retry_intervals,
+            _ => &[],
+        }
+    }
+
+    /// The connection used before, an adapter of the same communicator, or a connection.
+    async fn route(&self) -> Result<Route, LocalError> {
+        match self.collocated() {
+            Some(adapter) => Ok(Route::Collocated(adapter)),
+            None => self.connection().await.map(Route::ConnectionCore),
+        }
+    }
+}
+
+async fn within<T>(
+    terms: &Terms<'_>,
+    deadline: Option<Instant>,
+    is_sent: &AtomicBool,
+    attempt: impl Future<Output = Result<T, AttemptError>>,
+) -> Result<T, AttemptError> {
+    let Some(deadline) = deadline else {
+        return attempt.await;
+    };
+    let limit = terms.limit.unwrap_or_default();
+    let bound = TimeLimit::until(deadline, limit).bound(attempt).await;
+    bound.unwrap_or_else(|| {
+        let is_sent = is_sent.load(Ordering::Relaxed);
+        Err(timed_out(terms.operation, limit, is_sent))
+    })
+}
+
+pub(super) fn timed_out(
+    operation: &str,
+    limit: Duration,
+    perhaps_dispatched: bool,
+) -> AttemptError {
+    let error = LocalError::Timeout {
+        operation: operation.to_owned(),
+        after: limit,
+    };
+    AttemptError {
+        error,
+        perhaps_dispatched,
+    }
+}

@@ -1,0 +1,338 @@
+//! Untyped invocations.
+
+use std::sync::atomic::AtomicBool;
+
+use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
+use floe_wire::message::{OperationMode, Outcome, RequestHead, RequestId};
+use floe_wire::reference::{InvocationMode, Reference};
+
+use super::attempt::{FirstAttempt, Terms};
+use crate::communicator::Communicator;
+use crate::connection::{SendUntil, outcome_of_event};
+use crate::deadline;
+use crate::error::{AttemptError, InvokeError, LocalError};
+use crate::event::{Event, Events};
+use crate::invoker::{Invocation, InvokeFuture, Invoker};
+use crate::proxy::Proxy;
+use crate::transport::udp::DATAGRAM_LEN_MAX;
+
+impl Proxy {
+    /// Invokes an operation with parameters that are encoded already: a whole encapsulation, header
+    /// included. A user exception is an outcome here and no error, for only the caller may know its
+    /// type. `None` is the outcome of a request that gets no reply.
+    ///
+    /// # Errors
+    /// [`InvokeError`]: a system exception, or a failure on this side.
+    #[doc(alias = "ice_invoke")]
+    pub async fn invoke(
+        &self,
+        operation: &str,
+        mode: OperationMode,
+        parameters: &[u8],
+    ) -> Result<Option<Outcome>, InvokeError> {
+        check_encapsulation(parameters)?;
+        if !self.inner.options.interceptors.is_empty() {
+            return self.intercept(operation, mode, parameters.to_vec()).await;
+        }
+        let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(parameters);
+        if self.reference().mode != InvocationMode::Twoway {
+            self.send(operation, mode, None, encapsulation).await?;
+            return Ok(None);
+        }
+        let first = FirstAttempt::default();
+        let outcome = self.request(operation, mode, first, encapsulation).await?;
+        returned(outcome)
+    }
+
+    /// Invokes this object with an event: operation, mode, context and parameters are those of the
+    /// request that it was. The context of the proxy is not added. A oneway request is done when the
+    /// transport has it. An answer of the servant that cannot be read is one without an outcome: events have no results.
+    ///
+    /// # Errors
+    /// As [`Proxy::invoke`].
+    pub async fn forward(&self, event: &Event) -> Result<Option<Outcome>, InvokeError> {
+        self.forward_noting(event, &AtomicBool::new(false)).await
+    }
+
+    /// The same; of a twoway proxy `has_left` is true once the event is in the output of a connection: what is
+    /// forwarded over that one later arrives behind it.
+    ///
+    /// # Errors
+    /// As [`Proxy::invoke`].
+    pub async fn forward_noting(
+        &self,
+        event: &Event,
+        has_left: &AtomicBool,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        match self.reference().mode {
+            InvocationMode::Twoway => {
+                let write = |buffer: &mut Buffer, id| {
+                    self.target().write_event(buffer, id, event.as_bytes())
+                };
+                let terms = self.terms(event.operation(), false);
+                outcome_of_event(self.await_reply(&terms, write, has_left).await?)
+            }
+            InvocationMode::Oneway | InvocationMode::Datagram => {
+                self.forward_all(&[event.clone().into()]).await?;
+                Ok(None)
+            }
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
+                self.collect_event(event).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sends events to this object in as few writes as possible, and waits for no answer: oneway
+    /// requests or, from a batch proxy, batches, which leave at once. It is done when the transport
+    /// has them all.
+    ///
+    /// # Errors
+    /// As [`Proxy::invoke`]; some of the events may have been sent.
+    pub async fn forward_all(&self, events: &[Events]) -> Result<(), InvokeError> {
+        let target = self.target();
+        let each = || events.iter().flat_map(Events::iter);
+        match self.reference().mode {
+            InvocationMode::Twoway | InvocationMode::Oneway => {
+                let write = |buffer: &mut Buffer| {
+                    each()
+                        .try_for_each(|event| target.write_event(buffer, RequestId::ONEWAY, event))
+                };
+                self.post(&self.terms("(events)", false), SendUntil::Written, write)
+                    .await
+            }
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
+                self.forward_batch(events).await
+            }
+            InvocationMode::Datagram => {
+                for event in each() {
+                    let write =
+                        |buffer: &mut Buffer| target.write_event(buffer, RequestId::ONEWAY, event);
+                    self.post_datagram("(event)", write).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends a twoway request and waits for its outcome; again, if the first attempt failed.
+    pub(super) async fn request(
+        &self,
+        operation: &str,
+        mode: OperationMode,
+        first: FirstAttempt,
+        encapsulation: impl Fn(&mut Encoder<'_>),
+    ) -> Result<Outcome, InvokeError> {
+        if !self.inner.options.interceptors.is_empty() {
+            let parameters = encode(encapsulation, self.sending_encoding())?;
+            let outcome = self.intercept(operation, mode, parameters).await?;
+            return outcome.ok_or_else(|| {
+                let operation = operation.to_owned();
+                InvokeError::NotDispatched(LocalError::NotTwoway { operation })
+            });
+        }
+        let context = self.sent_context();
+        let header = self.header(operation, mode, &context);
+        let mut terms = self.terms(operation, mode.is_idempotent());
+        (terms.failed, terms.deadline) = (first.failure.as_ref(), first.deadline);
+        self.exchange(&terms, |buffer, id| {
+            header.write_with(buffer, id, &encapsulation)
+        })
+        .await
+    }
+
+    /// Sends a request that gets no reply, or collects it; again, if the first attempt failed.
+    pub(super) async fn send(
+        &self,
+        operation: &str,
+        mode: OperationMode,
+        failed: Option<AttemptError>,
+        encapsulation: impl Fn(&mut Encoder<'_>),
+    ) -> Result<(), InvokeError> {
+        if !self.inner.options.interceptors.is_empty() {
+            let parameters = encode(encapsulation, self.sending_encoding())?;
+            return self
+                .intercept(operation, mode, parameters)
+                .await
+                .map(|_| ());
+        }
+        let context = self.sent_context();
+        let header = self.header(operation, mode, &context);
+        let mut terms = self.terms(operation, mode.is_idempotent());
+        terms.failed = failed.as_ref();
+        self.send_with(&header, &terms, encapsulation).await
+    }
+
+    async fn send_with(
+        &self,
+        header: &RequestHead<'_>,
+        terms: &Terms<'_>,
+        encapsulation: impl Fn(&mut Encoder<'_>),
+    ) -> Result<(), InvokeError> {
+        match self.reference().mode {
+            InvocationMode::Twoway | InvocationMode::Oneway => {
+                self.post(terms, SendUntil::Queued, |buffer| {
+                    header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
+                })
+                .await
+            }
+            InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
+                self.collect(header, &encapsulation).await
+            }
+            InvocationMode::Datagram => {
+                let write = |buffer: &mut Buffer| {
+                    header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
+                };
+                self.post_datagram(terms.operation, write).await
+            }
+        }
+    }
+
+    /// Sends a message in a datagram, if it fits into one.
+    async fn post_datagram(
+        &self,
+        operation: &str,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+    ) -> Result<(), InvokeError> {
+        let mut message = Buffer::joined();
+        write(&mut message).map_err(|error| InvokeError::NotDispatched(error.into()))?;
+        check_datagram(message.len()).map_err(InvokeError::NotDispatched)?;
+        let write = |buffer: &mut Buffer| {
+            buffer.bytes_mut().extend_from_slice(message.bytes());
+            Ok(())
+        };
+        self.post(&self.terms(operation, false), SendUntil::Written, write)
+            .await
+    }
+
+    async fn intercept(
+        &self,
+        operation: &str,
+        mode: OperationMode,
+        parameters: Vec<u8>,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        let target = self.inner.reference.clone();
+        let mut invocation = Invocation::new(target, operation, mode, parameters);
+        *invocation.context_mut() = self.sent_context().into_owned();
+        invocation.set_deadline(self.timeout().map(deadline::after));
+        self.pass_interceptors(invocation).await
+    }
+
+    async fn pass_interceptors(
+        &self,
+        invocation: Invocation,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        let interceptors = &self.inner.options.interceptors;
+        interceptors
+            .before(&DirectInvoker(self))
+            .invoke(invocation)
+            .await
+    }
+
+    /// Invokes what went through all interceptors.
+    async fn invoke_intercepted(
+        &self,
+        invocation: &Invocation,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        if **invocation.target() != *self.reference() {
+            let target = Reference::clone(invocation.target());
+            return self
+                .with_reference(target)
+                .send_invocation(invocation)
+                .await;
+        }
+        self.send_invocation(invocation).await
+    }
+
+    async fn send_invocation(
+        &self,
+        invocation: &Invocation,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        let (operation, mode) = (invocation.operation(), invocation.mode());
+        let header = self.header(operation, mode, invocation.context());
+        let mut terms = self.terms(operation, mode.is_idempotent());
+        terms.limit = invocation.remaining();
+        let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(invocation.parameters());
+        if self.reference().mode != InvocationMode::Twoway {
+            self.send_with(&header, &terms, encapsulation).await?;
+            return Ok(None);
+        }
+        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
+        returned(self.exchange(&terms, write).await?)
+    }
+}
+
+/// Sends an invocation to its target over the connection of the proxy, with the options of the proxy: context, timeout,
+/// interceptors. What the invocation says of context and deadline comes first.
+impl Invoker for Proxy {
+    fn invoke(&self, mut invocation: Invocation) -> InvokeFuture<'_> {
+        Box::pin(async move {
+            check_encapsulation(invocation.parameters())?;
+            let own = self.sent_context();
+            if !own.is_empty() {
+                let given = std::mem::replace(invocation.context_mut(), own.into_owned());
+                invocation.context_mut().extend(given);
+            }
+            if invocation.deadline().is_none() {
+                invocation.set_deadline(self.timeout().map(deadline::after));
+            }
+            self.pass_interceptors(invocation).await
+        })
+    }
+}
+
+/// Sends an invocation to its target, with the settings of the communicator.
+impl Invoker for Communicator {
+    fn invoke(&self, invocation: Invocation) -> InvokeFuture<'_> {
+        Box::pin(async move {
+            let proxy = self.proxy_from(Reference::clone(invocation.target()));
+            Invoker::invoke(&proxy, invocation).await
+        })
+    }
+}
+
+/// The end of a proxy's interceptors: what passed them is sent.
+struct DirectInvoker<'a>(&'a Proxy);
+
+impl Invoker for DirectInvoker<'_> {
+    fn invoke(&self, invocation: Invocation) -> InvokeFuture<'_> {
+        Box::pin(async move { self.0.invoke_intercepted(&invocation).await })
+    }
+}
+
+fn check_encapsulation(parameters: &[u8]) -> Result<(), InvokeError> {
+    match Encapsulation::parse(parameters) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(InvokeError::NotDispatched(LocalError::Parameters(error))),
+    }
+}
+
+/// Whether a message of this length fits into a datagram.
+pub(super) fn check_datagram(len: usize) -> Result<(), LocalError> {
+    let limit = DATAGRAM_LEN_MAX;
+    match len > limit {
+        true => Err(LocalError::DatagramTooLong { len, limit }),
+        false => Ok(()),
+    }
+}
+
+/// Parameters as a whole encapsulation.
+fn encode(
+    encapsulation: impl Fn(&mut Encoder<'_>),
+    encoding: EncodingVersion,
+) -> Result<Vec<u8>, InvokeError> {
+    let mut parameters = Vec::new();
+    let mut encoder = Encoder::new(&mut parameters, encoding);
+    encapsulation(&mut encoder);
+    let written = encoder.finish();
+    written.map_err(|error| InvokeError::NotDispatched(error.into()))?;
+    Ok(parameters)
+}
+
+/// A system exception is an error, any other outcome is not.
+pub(super) fn returned(outcome: Outcome) -> Result<Option<Outcome>, InvokeError> {
+    match outcome {
+        Outcome::System(exception) => Err(exception.into()),
+        outcome => Ok(Some(outcome)),
+    }
+}

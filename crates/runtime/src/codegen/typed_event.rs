@@ -1,0 +1,28 @@
+//! The trait of the enums that stand for the events of an interface.
+
+use floe_wire::message::SystemException;
+
+use crate::dispatch::Request;
+
+/// The events of an interface, as an enum with a variant for each operation.
+///
+/// `floe-codegen` makes one of each interface whose operations return and throw nothing: `TickerEvent` of
+/// interface `Ticker`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an enum of events",
+    label = "expected the events of an interface, such as `TickerEvent`",
+    note = "`floe-codegen` makes `TickerEvent` of an interface `Ticker` whose operations return and throw nothing"
+)]
+pub trait TypedEvent: Sized + Send + 'static {
+    /// The type id of the interface: `::Demo::Ticker`.
+    const TYPE_ID: &'static str;
+
+    /// All its type ids, sorted, `::Ice::Object` included.
+    const TYPE_IDS: &'static [&'static str];
+
+    /// Decodes a request as an event; `None` if the interface has no such operation.
+    ///
+    /// # Errors
+    /// What the hub is answered: the parameters are not what the contract says.
+    fn decode(request: &Request) -> Option<Result<Self, SystemException>>;
+}

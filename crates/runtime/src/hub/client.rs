@@ -1,0 +1,163 @@
+//! A hub as its clients see it: it gives topics by name.
+
+use std::fmt;
+use std::time::Duration;
+
+use floe_wire::message::SystemException;
+
+use super::{HubAddress, HubError, Topic};
+use crate::communicator::Communicator;
+use crate::contracts::ice_storm::{
+    FinderProxy, NoSuchTopicError, TopicExistsError, TopicManagerProxy, TopicProxy,
+};
+use crate::error::InvokeError;
+use crate::proxy::TypedProxy;
+
+/// How long a hub may take for an answer, unless the communicator has an invocation timeout.
+pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A client of a Floe hub or an IceStorm; a clone is the same client.
+#[derive(Clone)]
+#[doc(alias("IceStorm", "TopicManager"))]
+pub struct HubClient {
+    communicator: Communicator,
+    manager: TopicManagerProxy,
+}
+
+impl HubClient {
+    /// Connects to the hub at an address, such as `localhost:10000`: see [`HubAddress`]. The client has a
+    /// communicator of its own.
+    ///
+    /// # Errors
+    /// [`HubError::Address`] or [`HubError::Hub`].
+    pub async fn connect(address: &str) -> Result<Self, HubError> {
+        Self::connect_with(&Communicator::new(), address).await
+    }
+
+    /// The same with a communicator whose settings count: certificates, locator, timeouts.
+    ///
+    /// # Errors
+    /// As [`HubClient::connect`].
+    pub async fn connect_with(
+        communicator: &Communicator,
+        address: &str,
+    ) -> Result<Self, HubError> {
+        let address: HubAddress = address.parse()?;
+        let given = TopicManagerProxy::from_proxy(patient(
+            &communicator.proxy_from(address.manager().clone()),
+        ));
+        let manager = match address.finder() {
+            Some(finder) => {
+                let finder = FinderProxy::from_proxy(communicator.proxy_from(finder.clone()));
+                match patient(&finder).get_topic_manager().await {
+                    Ok(manager) => manager.ok_or(HubError::Nil {
+                        what: "the topic manager",
+                    })?,
+                    // A transient IceStorm has no finder.
+                    Err(InvokeError::System(SystemException::ObjectNotExist(_))) => given,
+                    Err(error) => return Err(failed(&given, error)),
+                }
+            }
+            None => given,
+        };
+        let manager = patient(&manager);
+        let answered = manager.ice_ping().await;
+        answered.map_err(|error| failed(&manager, error))?;
+        Ok(Self {
+            communicator: communicator.clone(),
+            manager,
+        })
+    }
+
+    /// The topic of this name, created if there is none.
+    ///
+    /// # Errors
+    /// [`HubError::Hub`].
+    pub async fn topic(&self, name: &str) -> Result<Topic, HubError> {
+        let proxy = self.create_or_retrieve(name).await?;
+        Ok(Topic::new(self.clone(), name, proxy))
+    }
+
+    /// The topic of this name, if there is one.
+    ///
+    /// # Errors
+    /// [`HubError::Hub`].
+    pub async fn find_topic(&self, name: &str) -> Result<Option<Topic>, HubError> {
+        let found = self.retrieve(name).await?;
+        Ok(found.map(|proxy| Topic::new(self.clone(), name, proxy)))
+    }
+
+    /// The communicator.
+    pub fn communicator(&self) -> &Communicator {
+        &self.communicator
+    }
+
+    /// The topic manager, for what this has no method for.
+    pub fn manager(&self) -> &TopicManagerProxy {
+        &self.manager
+    }
+
+    /// As [`HubClient::topic`], as a proxy.
+    pub(super) async fn create_or_retrieve(&self, name: &str) -> Result<TopicProxy, HubError> {
+        match self.manager.create_or_retrieve(name).await {
+            Ok(topic) => topic_of(topic),
+            // IceStorm has the operation from 3.8 on.
+            Err(InvokeError::System(SystemException::OperationNotExist(_))) => {
+                self.retrieve_or_create(name).await
+            }
+            Err(error) => Err(failed(&self.manager, error)),
+        }
+    }
+
+    async fn retrieve_or_create(&self, name: &str) -> Result<TopicProxy, HubError> {
+        if let Some(topic) = self.retrieve(name).await? {
+            return Ok(topic);
+        }
+        match self.manager.create(name).await {
+            Ok(topic) => topic_of(topic),
+            // Somebody else was quicker.
+            Err(TopicExistsError::TopicExists(_)) => {
+                self.retrieve(name).await?.ok_or_else(|| HubError::Refused {
+                    reason: format!("topic \"{name}\" was destroyed meanwhile"),
+                })
+            }
+            Err(TopicExistsError::Invoke(error)) => Err(failed(&self.manager, error)),
+        }
+    }
+
+    async fn retrieve(&self, name: &str) -> Result<Option<TopicProxy>, HubError> {
+        match self.manager.retrieve(name).await {
+            Ok(topic) => topic_of(topic).map(Some),
+            Err(NoSuchTopicError::NoSuchTopic(_)) => Ok(None),
+            Err(NoSuchTopicError::Invoke(error)) => Err(failed(&self.manager, error)),
+        }
+    }
+}
+
+impl fmt::Debug for HubClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HubClient")
+            .field(&self.manager.to_string())
+            .finish()
+    }
+}
+
+fn topic_of(proxy: Option<TopicProxy>) -> Result<TopicProxy, HubError> {
+    let proxy = proxy.ok_or(HubError::Nil { what: "a topic" })?;
+    Ok(patient(&proxy))
+}
+
+/// The same object, with a limit to the wait for its answers.
+pub(super) fn patient<P: TypedProxy>(proxy: &P) -> P {
+    match proxy.as_proxy().timeout() {
+        Some(_) => proxy.clone(),
+        None => proxy.ice_timeout(Some(ANSWER_PATIENCE)),
+    }
+}
+
+pub(super) fn failed(hub: &impl TypedProxy, source: InvokeError) -> HubError {
+    HubError::Hub {
+        hub: hub.as_proxy().to_string(),
+        source: Box::new(source),
+    }
+}

@@ -1,0 +1,146 @@
+//! Why a hub, a topic or a subscription could not be had.
+
+use std::fmt;
+use std::time::Duration;
+
+use floe_wire::reference::{Identity, ParseReferenceError};
+
+use crate::error::{AdapterError, InvokeError, LocalError};
+
+/// Why a hub, a topic or a subscription could not be had.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum HubError {
+    /// A text says no place of a hub.
+    Address {
+        /// The text.
+        address: String,
+        /// What is wrong with it.
+        source: ParseReferenceError,
+    },
+    /// The hub did not answer, or not as a hub does.
+    Hub {
+        /// The proxy that was asked.
+        hub: String,
+        /// What happened.
+        source: Box<InvokeError>,
+    },
+    /// The hub answered with a nil proxy.
+    Nil {
+        /// What it should be a proxy of.
+        what: &'static str,
+    },
+    /// Another subscriber of the topic has this identity.
+    AlreadySubscribed {
+        /// The topic.
+        topic: String,
+        /// The identity.
+        identity: Identity,
+    },
+    /// The hub cannot provide the quality of service.
+    BadQos {
+        /// What it said.
+        reason: String,
+    },
+    /// The hub refused for another reason.
+    Refused {
+        /// What it said.
+        reason: String,
+    },
+    /// The subscriber could not listen for the hub.
+    Listen(AdapterError),
+    /// The hub does not call back over the subscriber's connection, and there is no address at which the
+    /// subscriber could listen for it.
+    NoAddress {
+        /// The connection's transport.
+        transport: String,
+    },
+    /// The hub took the subscription, but an event that was sent as a test did not arrive.
+    NotReached {
+        /// Where the subscriber listens.
+        endpoints: String,
+        /// How long it waited.
+        after: Duration,
+    },
+}
+
+impl HubError {
+    /// Whether the communicator is shut down, so that trying again is in vain.
+    pub(super) fn is_shutdown(&self) -> bool {
+        match self {
+            Self::Hub { source, .. } => matches!(
+                **source,
+                InvokeError::NotDispatched(LocalError::Shutdown)
+                    | InvokeError::PerhapsDispatched(LocalError::Shutdown)
+            ),
+            Self::Listen(error) => matches!(error, AdapterError::Shutdown),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for HubError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address { address, source } => write!(
+                f,
+                "expected the address of a hub, such as `localhost:10000`, `tcp -h localhost -p 10000` or \
+                 `IceStorm/TopicManager:tcp -h localhost -p 10000`, got \"{address}\": {source}"
+            ),
+            Self::Hub { hub, source } => write!(
+                f,
+                "the hub \"{hub}\" did not answer as expected: {source}; does a hub run there?"
+            ),
+            Self::Nil { what } => {
+                write!(
+                    f,
+                    "expected a proxy of {what} from the hub, got a nil proxy"
+                )
+            }
+            Self::AlreadySubscribed { topic, identity } => write!(
+                f,
+                "topic \"{topic}\" has a subscriber with identity \"{identity}\" already: choose another \
+                 identity, or none for a unique one"
+            ),
+            Self::BadQos { reason } => {
+                write!(f, "the hub cannot provide the quality of service: {reason}")
+            }
+            Self::Refused { reason } => write!(f, "the hub refused the subscription: {reason}"),
+            Self::Listen(error) => write!(f, "cannot listen for the hub: {error}"),
+            Self::NoAddress { transport } => write!(
+                f,
+                "the hub does not call back over a connection of transport \"{transport}\", and this has no \
+                 address to listen on: say where to listen with `listen`"
+            ),
+            Self::NotReached { endpoints, after } => write!(
+                f,
+                "the hub did not deliver to \"{endpoints}\" within {after:?}: is there a firewall or an address \
+                 translation in between? Say where to listen with `listen`"
+            ),
+        }
+    }
+}
+
+/// As the text for people, so that an error that ends `main` reads well.
+impl fmt::Debug for HubError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for HubError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Address { source, .. } => Some(source),
+            Self::Hub { source, .. } => Some(&**source),
+            Self::Listen(source) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<AdapterError> for HubError {
+    fn from(error: AdapterError) -> Self {
+        Self::Listen(error)
+    }
+}

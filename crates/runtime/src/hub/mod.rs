@@ -1,0 +1,76 @@
+//! Events: topics of a hub, publishers and subscriptions.
+//!
+//! A [`HubClient`] speaks to any Floe hub and to any IceStorm 3.7 or 3.8. It gives [`Topic`]s by name. A
+//! publisher is a typed proxy: to call an operation is to publish an event. A [`Subscription`] is a stream of
+//! the contract's events, as the enum that `floe-codegen` makes of an interface whose operations return nothing:
+//!
+//! ```no_run
+//! # mod demo {
+//! #     #[derive(Debug)]
+//! #     pub enum TickerEvent { Halted }
+//! #     impl floe::hub::TypedEvent for TickerEvent {
+//! #         const TYPE_ID: &'static str = "::Demo::Ticker";
+//! #         const TYPE_IDS: &'static [&'static str] = &["::Demo::Ticker", "::Ice::Object"];
+//! #         fn decode(_: &floe::Request) -> Option<Result<Self, floe::SystemException>> { None }
+//! #     }
+//! # }
+//! use demo::TickerEvent;
+//! use floe::hub::HubClient;
+//!
+//! # async fn run() -> Result<(), floe::hub::HubError> {
+//! let hub = HubClient::connect("localhost:10000").await?;
+//! let topic = hub.topic("ticker").await?;
+//! let mut events = topic.subscribe::<TickerEvent>().await?;
+//! while let Some(event) = events.next().await {
+//!     match event {
+//!         Ok(event) => println!("{event:?}"),
+//!         Err(interruption) => eprintln!("{interruption}"),
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a subscription promises
+//! - The hub reaches the subscriber without any configuration. A Floe hub calls back over the subscriber's own
+//!   connection. For any other hub the subscriber listens on the local address of that connection, and
+//!   subscribing fails with [`HubError::NotReached`] if the hub cannot reach it there.
+//! - A slow consumer slows the hub down: the buffer is bounded, and a request that finds it full is answered once
+//!   there is room. What the hub does when its own queue is full is up to the quality of service ([`Qos`]).
+//! - It lasts. If the hub restarts, forgets the subscriber or cannot be reached, the subscription is made again, and
+//!   an [`Interruption`] stands in the stream where events may be missing.
+//! - It ends when it is dropped. [`Subscription::unsubscribe`] waits until the hub knows.
+//!
+//! # Files
+//! - `address.rs`: where a hub is; `client.rs`, `topic.rs`: the hub and its topics as a client sees them
+//! - `qos.rs`: quality of service; `subscribe.rs`: how a subscription begins
+//! - `subscription.rs`: what a program holds of one; `interruption.rs`: what it is told besides events
+//! - `inbox.rs`: servants that take events
+//! - `session.rs`: keeps a subscription alive; `place.rs`: where the hub delivers to
+
+mod address;
+mod client;
+mod error;
+mod inbox;
+mod interruption;
+mod place;
+mod qos;
+mod session;
+mod subscribe;
+mod subscription;
+mod topic;
+
+pub use address::HubAddress;
+pub use client::HubClient;
+pub use error::HubError;
+pub use interruption::Interruption;
+pub use qos::{Delivery, Overflow, Qos, Retries};
+pub use subscribe::{Subscribe, SubscribeServant};
+pub use subscription::{BlockingEvents, ServantSubscription, Subscription};
+pub use topic::Topic;
+
+pub use crate::codegen::TypedEvent;
+
+/// The facet of a topic at which a Floe hub subscribes an object of the caller, to be called back over the connection
+/// of the request. Such a subscription ends with the connection.
+pub const CALLBACK_FACET: &str = "floe.callback";

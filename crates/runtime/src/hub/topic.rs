@@ -1,0 +1,70 @@
+//! A topic as publishers and subscribers see it.
+
+use std::sync::Arc;
+
+use super::client::failed;
+use super::{HubClient, HubError, Subscribe, SubscribeServant, TypedEvent};
+use crate::contracts::ice_storm::TopicProxy;
+use crate::dispatch::Answer;
+use crate::proxy::TypedProxy;
+
+/// A topic of a hub; a clone is the same topic.
+#[derive(Debug, Clone)]
+pub struct Topic {
+    hub: HubClient,
+    name: Arc<str>,
+    proxy: TopicProxy,
+}
+
+impl Topic {
+    pub(super) fn new(hub: HubClient, name: &str, proxy: TopicProxy) -> Self {
+        Self {
+            hub,
+            name: name.into(),
+            proxy,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The hub.
+    pub fn hub(&self) -> &HubClient {
+        &self.hub
+    }
+
+    /// The topic object, for what this has no method for.
+    pub fn proxy(&self) -> &TopicProxy {
+        &self.proxy
+    }
+
+    /// A publisher: to call an operation is to publish an event. The call returns when the hub has the event.
+    ///
+    /// [`ice_oneway`](TypedProxy::ice_oneway) gives a publisher that waits for no answer, and
+    /// [`ice_batch_oneway`](TypedProxy::ice_batch_oneway) one that collects events until
+    /// [`ice_flush_batch`](TypedProxy::ice_flush_batch).
+    ///
+    /// # Errors
+    /// [`HubError::Hub`].
+    pub async fn publisher<P: TypedProxy>(&self) -> Result<P, HubError> {
+        let publisher = self.proxy.get_publisher().await;
+        let publisher = publisher.map_err(|error| failed(&self.proxy, error))?;
+        let publisher = publisher.ok_or(HubError::Nil {
+            what: "the publisher object",
+        })?;
+        Ok(P::from_proxy(publisher))
+    }
+
+    /// Subscribes to the events, as a stream. Await what this gives, or say more before:
+    /// `topic.subscribe::<TickerEvent>().qos(qos).await`.
+    pub fn subscribe<E: TypedEvent>(&self) -> Subscribe<E> {
+        Subscribe::new(self)
+    }
+
+    /// Subscribes a servant: `topic.subscribe_servant(TickerDispatcher::new(servant)).await`.
+    pub fn subscribe_servant<A: Answer>(&self, dispatcher: A) -> SubscribeServant<A> {
+        SubscribeServant::new(self, dispatcher)
+    }
+}

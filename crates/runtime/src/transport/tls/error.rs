@@ -1,0 +1,57 @@
+//! Why certificates or keys cannot be used.
+
+use std::fmt;
+
+#[cfg(feature = "tls")]
+use super::settings::TlsFile;
+
+/// Why certificates or keys cannot be used.
+#[derive(Debug, Clone)]
+pub struct TlsError {
+    message: String,
+}
+
+impl TlsError {
+    #[cfg(feature = "tls")]
+    pub(super) fn file(file: &TlsFile, expected: &'static str, found: impl fmt::Display) -> Self {
+        Self {
+            message: format!("{file}: expected {expected}: {found}"),
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) fn new(error: impl fmt::Display) -> Self {
+        Self {
+            message: format!("the TLS settings cannot be used: {error}"),
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) fn identity(error: rustls::Error) -> Self {
+        let reason = match error {
+            rustls::Error::InconsistentKeys(_) => {
+                "the key is not that of the certificate".to_owned()
+            }
+            other => other.to_string(),
+        };
+        Self {
+            message: format!("the TLS identity cannot be used: {reason}"),
+        }
+    }
+
+    /// This build cannot do it.
+    #[cfg(not(feature = "tls"))]
+    pub(super) fn not_built() -> Self {
+        Self {
+            message: super::absent::NOT_BUILT.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TlsError {}
