@@ -155,7 +155,7 @@ fn load_users(path: &Path, files: &Files<'_>) -> Result<Users, Problems> {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tokens"))]
 mod tests {
     use crate::rules::Decided;
 

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::command::{Ran, floe, run, slice_file};
+#[cfg(feature = "tls")]
+use crate::command::floe;
+use crate::command::{Ran, run, slice_file};
 use crate::hub::Running;
 
 const RULES: &str = r#"
@@ -190,6 +192,7 @@ fn has_network() -> bool {
     routes.lines().count() > 1
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn the_command_shows_the_token_of_its_environment() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../access/tests/tokens");
