@@ -134,6 +134,11 @@ impl Access {
         self.rules.decide(caller, action, topic)
     }
 
+    /// Whether a caller may do anything with a topic, and so may know of it.
+    pub fn may_find(&self, caller: &Caller, topic: &str) -> bool {
+        self.rules.may_find(caller, topic)
+    }
+
     /// Where a subscriber may be, if this decision allows its subscription.
     pub fn callback(&self, decision: Decision, caller: &Caller) -> Callback<'_> {
         self.rules.callback(decision, caller)
@@ -150,7 +155,7 @@ fn load_users(path: &Path, files: &Files<'_>) -> Result<Users, Problems> {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tokens"))]
 mod tests {
     use crate::rules::Decided;
 

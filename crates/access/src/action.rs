@@ -77,6 +77,21 @@ impl Actions {
         Action::ALL.into_iter().collect()
     }
 
+    /// Those that are in both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Those that are not in the other.
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether it is among them.
     pub fn contains(self, action: Action) -> bool {
         self.0 & (1 << action as u8) != 0

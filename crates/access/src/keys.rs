@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+#[cfg(feature = "tokens")]
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::Deserialize;
 use x509_parser::pem::Pem;
@@ -25,6 +26,7 @@ pub(crate) struct Key {
 
 /// A key decides on its own which algorithm its signatures have; a token only says so.
 #[derive(Clone)]
+#[cfg_attr(not(feature = "tokens"), expect(dead_code, reason = "no key verifies"))]
 enum Material {
     /// RS256, from 2048 bits.
     Rsa { n: Vec<u8>, e: Vec<u8> },
@@ -46,6 +48,11 @@ impl Keys {
     /// # Errors
     /// What is wrong with it; also if it holds a private key, which has no business here.
     pub fn parse(file: &[u8]) -> Result<Self, String> {
+        if !cfg!(feature = "tokens") {
+            return Err(
+                "this build verifies no tokens: build it with the cargo feature `tls`".to_owned(),
+            );
+        }
         if file.len() > KEYS_FILE_MAX {
             return Err(format!(
                 "expected at most {KEYS_FILE_MAX} bytes of keys, got {}",
@@ -75,6 +82,12 @@ impl Keys {
 }
 
 impl Key {
+    /// There is no key in such a build: see [`Keys::parse`].
+    #[cfg(not(feature = "tokens"))]
+    pub(crate) fn verifies(&self, _message: &[u8], _signature: &[u8]) -> bool {
+        false
+    }
+
     /// The name of its algorithm in a token.
     pub(crate) fn algorithm(&self) -> &'static str {
         match self.material {
@@ -85,6 +98,7 @@ impl Key {
     }
 
     /// Whether it has signed a message.
+    #[cfg(feature = "tokens")]
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verified = match &self.material {
             Material::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
@@ -276,7 +290,7 @@ impl fmt::Debug for Key {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tokens"))]
 mod tests {
     use super::*;
 

@@ -48,9 +48,19 @@ impl Rule {
         topic: &str,
         known: (&Groups, &Networks),
     ) -> bool {
+        self.actions.contains(action) && self.speaks_of(caller, topic, known)
+    }
+
+    /// Whether it speaks of this topic and caller, whatever the action.
+    pub(crate) fn speaks_of(
+        &self,
+        caller: &Caller,
+        topic: &str,
+        known: (&Groups, &Networks),
+    ) -> bool {
         let is_of_topics =
             || self.topics.is_empty() || self.topics.iter().any(|pattern| pattern.matches(topic));
-        self.actions.contains(action) && is_of_topics() && self.who.is_one(caller, known)
+        is_of_topics() && self.who.is_one(caller, known)
     }
 }
 

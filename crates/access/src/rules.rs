@@ -107,6 +107,22 @@ impl Rules {
         }
     }
 
+    /// Whether a caller may do anything with a topic. Looks at each rule once.
+    pub fn may_find(&self, caller: &Caller, topic: &str) -> bool {
+        let mut undecided = Actions::all();
+        let known = (&self.groups, &self.networks);
+        let mut rules = self.rules.iter();
+        self.is_open()
+            || rules.any(|rule| {
+                let decided = rule.actions.and(undecided);
+                if decided.is_empty() || !rule.speaks_of(caller, topic, known) {
+                    return false;
+                }
+                undecided = undecided.without(decided);
+                rule.allows
+            })
+    }
+
     /// Where a subscriber may be, if this decision allows its subscription.
     pub fn callback<'a>(&'a self, decision: Decision, caller: &Caller) -> Callback<'a> {
         let rule = match decision.decided {
@@ -268,6 +284,34 @@ networks = "lab"
             );
             let decision = closed.decide(&at("192.0.2.1"), action, "any");
             assert_eq!(decision.is_allowed, action == Action::Observe, "{action}");
+        }
+    }
+
+    #[test]
+    fn a_topic_is_found_by_those_who_may_do_anything_with_it() {
+        let callers = [
+            named("bob", "192.0.2.1"),
+            named("ann", "192.0.2.1"),
+            at("10.1.2.3"),
+            at("192.0.2.1"),
+        ];
+        let denied_first = "[[access.rule]]\ndeny = \"*\"\nusers = \"ann\"\n[[access.rule]]\nallow = \"link\"\nanyone = true\n";
+        let denied_in_part = "[[access.rule]]\ndeny = [\"link\", \"publish\"]\ntopics = \"a*\"\nanyone = true\n\
+                              [[access.rule]]\nallow = \"link\"\nanyone = true\n";
+        let all = [FIRST_MATCH, "", denied_first, denied_in_part].map(rules);
+        for (rules, caller) in all
+            .iter()
+            .flat_map(|rules| callers.iter().map(move |own| (rules, own)))
+        {
+            for topic in ["", "alarm", "weather", "telemetry.cpu"] {
+                let mut actions = Action::ALL.into_iter();
+                let may = actions.any(|action| rules.decide(caller, action, topic).is_allowed);
+                assert_eq!(
+                    rules.may_find(caller, topic),
+                    may,
+                    "{caller} {topic} {rules:?}"
+                );
+            }
         }
     }
 

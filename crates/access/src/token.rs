@@ -218,7 +218,7 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tokens"))]
 mod tests {
     use ring::rand::SystemRandom;
     use ring::signature::{Ed25519KeyPair, KeyPair};

@@ -12,7 +12,7 @@
 //! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
-//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`:
+//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`, `token.rs`:
 //!   arguments that several subcommands share
 
 mod command;
@@ -38,6 +38,7 @@ mod progress;
 mod reconnect;
 mod size;
 mod tls;
+mod token;
 
 use std::process::ExitCode;
 

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::endpoint::HUB_PORT;
 use crate::exit::{Exit, Failure};
-use crate::{endpoint, locator, tls};
+use crate::{endpoint, locator, tls, token};
 
 /// How long to wait for a peer.
 #[derive(Debug, Clone, Copy, Args)]
@@ -52,6 +52,7 @@ where
     let result = runtime.block_on(async {
         let mut signals = signals()?;
         let communicator = Communicator::with_settings(settings);
+        token::show(&communicator);
         let result = tokio::select! {
             result = what(communicator.clone()) => result,
             _ = signals.next() => Ok(Exit::Interrupted),
@@ -112,7 +113,9 @@ fn built(mut builder: Builder) -> Result<Runtime, Failure> {
 
 /// A communicator to ask others with.
 pub(crate) fn communicator(timeout: Option<Duration>) -> Communicator {
-    Communicator::with_settings(asking_settings(timeout))
+    let communicator = Communicator::with_settings(asking_settings(timeout));
+    token::show(&communicator);
+    communicator
 }
 
 /// Settings to ask others with: longer answers are taken than a server takes requests.

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+#[cfg(feature = "tls")]
+use crate::command::floe;
 use crate::command::{Ran, run, slice_file};
 use crate::hub::Running;
 
@@ -188,4 +190,31 @@ fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
 fn has_network() -> bool {
     let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
     routes.lines().count() > 1
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn the_command_shows_the_token_of_its_environment() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../access/tests/tokens");
+    let rules = format!(
+        "listen = \"tcp -h 127.0.0.1 -p 0\"\n[access.tokens]\nkeys = \"{folder}/keys.pem\"\n\
+         [[access.rule]]\nusers = \"ann\"\nallow = \"*\"\n"
+    );
+    let process = Running::start(&["serve", "--config", &slice_file("by-token.toml", &rules)]);
+    let line = process.line();
+    let hub = line.strip_prefix("ready ").expect("it is ready");
+    let tokens = std::fs::read_to_string(format!("{folder}/tokens.txt")).expect("tokens");
+    let token = |name: &str| {
+        let mut lines = tokens.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|(own, _)| *own == name).expect("a token").1
+    };
+    for (name, exit) in [("ann", 0), ("bob", 5), ("expired", 5)] {
+        let mut command = floe();
+        command.args(["topic", "create", name, "--hub", hub]);
+        let output = command
+            .env("FLOE_TOKEN", token(name))
+            .output()
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(exit), "{name}: {output:?}");
+    }
 }

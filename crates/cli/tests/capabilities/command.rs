@@ -15,7 +15,13 @@ pub(crate) struct Ran {
 /// The command, without what the environment of the tests might say to it.
 pub(crate) fn floe() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_floe"));
-    for name in ["FLOE_HUB", "FLOE_CONTEXT", "FLOE_LOG", "RUST_LOG"] {
+    for name in [
+        "FLOE_HUB",
+        "FLOE_TOKEN",
+        "FLOE_CONTEXT",
+        "FLOE_LOG",
+        "RUST_LOG",
+    ] {
         command.env_remove(name);
     }
     command.env(

@@ -36,6 +36,7 @@ fn the_guide_to_operating_a_hub_says_what_happens() {
     follow(guide, Reader::new("guide-operating"));
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn the_guide_to_access_says_what_happens() {
     let guide = include_str!("../../../../docs/guides/access.md");

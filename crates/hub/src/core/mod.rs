@@ -11,6 +11,7 @@
 //! - `back_off.rs`: an exponential back-off
 //! - `qos.rs`: the quality of service of a subscriber
 //! - `link.rs`: which events pass a link, and how they are forwarded
+//! - `token.rs`: the token of a publisher, which its subscribers do not get
 //! - `metrics/`: what a metrics view keeps
 //! - `names.rs`: which object an identity names
 
@@ -27,6 +28,7 @@ mod queue;
 mod schedule;
 mod snapshot;
 mod subscription;
+mod token;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
@@ -44,6 +46,7 @@ pub(crate) use qos::{Delivery, Qos, QosError};
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};
+pub(crate) use token::{TOKEN_KEY, without_token};
 
 #[cfg(test)]
 mod tests;

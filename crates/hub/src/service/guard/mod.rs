@@ -93,7 +93,7 @@ impl Guard {
         self.ask(current, action, topic).map(drop)
     }
 
-    /// Whether the caller may know that there is a topic: whoever may do anything with it may.
+    /// Whether the caller may know that there is a topic: it may if it may do anything with it.
     ///
     /// # Errors
     /// As [`Guard::check`].
@@ -102,19 +102,19 @@ impl Guard {
         current: &Current,
         topic: &str,
     ) -> Result<(), SystemException> {
-        match self.may_find(current, topic) {
+        match self.finder(current).may_find(topic) {
             true => Ok(()),
             false => self.check(current, Action::Observe, topic),
         }
     }
 
-    /// The same, where one topic of many is left out and nothing is refused.
-    pub(crate) fn may_find(&self, current: &Current, topic: &str) -> bool {
-        let may = |action| {
-            let verdict = self.verdict(current, action, topic);
-            verdict.is_ok_and(|verdict| verdict.is_none_or(|verdict| verdict.decision.is_allowed))
-        };
-        Action::ALL.into_iter().any(may)
+    /// Tells of which topics the caller may know, where others are left out and nothing is refused.
+    pub(crate) fn finder(&self, current: &Current) -> Finder {
+        match self.verdict(current, Action::Observe, "") {
+            Ok(None) => Finder::Everything,
+            Ok(Some(verdict)) => Finder::Allowed(verdict.access, verdict.caller),
+            Err(_) => Finder::Nothing,
+        }
     }
 
     /// The proxy that the hub may call for a caller that subscribes or links it: with those of its endpoints that the rules
@@ -177,7 +177,9 @@ impl Guard {
         let version = self.version.load(Ordering::Acquire);
         let access = self.access();
         let peer = connection.remember(Peer::new);
-        let token = peer::token(current);
+        // A hub that takes no tokens does not look for any.
+        let takes_tokens = self.takes_tokens.load(Ordering::Acquire);
+        let token = takes_tokens.then(|| peer::token(current)).flatten();
         let asked = peer.ask((version, &access), token.as_deref(), action, topic);
         match asked {
             Ok((caller, decision)) => Ok(Some(Verdict {
@@ -206,6 +208,27 @@ impl Guard {
         self.refused.fetch_add(1, Ordering::Relaxed);
         self.audit.write(&refusal);
         SystemException::UnknownException(refusal.to_string())
+    }
+}
+
+/// The topics that a caller may know of.
+pub(crate) enum Finder {
+    /// There are no rules.
+    Everything,
+    /// Those that the rules allow.
+    Allowed(Arc<Access>, Arc<Caller>),
+    /// The caller shows a token that is not good.
+    Nothing,
+}
+
+impl Finder {
+    /// Whether it may know of this topic.
+    pub(crate) fn may_find(&self, topic: &str) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Allowed(access, caller) => access.may_find(caller, topic),
+            Self::Nothing => false,
+        }
     }
 }
 

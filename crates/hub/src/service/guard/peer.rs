@@ -7,6 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use floe::{Connection, Current};
 use floe_access::{Access, Action, Caller, Decision, DistinguishedName, Place, TokenError};
 
+use crate::core::TOKEN_KEY;
+
 /// The peer of a connection, and what was decided about it.
 pub(super) struct Peer {
     place: Place,
@@ -35,8 +37,6 @@ struct User {
 const USERS_MAX: usize = 64;
 /// Decisions about one user that are remembered. Then all are forgotten, and begin anew.
 const DECISIONS_MAX: usize = 256;
-/// The key of a request's context that has a token.
-const TOKEN: &str = "floe.token";
 
 impl Peer {
     pub(super) fn new(connection: &Connection) -> Self {
@@ -130,7 +130,7 @@ impl Peer {
 
 /// The token that a request shows, if it shows one.
 pub(super) fn token(current: &Current) -> Option<String> {
-    current.context().remove(TOKEN)
+    current.context().remove(TOKEN_KEY)
 }
 
 /// Since 1970.

@@ -8,9 +8,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe::{DispatchSlot, Event, Events, Requests, SystemException, TakenEvents};
+use floe::{DispatchSlot, Events, Requests, SystemException, TakenEvents};
 use floe_access::Action;
 
+use crate::core::without_token;
 use crate::service::directory::Object;
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
@@ -76,7 +77,8 @@ impl Recipient {
         }
     }
 
-    /// Publishes one request after another, and asks the rules about each: they may come from several users.
+    /// Publishes one request after another, and asks the rules about each, because they may come from several users.
+    /// Subscribers do not get the tokens.
     pub(super) fn publish_each(
         self,
         waits: bool,
@@ -90,7 +92,8 @@ impl Recipient {
             async move {
                 let guard = registry.guard();
                 guard.check(request.current(), Action::Publish, recipient.topic())?;
-                recipient.publish(request.event(), waits).await?;
+                let events = without_token(request.event())?;
+                recipient.publish(events, waits).await?;
                 request.returned_nothing()
             }
         });
@@ -104,8 +107,8 @@ impl Recipient {
         }
     }
 
-    async fn publish(&self, event: Event, waits: bool) -> Result<(), SystemException> {
-        let (events, now) = (Events::from(event), Instant::now());
+    async fn publish(&self, events: Events, waits: bool) -> Result<(), SystemException> {
+        let now = Instant::now();
         match (self, waits) {
             (Self::Topic(topic), false) => topic.publish(events, now),
             (Self::Topic(topic), true) => {

@@ -114,14 +114,11 @@ impl TopicServant {
     }
 
     /// The exception for an invalid subscription. If the object is subscribed already, it says that instead.
-    fn refused(&self, subscriber: &Identity, error: QosError) -> SubscribeError {
+    fn refused(&self, subscriber: &Identity, error: impl Into<SubscribeError>) -> SubscribeError {
         let former = self.topic.find(subscriber);
-        match error {
-            _ if former.is_some_and(|former| !former.is_gone()) => AlreadySubscribed {}.into(),
-            QosError::Bad(reason) => BadQoS { reason }.into(),
-            QosError::IllegalArgument(reason) => {
-                InvokeError::from(SystemException::UnknownException(reason)).into()
-            }
+        match former.is_some_and(|former| !former.is_gone()) {
+            true => AlreadySubscribed {}.into(),
+            false => error.into(),
         }
     }
 
@@ -169,16 +166,14 @@ impl TopicContract for TopicServant {
             }
             None => self.check_proxy(current, Action::Subscribe, &subscriber)?,
         };
-        if self.is_own(subscriber.reference()) {
-            return Err(InvalidSubscriber {
-                reason: format!(
-                    "\"{subscriber}\" is an object of this hub: link the topics instead"
-                ),
-            }
-            .into());
-        }
         let Reference { mode, identity, .. } = subscriber.reference();
-        let parsed = Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, error))?;
+        if self.is_own(subscriber.reference()) {
+            let reason =
+                format!("\"{subscriber}\" is an object of this hub: link the topics instead");
+            return Err(self.refused(identity, InvalidSubscriber { reason }));
+        }
+        let parsed =
+            Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
         let topic = self.topic.clone();
         let subscribed = self
@@ -318,6 +313,15 @@ fn is_here(proxy: &Proxy, current: &Current) -> bool {
             let (bound, published) = (adapter.endpoints(), adapter.published_endpoints());
             let is_own = |endpoint| bound.contains(endpoint) || published.contains(endpoint);
             endpoints.iter().any(is_own)
+        }
+    }
+}
+
+fn bad_qos(error: QosError) -> SubscribeError {
+    match error {
+        QosError::Bad(reason) => BadQoS { reason }.into(),
+        QosError::IllegalArgument(reason) => {
+            InvokeError::from(SystemException::UnknownException(reason)).into()
         }
     }
 }

@@ -95,10 +95,8 @@ impl TopicManager for TopicManagerServant {
 
     async fn retrieve_all(&self, current: &Current) -> Result<TopicDict, InvokeError> {
         let topics = self.registry.directory().topics();
-        let guard = self.registry.guard();
-        let found = topics
-            .iter()
-            .filter(|topic| guard.may_find(current, topic.name()));
+        let finder = self.registry.guard().finder(current);
+        let found = topics.iter().filter(|topic| finder.may_find(topic.name()));
         let entries = found.map(|topic| {
             let name = topic.name();
             (name.to_owned(), Some(self.topic_proxy(name, current)))
