@@ -1,6 +1,7 @@
 //! What users see of a connection: what is known of it, its close, and calls back over it.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -187,3 +188,9 @@ impl PartialEq for Connection {
 }
 
 impl Eq for Connection {}
+
+impl Hash for Connection {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.core).hash(state);
+    }
+}
