@@ -88,10 +88,7 @@ mod tests {
         assert_eq!(applied("D", true).0.mode, InvocationMode::BatchDatagram);
         assert_eq!(applied("D", false).0.mode, InvocationMode::Datagram);
         let always = |mode: ForwardMode| mode.batched().mode;
-        assert_eq!(
-            always(ForwardMode::of(true)),
-            InvocationMode::BatchOneway
-        );
+        assert_eq!(always(ForwardMode::of(true)), InvocationMode::BatchOneway);
         assert_eq!(always(ForwardMode::of(false)), InvocationMode::Twoway);
     }
 }

@@ -55,7 +55,9 @@ impl Question<'_> {
             }
             Ok(Some(Outcome::UserException(bytes))) => match is_a(&bytes, self.exception) {
                 Ok(true) => Err(Failure::Refused(bytes)),
-                Ok(false) => Err(Failure::Failed("it threw an undeclared exception".to_owned())),
+                Ok(false) => Err(Failure::Failed(
+                    "it threw an undeclared exception".to_owned(),
+                )),
                 Err(error) => Err(failed(error)),
             },
             Ok(_) => Err(Failure::Failed("expected a twoway proxy".to_owned())),

@@ -84,10 +84,7 @@ pub(super) fn has_context(event: &Event) -> bool {
 }
 
 /// Forwards events that get no answer, all to the same target, in as few writes as possible.
-pub(super) async fn forward_all(
-    target: &Proxy,
-    events: Vec<Event>,
-) -> Result<(), InvokeError> {
+pub(super) async fn forward_all(target: &Proxy, events: Vec<Event>) -> Result<(), InvokeError> {
     let events: Vec<_> = events.into_iter().map(Into::into).collect();
     target.forward_all(&events).await
 }

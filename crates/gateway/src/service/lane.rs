@@ -85,7 +85,11 @@ impl Lane {
 
     /// Forwards a request behind those that came before. A oneway request of a buffered lane is done when it waits.
     /// With a token it takes the place of one that waits and has the same token and target.
-    pub(super) async fn forward(self: &Arc<Self>, outgoing: Outgoing, token: Option<String>) -> Answer {
+    pub(super) async fn forward(
+        self: &Arc<Self>,
+        outgoing: Outgoing,
+        token: Option<String>,
+    ) -> Answer {
         match self.settings.buffered {
             true => self.forward_queued(outgoing, token).await,
             false => self.forward_now(&outgoing).await,

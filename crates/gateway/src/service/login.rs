@@ -99,7 +99,10 @@ impl Login<'_> {
             }
             Credentials::Certificate => {
                 let info = self.check_certificate().await?;
-                let user = format!("the client with a certificate at {}", self.connection.info().peer);
+                let user = format!(
+                    "the client with a certificate at {}",
+                    self.connection.info().peer
+                );
                 let manager = self.sessions.settings.certificate_session_manager.as_ref();
                 let parameter = |encoder: &mut Encoder<'_>| encoder.put(&info);
                 self.make(user, None, manager, parameter).await
@@ -309,7 +312,8 @@ mod tests {
 
     #[test]
     fn a_category_has_twenty_characters_and_no_two_are_the_same() {
-        let categories: std::collections::HashSet<_> = (0..100).map(|_| random_category()).collect();
+        let categories: std::collections::HashSet<_> =
+            (0..100).map(|_| random_category()).collect();
         assert_eq!(categories.len(), 100);
         for category in categories {
             assert_eq!(category.len(), 20);

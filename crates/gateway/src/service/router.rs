@@ -100,7 +100,10 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
             request.returned(|encoder| encoder.put(&proxy))
         }
         "addProxies" => add_proxies(&sessions, request),
-        _ => request.builtin(TYPE_ID, &["::Glacier2::Router", "::Ice::Object", "::Ice::Router"]),
+        _ => request.builtin(
+            TYPE_ID,
+            &["::Glacier2::Router", "::Ice::Object", "::Ice::Router"],
+        ),
     }
 }
 
@@ -193,7 +196,10 @@ pub(super) fn session_of(
         return Ok(session);
     }
     sessions.counters.requests_without_session.add(1);
-    tracing::debug!("a request without a session, from {}", request.current().peer());
+    tracing::debug!(
+        "a request without a session, from {}",
+        request.current().peer()
+    );
     if let Some(connection) = connection.filter(is_stream) {
         connection.abort();
     }

@@ -7,7 +7,10 @@ use floe::contracts::glacier2::{
     SessionControlProxy, StringSet, StringSetDispatcher, StringSetProxy,
 };
 use floe::contracts::ice::{IdentitySeq, StringSeq};
-use floe::{Adapter, AdapterError, Current, Dispatcher, Identity, InvokeError, Proxy, SystemException, TypedProxy};
+use floe::{
+    Adapter, AdapterError, Current, Dispatcher, Identity, InvokeError, Proxy, SystemException,
+    TypedProxy,
+};
 
 use super::login::random;
 use super::session::Session;
@@ -55,7 +58,10 @@ fn add(
     session: &Session,
     servant: impl Dispatcher,
 ) -> Result<Proxy, AdapterError> {
-    let name: String = random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
+    let name: String = random::<16>()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let identity = Identity::new(name);
     let proxy = adapter.add(identity.clone(), servant)?;
     let controls = session.controls.lock();
@@ -97,7 +103,10 @@ impl SessionControl for Control {
         Ok(Some(self.adapter_ids.clone()))
     }
 
-    async fn identities(&self, _current: &Current) -> Result<Option<IdentitySetProxy>, InvokeError> {
+    async fn identities(
+        &self,
+        _current: &Current,
+    ) -> Result<Option<IdentitySetProxy>, InvokeError> {
         Ok(Some(self.identities.clone()))
     }
 

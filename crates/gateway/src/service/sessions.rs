@@ -99,7 +99,10 @@ impl Sessions {
     }
 
     /// The right to make a session on this connection; several are made one after another.
-    pub(super) async fn turn_of(&self, connection: &Connection) -> tokio::sync::OwnedMutexGuard<()> {
+    pub(super) async fn turn_of(
+        &self,
+        connection: &Connection,
+    ) -> tokio::sync::OwnedMutexGuard<()> {
         let turn = {
             let mut state = self.lock();
             state
@@ -145,7 +148,11 @@ impl Sessions {
         if is_first {
             self.watch(connection);
         }
-        tracing::info!("{} has a session, from {}", session.user, connection.info().peer);
+        tracing::info!(
+            "{} has a session, from {}",
+            session.user,
+            connection.info().peer
+        );
         Ok(())
     }
 
@@ -183,7 +190,9 @@ impl Sessions {
             let user = session.user.clone();
             self.tasks.spawn(async move {
                 if let Err(error) = application.destroy().await {
-                    tracing::debug!("the application's session of {user} was not told of its end: {error}");
+                    tracing::debug!(
+                        "the application's session of {user} was not told of its end: {error}"
+                    );
                 }
             });
         }
@@ -222,7 +231,10 @@ impl Sessions {
         match application.ice_ping().await {
             Ok(()) => true,
             Err(error) => {
-                self.end(session, &format!("the application's session does not answer: {error}"));
+                self.end(
+                    session,
+                    &format!("the application's session does not answer: {error}"),
+                );
                 session.connection.abort();
                 false
             }

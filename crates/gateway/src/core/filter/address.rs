@@ -66,7 +66,9 @@ impl FromStr for AddressRule {
                     .strip_prefix('[')
                     .and_then(|inner| inner.strip_suffix(']'));
                 Some(Group::parse(inner.unwrap_or(ports)).map_err(|reason| {
-                    failed(format!("{reason} as a port; an IPv6 address cannot stand in a rule"))
+                    failed(format!(
+                        "{reason} as a port; an IPv6 address cannot stand in a rule"
+                    ))
                 })?)
             }
         };
@@ -161,7 +163,14 @@ mod tests {
 
     #[test]
     fn ports_are_numbers_lists_and_ranges() {
-        for ports in ["1000", "999-1000", "[1000]", "[1,1000]", "*", "[900-1100,3]"] {
+        for ports in [
+            "1000",
+            "999-1000",
+            "[1000]",
+            "[1,1000]",
+            "*",
+            "[900-1100,3]",
+        ] {
             assert!(allows(&[&format!("db*:{ports}")], &[], DB), "{ports}");
         }
         for ports in ["1001", "1-999", "[10000]", "[1,2]"] {

@@ -74,9 +74,8 @@ impl RequestFilter {
     /// Whether a request to this object passes; `route` is what the routing table knows of it. All pass while all
     /// sets are empty.
     pub(crate) fn allows(&self, identity: &Identity, route: Option<&Reference>) -> bool {
-        let is_open = self.categories.is_empty()
-            && self.identities.is_empty()
-            && self.adapter_ids.is_empty();
+        let is_open =
+            self.categories.is_empty() && self.identities.is_empty() && self.adapter_ids.is_empty();
         let adapter_id = match route.map(|route| &route.target) {
             Some(Target::Indirect { adapter_id }) => Some(adapter_id),
             _ => None,
@@ -123,7 +122,9 @@ mod tests {
     fn sets_change_while_requests_pass() {
         let filter = filter(&["c"], &[], &[]);
         assert!(!allows(&filter, "d/o"));
-        filter.categories.add(["d".to_owned(), "b".to_owned(), "d".to_owned()]);
+        filter
+            .categories
+            .add(["d".to_owned(), "b".to_owned(), "d".to_owned()]);
         assert!(allows(&filter, "d/o"));
         assert_eq!(filter.categories.content(), ["b", "c", "d"]);
         filter.categories.remove(["d".to_owned(), "x".to_owned()]);
