@@ -117,6 +117,25 @@ class Manager(Glacier2.SessionManager):
         return Glacier2.SessionPrx.uncheckedCast(session)
 
 
+def shown(info):
+    """What is known of an encrypted connection, without what differs from run to run."""
+    pem = [cert.startswith("-----BEGIN CERTIFICATE-----") for cert in info.certs]
+    return f"{info.remoteHost} {info.remotePort > 0} {info.localHost} {info.localPort > 0} {len(info.cipher) > 0} {pem[:1]}"
+
+
+class CertificateVerifier(Glacier2.SSLPermissionsVerifier):
+    def authorize(self, info, current=None):
+        LOG.append(f"authorize {shown(info)}")
+        return True, ""
+
+
+class CertificateManager(Glacier2.SSLSessionManager):
+    def create(self, info, control, current=None):
+        LOG.append(f"create {shown(info)} {control is not None}")
+        session = current.adapter.addWithUUID(Session("certified"))
+        return Glacier2.SessionPrx.uncheckedCast(session)
+
+
 class Log(Ice.Blobject):
     """Gives what was logged, as the name of an object that does not exist."""
 
@@ -137,6 +156,8 @@ def main():
             adapter.add(Service("service"), Ice.stringToIdentity(name))
         adapter.add(Verifier(), Ice.stringToIdentity("verifier"))
         adapter.add(Manager(), Ice.stringToIdentity("manager"))
+        adapter.add(CertificateVerifier(), Ice.stringToIdentity("certificate-verifier"))
+        adapter.add(CertificateManager(), Ice.stringToIdentity("certificate-manager"))
         adapter.add(Log(), Ice.stringToIdentity("log"))
         adapter.activate()
         print("ready", service, flush=True)

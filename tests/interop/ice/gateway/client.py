@@ -251,6 +251,7 @@ def addresses(client):
     client.session()
     attempt("accepted", client.service.who)
     other = client.communicator.stringToProxy("service:tcp -h 127.0.0.1 -p 1")
+    # What is tried again over a new connection has no session there.
     attempt("refused", Routed.ServicePrx.uncheckedCast(other).who)
     attempt("no session any more", client.router.refreshSession)
 
@@ -294,6 +295,15 @@ def expiring(client):
     attempt("refreshed", client.service.who)
     time.sleep(4)
     attempt("expired", client.service.who)
+
+
+def certificates(client):
+    """Sessions by certificate."""
+    attempt("by password", client.session)
+    attempt("session", lambda: client.router.createSessionFromSecureConnection() is not None)
+    attempt("call", client.service.who)
+    attempt("log", client.log)
+    attempt("destroy", client.router.destroySession)
 
 
 def hub(client):

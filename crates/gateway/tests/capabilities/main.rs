@@ -1,0 +1,6 @@
+//! What a user of a gateway can do, a file for each capability; `world.rs` is what they share.
+
+mod filters;
+mod forwarding;
+mod sessions;
+mod world;
