@@ -58,14 +58,20 @@ async fn run(
     addresses: Addresses,
     buffered: bool,
     all: &[Sent],
-) -> (BTreeSet<(bool, String, String)>, BTreeSet<(bool, String, String)>) {
+) -> (
+    BTreeSet<(bool, String, String)>,
+    BTreeSet<(bool, String, String)>,
+) {
     let servers = [BackEnd::start().await, BackEnd::start().await];
     let port = servers[0].adapter.endpoints()[0].port().expect("tcp");
     let change = |settings: &mut GatewaySettings| {
         settings.to_servers.buffered = buffered;
         let filter = &mut settings.filter;
         filter.accept_categories = categories.iter().map(|&text| text.to_owned()).collect();
-        filter.accept_identities = identities.iter().map(|text| text.parse().unwrap()).collect();
+        filter.accept_identities = identities
+            .iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
         let rule = format!("127.0.0.*:{port}").parse().unwrap();
         match addresses {
             Addresses::Both => {}
@@ -97,7 +103,9 @@ async fn run(
         } else {
             let _ = call(&proxy, &operation).await;
         }
-        let category = identity.split_once('/').map_or("", |(category, _)| category);
+        let category = identity
+            .split_once('/')
+            .map_or("", |(category, _)| category);
         let is_open = categories.is_empty() && identities.is_empty();
         let passes = is_open || categories.contains(&category) || identities.contains(&identity);
         if passes && addresses.allow(sent.server) {

@@ -60,7 +60,11 @@ async fn the_requests_to_a_client_keep_their_order_in_every_mode() {
         let world = World::with(|settings| settings.to_clients = way.clone()).await;
         let client = world.client().await;
         let calls = Calls::default();
-        let adapter = client.communicator.adapter_without_endpoints().await.unwrap();
+        let adapter = client
+            .communicator
+            .adapter_without_endpoints()
+            .await
+            .unwrap();
         adapter.add_default("", Recorder(calls.clone())).unwrap();
         client.connection.set_adapter(Some(&adapter));
         let server_proxy = soon(client.router.get_server_proxy()).await.unwrap();
@@ -93,11 +97,15 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 /// The type of the next message, and the number of requests in it if it is a batch.
 async fn next_message(stream: &mut TcpStream) -> (u8, u32) {
     let mut header = [0; 14];
-    soon(stream.read_exact(&mut header)).await.expect("a header");
+    soon(stream.read_exact(&mut header))
+        .await
+        .expect("a header");
     let len = u32::from_le_bytes(header[10..].try_into().expect("four bytes"));
     let mut body = vec![0; len as usize - 14];
     soon(stream.read_exact(&mut body)).await.expect("a body");
-    let count = body.first_chunk().map_or(0, |count| u32::from_le_bytes(*count));
+    let count = body
+        .first_chunk()
+        .map_or(0, |count| u32::from_le_bytes(*count));
     (header[8], count)
 }
 

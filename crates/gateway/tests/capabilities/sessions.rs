@@ -57,10 +57,15 @@ async fn clients_beyond_the_limit_are_refused_and_those_within_it_are_served() {
         }
         other => panic!("expected a refusal, got {other:?}"),
     }
-    let object = first.routed(&world.back_end.object("object")).await.unwrap();
+    let object = first
+        .routed(&world.back_end.object("object"))
+        .await
+        .unwrap();
     call(&object, "op").await.unwrap();
     soon(first.router.destroy_session()).await.unwrap();
-    soon(second.router.create_session("jane", "secret")).await.unwrap();
+    soon(second.router.create_session("jane", "secret"))
+        .await
+        .unwrap();
     assert_eq!(world.gateway.status().logins_refused, 1);
     world.shut_down().await;
 }

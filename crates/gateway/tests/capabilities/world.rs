@@ -131,7 +131,10 @@ impl Calls {
     }
 
     pub(crate) fn operations(&self) -> Vec<String> {
-        self.list().into_iter().map(|(_, operation)| operation).collect()
+        self.list()
+            .into_iter()
+            .map(|(_, operation)| operation)
+            .collect()
     }
 
     /// Waits until there are so many.

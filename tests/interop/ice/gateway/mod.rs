@@ -58,7 +58,19 @@ fn requests_pass_as_through_glacier2_buffered_or_not() {
     for properties in [LOGIN.to_owned(), with_login(UNBUFFERED)] {
         let lines = converse(&ice, "calls", &properties, &[]);
         assert_line(&lines, "notes: True");
-        assert_line(&lines, "forwarded: [7, 8, 9, 10]");
+        assert_line(&lines, "forwarded: [7, 9, 10]");
+    }
+}
+
+#[test]
+fn requests_that_ask_for_batches_pass_as_through_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for properties in [
+        "",
+        "Glacier2.Client.AlwaysBatch=1\nGlacier2.Client.SleepTime=20\n",
+    ] {
+        let lines = converse(&ice, "batches", &with_login(properties), &[]);
+        assert_line(&lines, "batched: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]");
     }
 }
 
